@@ -1,0 +1,178 @@
+"""Every error that kminilog raises on purpose: one tree, each class with fields.
+
+A class exists only where a caller would act differently. The text of an error is built from its
+fields: what is wrong, where, and what to do. Bad arguments of a call are plain `ValueError`s.
+"""
+
+
+class KMiniLogError(Exception):
+    """The root of the tree: catch this and nothing of ours gets past."""
+
+
+class CorruptBytesError(KMiniLogError):
+    """Bytes that cannot be what they should be; `position` counts from the start of those bytes."""
+
+    def __init__(self, reason: str, *, position: int) -> None:
+        super().__init__(f"{reason} at byte {position}")
+        self.reason = reason
+        self.position = position
+
+
+class CorruptLogError(KMiniLogError):
+    """A file of a partition holds damage that is not a torn tail; nothing was changed."""
+
+    def __init__(self, path: str, *, position: int, reason: str, remedy: str = "") -> None:
+        advice = f"; {remedy}" if remedy else ""
+        super().__init__(f"{path}: damaged at byte {position}: {reason}{advice}")
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+
+class CompressedMessageError(KMiniLogError):
+    """A compressed message where plain ones are needed, or in a codec that cannot be opened."""
+
+    def __init__(self, codec: str, *, where: str, remedy: str) -> None:
+        super().__init__(f"{where}: a message compressed with {codec}; {remedy}")
+        self.codec = codec
+
+
+class OffsetOutOfRangeError(KMiniLogError):
+    """The offset lies below the first message of a partition, or beyond its end."""
+
+    def __init__(
+        self, where: str, *, offset: int, log_start_offset: int, log_end_offset: int
+    ) -> None:
+        super().__init__(
+            f"{where}: offset {offset} is out of range; "
+            f"it holds offsets from {log_start_offset} up to, not including, {log_end_offset}"
+        )
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+
+class MessageTooLargeError(KMiniLogError):
+    """One message is larger than a setting of its topic allows; nothing was written."""
+
+    def __init__(self, *, size_bytes: int, limit_bytes: int, setting: str) -> None:
+        super().__init__(
+            f"a message of {size_bytes} bytes is larger than {setting} = {limit_bytes}; "
+            f"nothing of its batch was written; send less or raise {setting}"
+        )
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+        self.setting = setting
+
+
+class NullValueError(KMiniLogError):
+    """A null value for a dialect whose messages have no value length; nothing was written."""
+
+    def __init__(self, dialect: str) -> None:
+        super().__init__(
+            f"the {dialect} dialect has no null value; nothing of the batch was written; "
+            "send an empty value, or use a topic in the kafka dialect"
+        )
+        self.dialect = dialect
+
+
+class WriteFailedError(KMiniLogError):
+    """The operating system refused a write; `restored` says if the log is as it was before."""
+
+    def __init__(self, path: str, *, reason: str, restored: bool) -> None:
+        outcome = (
+            "the log is as it was before the call"
+            if restored
+            else "the log could not be put back; close it and open it again to recover"
+        )
+        super().__init__(f"{path}: write failed: {reason}; {outcome}")
+        self.path = path
+        self.reason = reason
+        self.restored = restored
+
+
+class LogClosedError(KMiniLogError):
+    """A write to a log that is closed, read-only, or broken by an earlier failure."""
+
+    def __init__(self, where: str, *, reason: str) -> None:
+        super().__init__(f"{where}: cannot write: {reason}")
+
+
+class LogDirError(KMiniLogError):
+    """A log dir that is missing, unreadable, or not what a log dir should be."""
+
+    def __init__(self, path: str, *, reason: str) -> None:
+        super().__init__(f"log dir {path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class LogDirLockedError(KMiniLogError):
+    """Another process writes to this log dir; readers need no lock and are not concerned."""
+
+    def __init__(self, path: str, *, holder: str) -> None:
+        super().__init__(
+            f"log dir {path}: {holder} is writing to it; "
+            "only one writer at a time: wait until it has finished"
+        )
+        self.path = path
+        self.holder = holder
+
+
+class InvalidTopicError(KMiniLogError):
+    """A topic name that Kafka's rules do not allow."""
+
+    def __init__(self, topic: str, *, reason: str) -> None:
+        super().__init__(f"illegal topic name {topic!r}: {reason}")
+        self.topic = topic
+
+
+class TopicExistsError(KMiniLogError):
+    """A topic of that name is there already; it was not touched."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
+        self.topic = topic
+
+
+class UnknownTopicOrPartitionError(KMiniLogError):
+    """No such topic, or a partition number outside of its range (`valid` is the inclusive one)."""
+
+    def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
+        if partition is None:
+            text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
+        else:
+            text = (
+                f"Invalid partition id: {partition} for topic {topic}; "
+                f"Valid values are in the inclusive range of [0, {partitions - 1}]"
+            )
+        super().__init__(text)
+        self.topic = topic
+        self.partition = partition
+
+
+class SettingError(KMiniLogError):
+    """A setting with an unknown name or a value out of its bounds."""
+
+    def __init__(self, name: str, *, reason: str) -> None:
+        super().__init__(f"setting {name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class PublicationError(KMiniLogError):
+    """Files that cannot be made part of a topic; the topic is unchanged."""
+
+    def __init__(self, job_id: str, *, reason: str) -> None:
+        super().__init__(f"job {job_id}: {reason}; the topic is unchanged")
+        self.job_id = job_id
+        self.reason = reason
+
+
+class SourceError(KMiniLogError):
+    """A source of records that cannot be read as asked; nothing was written."""
+
+    def __init__(self, source: str, *, reason: str) -> None:
+        super().__init__(f"source {source}: {reason}")
+        self.source = source
+        self.reason = reason

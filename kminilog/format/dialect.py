@@ -1,0 +1,81 @@
+"""The two dialects, and the only three things in which they differ.
+
+                                     documented                    kafka
+    after the key                    the payload, to the end       a 4-byte value length, the value
+    name of a segment                0, then the last offset of    its own first offset
+                                     the segment before
+    which segment holds offset o     greatest name <  o            greatest name <= o
+
+A topic has exactly one dialect, written into its settings when it is created. Everything else asks
+a `Dialect`; no other module compares names of dialects. Source: S1 5.2 and 5.3 against Kafka 0.8.2
+(Message, LogSegment, Log.read).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one topic writes its messages and names its segments."""
+
+    name: str
+    has_value_length: bool
+    named_by_previous: bool
+
+    @property
+    def overhead_bytes(self) -> int:
+        """Bytes of a message that its size field counts besides key and value."""
+        return 14 if self.has_value_length else 10
+
+    def base_offset_for(self, next_offset: int) -> int:
+        """Return the number that names a segment whose first message will have `next_offset`.
+
+        >>> DOCUMENTED.base_offset_for(368770), KAFKA.base_offset_for(368770)
+        (368769, 368770)
+        >>> DOCUMENTED.base_offset_for(0)
+        0
+        """
+        return max(next_offset - 1, 0) if self.named_by_previous else next_offset
+
+    def first_offset(self, base_offset: int) -> int:
+        """Return the offset of the first message of a segment that is named `base_offset`.
+
+        >>> DOCUMENTED.first_offset(368769), KAFKA.first_offset(368769)
+        (368770, 368769)
+        >>> DOCUMENTED.first_offset(0)
+        0
+        """
+        return base_offset + 1 if self.named_by_previous and base_offset else base_offset
+
+    def can_follow(self, base_offset: int, next_offset: int) -> bool:
+        """Tell if a segment for `next_offset` would get another name than the one before it.
+
+        Only the documented naming can collide: a segment 0 that holds just offset 0 would be
+        followed by another segment 0.
+
+        >>> DOCUMENTED.can_follow(0, 1), DOCUMENTED.can_follow(0, 2), KAFKA.can_follow(0, 1)
+        (False, True, True)
+        """
+        return self.base_offset_for(next_offset) > base_offset
+
+    def segment_slot(self, base_offsets: Sequence[int], offset: int) -> int:
+        """Return the slot, in ascending `base_offsets`, of the segment that holds `offset`.
+
+        The first slot if no name is low enough; whether it really holds the offset is for the
+        caller to know. O(log n) comparisons, by binary search (S1 5.3.1).
+
+        >>> bases = [0, 368769, 737337]
+        >>> [DOCUMENTED.segment_slot(bases, o) for o in (0, 368769, 368770, 368776, 737338)]
+        [0, 0, 1, 1, 2]
+        >>> [KAFKA.segment_slot(bases, o) for o in (0, 368768, 368769, 737337)]
+        [0, 0, 1, 2]
+        """
+        search = bisect_left if self.named_by_previous else bisect_right
+        return max(search(base_offsets, offset) - 1, 0)
+
+
+DOCUMENTED = Dialect("documented", has_value_length=False, named_by_previous=True)
+KAFKA = Dialect("kafka", has_value_length=True, named_by_previous=False)
+DIALECTS = {dialect.name: dialect for dialect in (DOCUMENTED, KAFKA)}

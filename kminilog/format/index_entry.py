@@ -1,0 +1,79 @@
+"""The bytes of an .index file: fixed 8-byte entries, ascending, big-endian.
+
+    byte  0                 4             8
+          +-----------------+-------------+
+          | relative_offset | position    |   2 x int32
+          +-----------------+-------------+
+
+    relative_offset   the message's offset minus the number in the file name
+    position          byte in the .log file where that message begins
+
+Invariants
+    I1  the length is a multiple of ENTRY_SIZE_BYTES
+    I2  relative_offset strictly ascends
+    I3  position strictly ascends
+
+The index is sparse: `is_due` is the one rule that says which messages get an entry. No files here:
+storage/offset_index.py reads and writes them. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
+Differs: no memory map, no pre-allocation, and the rule counts messages, not appended sets
+(docs/differences.md).
+"""
+
+import struct
+from itertools import pairwise
+from typing import NamedTuple
+
+from kminilog.errors import CorruptBytesError
+
+_ENTRY = struct.Struct(">ii")
+ENTRY_SIZE_BYTES = _ENTRY.size
+
+
+class IndexEntry(NamedTuple):
+    relative_offset: int
+    position: int
+
+
+def encode_entry(entry: IndexEntry) -> bytes:
+    """Return the 8 bytes of one entry.
+
+    The documents' example: the third message after 368769 begins at byte 497.
+
+    >>> encode_entry(IndexEntry(relative_offset=3, position=497)).hex(" ", 4)
+    '00000003 000001f1'
+    """
+    return _ENTRY.pack(*entry)
+
+
+def decode_entries(data: bytes) -> list[IndexEntry]:
+    """Return every entry of a whole index file; no bytes, no entries.
+
+    Raises CorruptBytesError if I1, I2 or I3 is broken.
+
+    >>> decode_entries(bytes.fromhex("00000003 000001f1"))
+    [IndexEntry(relative_offset=3, position=497)]
+    >>> decode_entries(bytes(9))
+    Traceback (most recent call last):
+    ...
+    kminilog.errors.CorruptBytesError: torn index entry at byte 8
+    """
+    torn_bytes = len(data) % ENTRY_SIZE_BYTES
+    if torn_bytes:
+        raise CorruptBytesError("torn index entry", position=len(data) - torn_bytes)
+    entries = [IndexEntry(*fields) for fields in _ENTRY.iter_unpack(data)]
+    for slot, (lower, upper) in enumerate(pairwise(entries), start=1):
+        if not (lower.relative_offset < upper.relative_offset and lower.position < upper.position):
+            raise CorruptBytesError("index does not ascend", position=slot * ENTRY_SIZE_BYTES)
+    return entries
+
+
+def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
+    """Tell if the message that begins at `position` gets an entry.
+
+    `last_indexed_position` is the position of the segment's last entry, 0 while it has none; so the
+    first message of a segment never gets one. All writers ask here: append, recovery and bulk.
+
+    >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
+    (False, True, False)
+    """
+    return position - last_indexed_position > interval_bytes

@@ -1,0 +1,240 @@
+"""One message: its bytes, and the three things that bytes can turn out to be.
+
+    byte  0        8      12     16      17           18           22        22+K
+          +--------+------+------+-------+------------+------------+---------+---------------+
+          | offset | size | crc  | magic | attributes | key length | key     | value         |
+          +--------+------+------+-------+------------+------------+---------+---------------+
+            int64   int32  uint32  int8      int8         int32      K bytes   see below
+
+    size          bytes after the size field
+    crc           CRC-32 (zlib) of everything after the crc: it protects neither offset nor size
+    magic         version of the format, 0
+    attributes    bits 0 to 2: codec of a compressed message, 0 for none
+    key length    -1: no key, and no key bytes; 0: an empty key, which is a key
+    value         documented dialect: the rest. kafka dialect: int32 length (-1: null), then value
+
+All numbers are big-endian. Decoding has three outcomes, never two: a `Message`, `NeedMoreBytes`, or
+a `CorruptMessage`. This module knows neither files nor which offset should come next.
+Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
+print another layout, which no broker wrote (docs/differences.md).
+"""
+
+import re
+import struct
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+from zlib import crc32
+
+from kminilog.errors import NullValueError
+from kminilog.format.dialect import Dialect
+
+_HEADER = struct.Struct(">qiIbbi")
+_OFFSET_AND_SIZE = struct.Struct(">qi")
+_AFTER_CRC = struct.Struct(">bbi")
+_LENGTH = struct.Struct(">i")
+_CRC = struct.Struct(">I")
+HEADER_BYTES = _HEADER.size
+SIZE_END = _OFFSET_AND_SIZE.size
+CRC_END = SIZE_END + 4
+MAGIC = 0
+CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
+
+# Where a message may begin: magic 0, no unknown codec, a key length of -1 or not negative.
+_BEGINNING = re.compile(rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...))", re.DOTALL)
+
+
+class Fault(StrEnum):
+    """Why bytes are no message, in the words that `verify` uses."""
+
+    BAD_LENGTH = "bad-length"
+    BAD_MAGIC = "bad-magic"
+    BAD_CRC = "bad-crc"
+
+
+class Message(NamedTuple):
+    """A message as read: `size`, `crc`, `magic` and `attributes` are what the bytes said."""
+
+    offset: int
+    size: int
+    crc: int
+    magic: int
+    attributes: int
+    key: bytes | None
+    value: bytes | None
+
+    @property
+    def length_bytes(self) -> int:
+        """Bytes from the offset field to the end of the message."""
+        return SIZE_END + self.size
+
+    @property
+    def codec(self) -> str:
+        """The codec that the attributes name; "none" for a plain message."""
+        return CODECS.get(self.attributes & 7, "unknown")
+
+
+class NeedMoreBytes(NamedTuple):
+    """The bytes end inside a message; `needed_bytes` from its start are needed to go on."""
+
+    needed_bytes: int
+
+
+class CorruptMessage(NamedTuple):
+    """Bytes that are no message, whatever follows them.
+
+    `length_bytes` is what the size field claims, from the offset field on.
+    """
+
+    fault: Fault
+    detail: str
+    offset: int
+    length_bytes: int
+
+
+Outcome = Message | NeedMoreBytes | CorruptMessage
+
+
+def encode(
+    dialect: Dialect, offset: int, key: bytes | None, value: bytes | None, *, attributes: int = 0
+) -> bytes:
+    """Return the bytes of one message.
+
+    Raises NullValueError for a null value in a dialect that has none.
+
+    >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
+    >>> encode(DOCUMENTED, 1, b"key", b"value").hex()
+    '0000000000000001000000124b41698d0000000000036b657976616c7565'
+    >>> encode(KAFKA, 1, b"key", b"value").hex()
+    '0000000000000001000000162356c1370000000000036b65790000000576616c7565'
+    """
+    after_crc = _AFTER_CRC.pack(MAGIC, attributes, -1 if key is None else len(key)) + (key or b"")
+    if dialect.has_value_length:
+        after_crc += _LENGTH.pack(-1 if value is None else len(value))
+    elif value is None:
+        raise NullValueError(dialect.name)
+    after_crc += value or b""
+    crc = _CRC.pack(crc32(after_crc))
+    return _OFFSET_AND_SIZE.pack(offset, len(after_crc) + 4) + crc + after_crc
+
+
+def encoded_bytes(dialect: Dialect, key: bytes | None, value: bytes | None) -> int:
+    """Return how long `encode` makes a message, without making it.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> encoded_bytes(KAFKA, b"key", b"value")
+    34
+    """
+    return SIZE_END + dialect.overhead_bytes + len(key or b"") + len(value or b"")
+
+
+def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
+    """Return what begins at `position`: a message, too few bytes to tell, or damage.
+
+    Says nothing about whether the offset is the right one. O(size).
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> data = encode(KAFKA, 7, None, b"hi")
+    >>> decode(KAFKA, data).value
+    b'hi'
+    >>> decode(KAFKA, data[:-1])
+    NeedMoreBytes(needed_bytes=28)
+    >>> decode(KAFKA, data[:-1] + b"!").fault
+    <Fault.BAD_CRC: 'bad-crc'>
+    """
+    available_bytes = len(data) - position
+    if available_bytes < SIZE_END:
+        return NeedMoreBytes(HEADER_BYTES)
+    offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
+    length_bytes = SIZE_END + size
+    if size < dialect.overhead_bytes:
+        detail = f"size {size} is below the smallest, {dialect.overhead_bytes}"
+        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
+    if available_bytes < length_bytes:
+        return NeedMoreBytes(length_bytes)
+    *_, crc, magic, attributes, key_length = _HEADER.unpack_from(data, position)
+    end = position + length_bytes
+    if magic != MAGIC:
+        detail = f"magic {magic} is not {MAGIC}"
+        return CorruptMessage(Fault.BAD_MAGIC, detail, offset, length_bytes)
+    key_end = position + HEADER_BYTES + max(key_length, 0)
+    value_start = key_end + (_LENGTH.size if dialect.has_value_length else 0)
+    if key_length < -1 or value_start > end:
+        detail = f"key length {key_length} in a message of size {size}"
+        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
+    value_length = end - value_start
+    if dialect.has_value_length:
+        (value_length,) = _LENGTH.unpack_from(data, key_end)
+        if value_length < -1 or value_start + max(value_length, 0) != end:
+            detail = f"key length {key_length} and value length {value_length}, but size {size}"
+            return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
+    actual_crc = crc32(data[position + CRC_END : end])
+    if actual_crc != crc:
+        detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
+        return CorruptMessage(Fault.BAD_CRC, detail, offset, length_bytes)
+    key = None if key_length < 0 else bytes(data[position + HEADER_BYTES : key_end])
+    value = None if value_length < 0 else bytes(data[value_start:end])
+    return Message(offset, size, crc, magic, attributes, key, value)
+
+
+def scan(dialect: Dialect, data: bytes, position: int = 0) -> Iterator[tuple[int, Outcome]]:
+    """Yield each message from `position` on with its position; stop after what is not a message.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> data = encode(KAFKA, 0, None, b"a") + encode(KAFKA, 1, None, b"b")
+    >>> [(position, type(outcome).__name__) for position, outcome in scan(KAFKA, data[:-1])]
+    [(0, 'Message'), (27, 'NeedMoreBytes')]
+    """
+    while position < len(data):
+        outcome = decode(dialect, data, position)
+        yield position, outcome
+        if not isinstance(outcome, Message):
+            return
+        position += outcome.length_bytes
+
+
+def follows(message: Message, next_offset: int) -> bool:
+    """Tell if this message may stand where `next_offset` belongs.
+
+    A plain one must have that offset; a compressed one has the offset of the last message inside
+    it, so at least that.
+
+    >>> plain = Message(7, 0, 0, 0, 0, None, b"")
+    >>> follows(plain, 7), follows(plain, 6), follows(plain._replace(attributes=1), 6)
+    (True, False, True)
+    """
+    is_compressed = message.codec != CODECS[0]
+    return message.offset == next_offset or (is_compressed and message.offset > next_offset)
+
+
+def possible_beginnings(data: bytes) -> Iterator[int]:
+    """Yield the positions at which, by its first 22 bytes, a message might begin, ascending.
+
+    For finding messages behind damage. Every real plain or compressed beginning is among them.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))
+    True
+    """
+    return (match.start() for match in _BEGINNING.finditer(data))
+
+
+def repaired_size(data: bytes) -> int | None:
+    """Return the size field that these bytes should have, if only that field is wrong in them.
+
+    `data` is one message, from its offset field to where it really ends. The crc does not cover the
+    size, so it can tell: None if it does not match the bytes, or if the size is right.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> data = encode(KAFKA, 5, b"k", b"v")
+    >>> repaired_size(data[:8] + bytes([0, 0, 0, 99]) + data[12:])
+    16
+    >>> repaired_size(data) is repaired_size(data[:-1]) is None
+    True
+    """
+    if len(data) < HEADER_BYTES:
+        return None
+    (stored_crc,) = _CRC.unpack_from(data, SIZE_END)
+    (size,) = _LENGTH.unpack_from(data, 8)
+    real_size = len(data) - SIZE_END
+    return real_size if size != real_size and stored_crc == crc32(data[CRC_END:]) else None

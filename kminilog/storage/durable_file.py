@@ -1,0 +1,39 @@
+"""Writes that are whole, and writes that survive: the few calls that the other files are made with.
+
+Three promises, in the order of their price: handed to the operating system (a killed process loses
+nothing), fsynced (the file's bytes survive a power failure), directory fsynced (so do its names).
+"""
+
+import os
+from pathlib import Path
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of the data; the operating system may take it in pieces.
+
+    Raises OSError; part of the data may then have been written.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync(path: Path) -> None:
+    """Bring a file's bytes, or a directory's names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a file with these bytes at `path`: whoever looks sees all of the old or all of the new.
+
+    Once it returns the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
+    """
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(data)
+    sync(temporary)
+    os.replace(temporary, path)
+    sync(path.parent)

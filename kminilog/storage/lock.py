@@ -1,0 +1,32 @@
+"""The lock of a log dir: one writer at a time; readers need none.
+
+The operating system holds the lock (flock on `.lock`) and lets go of it when the process ends, by
+kill -9 too, so there is never a stale one. The file says who holds it, for the error of the second.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+
+from kminilog.errors import LogDirLockedError
+
+LOCK_FILE = ".lock"
+
+
+class LogDirLock:
+    """Held from the moment it is made until `release`. Raises LogDirLockedError if another is."""
+
+    def __init__(self, log_dir: Path) -> None:
+        self._descriptor = os.open(log_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._descriptor, 100, 0).decode("ascii", "replace").strip()
+            os.close(self._descriptor)
+            raise LogDirLockedError(str(log_dir), holder=holder or "another process") from None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next writer in."""
+        os.close(self._descriptor)

@@ -1,0 +1,89 @@
+"""One `.log` file: what stands in it, from a position on, or anywhere.
+
+Messages stand back to back. `scan` follows them; `find_message` looks behind damage for the next
+one, wherever it might start. Neither knows which offset should come where. Both look only at the
+bytes that the file has when they begin, and read in windows: memory stays at one window, or at one
+message if that is larger. Source: Kafka: FileMessageSet.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import (
+    HEADER_BYTES,
+    Message,
+    NeedMoreBytes,
+    Outcome,
+    decode,
+    possible_beginnings,
+)
+
+SCAN_WINDOW_BYTES = 1 << 20
+
+
+def scan_file(
+    dialect: Dialect, path: Path, position: int = 0, window_bytes: int = SCAN_WINDOW_BYTES
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield each message from `position` on with its position; stop after what is none.
+
+    `NeedMoreBytes` means that the file ends inside a message. FileNotFoundError if there is none.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        end = os.fstat(descriptor).st_size
+        window, window_start = b"", position
+        while position < end:
+            outcome = decode(dialect, window, position - window_start)
+            while isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - position:
+                wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
+                window, window_start = os.pread(descriptor, wanted_bytes, position), position
+                if len(window) < outcome.needed_bytes:
+                    break  # a recovery has cut the file meanwhile
+                outcome = decode(dialect, window)
+            yield position, outcome
+            if not isinstance(outcome, Message):
+                return
+            position += outcome.length_bytes
+    finally:
+        os.close(descriptor)
+
+
+def find_message(
+    dialect: Dialect, path: Path, position: int = 0, minimum_offset: int = 0
+) -> tuple[int, Message] | None:
+    """Return the first whole message at or behind `position`, and its position; None if none is.
+
+    Only messages with a right crc and an offset not below `minimum_offset` count. Every byte is a
+    possible start: O(bytes) for a regular expression, and a crc for each start that it lets pass.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        end = os.fstat(descriptor).st_size
+        for start in range(position, end, SCAN_WINDOW_BYTES):
+            window = os.pread(descriptor, SCAN_WINDOW_BYTES + HEADER_BYTES - 1, start)
+            for beginning in possible_beginnings(window):
+                if int.from_bytes(window[beginning : beginning + 8]) < minimum_offset:
+                    continue
+                at = start + beginning
+                outcome = decode(dialect, window, beginning)
+                if isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - at:
+                    outcome = decode(dialect, os.pread(descriptor, outcome.needed_bytes, at))
+                if isinstance(outcome, Message) and outcome.offset >= minimum_offset:
+                    return at, outcome
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def count_messages(dialect: Dialect, path: Path, position: int = 0) -> int:
+    """Return how many whole messages stand at or behind `position`, damage between them or not."""
+    count = 0
+    while found := find_message(dialect, path, position):
+        for position, outcome in scan_file(dialect, path, found[0]):
+            if isinstance(outcome, Message):
+                count, position = count + 1, position + outcome.length_bytes
+            else:
+                position += 1
+    return count

@@ -1,0 +1,132 @@
+"""One `.index` file: where some of the messages of its `.log` begin.
+
+The index is derived from the `.log` and may always be rebuilt from it; nobody trusts it further
+than the message that stands where an entry points. So loading is lenient: of a file that breaks an
+invariant of format/index_entry.py, the sound entries in front are taken and the rest is ignored.
+Which messages get an entry is not decided here. Source: S1 5.2; Kafka: OffsetIndex. Differs: no
+memory map and no pre-allocation, the file is as long as its entries (docs/differences.md).
+"""
+
+import os
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable
+from pathlib import Path
+
+from kminilog.errors import CorruptBytesError
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
+from kminilog.format.names import INDEX_SUFFIX, segment_name
+from kminilog.storage.durable_file import write_all
+from kminilog.trace import UNTRACED, Tracer
+
+
+class OffsetIndex:
+    """The entries of one segment, in memory and in its file.
+
+    Invariant: `_relative_offsets` and `_positions` are equally long, and both strictly ascend.
+    """
+
+    def __init__(self, directory: Path, base_offset: int) -> None:
+        self.path = directory / (segment_name(base_offset) + INDEX_SUFFIX)
+        self.base_offset = base_offset
+        self._relative_offsets = array("i")
+        self._positions = array("i")
+        self._file_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @property
+    def last_position(self) -> int:
+        """Position of the last entry, 0 if there is none: what the indexing rule counts from."""
+        return self._positions[-1] if self._positions else 0
+
+    def entries(self, first_slot: int = 0) -> list[IndexEntry]:
+        """Return the entries in memory, ascending, from a slot on."""
+        pairs = zip(self._relative_offsets[first_slot:], self._positions[first_slot:], strict=True)
+        return [IndexEntry(relative_offset, position) for relative_offset, position in pairs]
+
+    def load(self) -> None:
+        """Take the entries from the file, if it has grown or shrunk; O(entries) if so.
+
+        A missing file has no entries. Of an unsound one, the sound entries in front are taken.
+        """
+        try:
+            file_bytes = os.stat(self.path).st_size
+            if file_bytes == self._file_bytes:
+                return
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        self._file_bytes = len(data)
+        fields = array("i")
+        fields.frombytes(data[: len(data) - len(data) % ENTRY_SIZE_BYTES])
+        if sys.byteorder == "little":
+            fields.byteswap()
+        self._relative_offsets, self._positions = fields[0::2], fields[1::2]
+        self._drop_unsound()
+
+    def _drop_unsound(self) -> None:
+        last_offset, last_position = -1, 0
+        pairs = zip(self._relative_offsets, self._positions, strict=True)
+        for slot, (relative_offset, position) in enumerate(pairs):
+            if relative_offset <= last_offset or position <= last_position:
+                del self._relative_offsets[slot:], self._positions[slot:]
+                return
+            last_offset, last_position = relative_offset, position
+
+    def lookup(self, offset: int, tracer: Tracer = UNTRACED) -> IndexEntry | None:
+        """Return the greatest entry whose offset is not above `offset`; None if there is none.
+
+        O(log entries), by binary search.
+        """
+        watched = tracer.watch("index", self._relative_offsets)
+        slot = bisect_right(watched, offset - self.base_offset) - 1
+        return (
+            IndexEntry(self._relative_offsets[slot], self._positions[slot]) if slot >= 0 else None
+        )
+
+    def add(self, entry: IndexEntry) -> None:
+        """Add an entry behind the last one, in memory: `write` brings it to the file."""
+        self._relative_offsets.append(entry.relative_offset)
+        self._positions.append(entry.position)
+
+    def write(self) -> None:
+        """Bring the added entries to the file; they then survive the death of the process.
+
+        Raises OSError; the file may then end with part of an entry.
+        """
+        new_entries = self.entries(self._file_bytes // ENTRY_SIZE_BYTES)
+        if new_entries:
+            with open(self.path, "ab", buffering=0) as file:
+                write_all(file.fileno(), b"".join(map(encode_entry, new_entries)))
+            self._file_bytes = len(self) * ENTRY_SIZE_BYTES
+
+    def truncate_to(self, entry_count: int) -> None:
+        """Keep the first `entry_count` entries, in memory and in the file."""
+        del self._relative_offsets[entry_count:], self._positions[entry_count:]
+        os.truncate(self.path, entry_count * ENTRY_SIZE_BYTES)
+        self._file_bytes = entry_count * ENTRY_SIZE_BYTES
+
+    def rewrite(self, entries: Iterable[IndexEntry]) -> None:
+        """Replace file and memory by these entries."""
+        data = b"".join(map(encode_entry, entries))
+        self.path.write_bytes(data)
+        self._file_bytes = -1
+        self.load()
+
+    def holds_exactly(self, entries: Iterable[IndexEntry]) -> bool:
+        """Tell if the file, byte for byte, holds these entries and nothing else."""
+        try:
+            return self.path.read_bytes() == b"".join(map(encode_entry, entries))
+        except FileNotFoundError:
+            return False
+
+    def check(self) -> None:
+        """Assert that the file is sound and holds what is in memory."""
+        try:
+            entries = decode_entries(self.path.read_bytes())
+        except CorruptBytesError as error:
+            raise AssertionError(f"{self.path.name}: {error}") from error
+        assert entries == self.entries(), f"{self.path.name}: file and memory differ"

@@ -1,0 +1,204 @@
+"""Reading a partition: which segments it has, and the messages in them. Needs no lock.
+
+A reader may work beside the writer, in another thread or process, with an object of its own. It
+trusts the directory only as far as its last look: at the end of what it knows, and when a file has
+vanished, it lists the directory again. What the writer has handed to the operating system is
+visible at once; an unfinished message at the end of the last segment is the end of the log.
+
+    find: names in a SortedDict  --bisect-->  segment  --bisect-->  index entry  --scan-->  message
+
+Source: S1 5.3; Kafka: Log.read.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sortedcontainers import SortedDict
+
+from kminilog.errors import (
+    CompressedMessageError,
+    LogDirError,
+    OffsetOutOfRangeError,
+)
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, Message
+from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.settings import TopicSettings
+from kminilog.storage.segment import Located, Segment
+from kminilog.trace import UNTRACED, Probe, Trace, Tracer
+
+
+class Found(NamedTuple):
+    """A message, where it stands, and every step of the search that found it."""
+
+    segment: Segment
+    located: Located
+    segments_probed: list[Probe]
+    index_probed: list[Probe]
+
+
+class PartitionReader:
+    """The segments of one partition, by base offset. One object belongs to one thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        topic_partition: TopicPartition,
+        dialect: Dialect,
+        settings: TopicSettings,
+    ) -> None:
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.dialect = dialect
+        self.settings = settings
+        self._segments: SortedDict[int, Segment] = SortedDict()
+
+    def segments(self) -> list[Segment]:
+        """Return the segments as of the last look at the directory, ascending; may look first."""
+        if not self._segments:
+            self._look()
+        return list(self._segments.values())
+
+    @property
+    def log_start_offset(self) -> int:
+        """The offset of the first message; the log end offset if there is none.
+
+        By the name of the first segment. 0 for a directory without segments.
+        """
+        segments = self.segments()
+        return segments[0].first_offset if segments else 0
+
+    @property
+    def log_end_offset(self) -> int:
+        """One past the offset of the last message; where the next one will go.
+
+        Scans the last segment from its last index entry on.
+        """
+        while True:
+            segments = self.segments()
+            if not segments:
+                return 0
+            try:
+                end = segments[-1].end_offset()
+            except FileNotFoundError:
+                self._look()
+                continue
+            if not self._look():
+                return end
+
+    def find(self, offset: int) -> Found:
+        """Return the message with this offset and what finding it took.
+
+        O(log segments + log entries + bytes between two index entries). Raises
+        OffsetOutOfRangeError if the log does not hold the offset, CorruptLogError if damage is in
+        the way, CompressedMessageError if the message is inside a compressed one.
+        """
+        trace = Trace()
+        step = self._locate(offset, trace)
+        if step is None or step[1].message.offset != offset:
+            self._refuse_compressed(step)
+            raise self._out_of_range(offset)
+        self._refuse_compressed(step)
+        return Found(*step, trace.probes("segments"), trace.probes("index"))
+
+    def read(self, offset: int, max_bytes: int) -> list[Message]:
+        """Return messages in order from `offset` on, across segments, within `max_bytes`.
+
+        At least one message if there is one, whatever its size; none at the log end offset. Where
+        a log of other origin has a gap, the next message is the first. Raises as `find` does.
+        """
+        step = self._locate(offset, UNTRACED)
+        if step is None:
+            if offset > self.log_end_offset:
+                raise self._out_of_range(offset)
+            return []
+        messages: list[Message] = []
+        total_bytes = 0
+        for segment, position, message in self._scan_on(*step, max_bytes):
+            total_bytes += message.length_bytes
+            if messages and total_bytes > max_bytes:
+                break
+            self._refuse_compressed((segment, Located(position, message, None, 0, 0)))
+            messages.append(message)
+        return messages
+
+    def _scan_on(
+        self, segment: Segment, located: Located, max_bytes: int
+    ) -> Iterator[tuple[Segment, int, Message]]:
+        window_bytes = min(max(max_bytes, located.message.length_bytes), 1 << 20)
+        position = located.position
+        for following in list(self._segments.irange(segment.base_offset)):
+            try:
+                for at, outcome in self._segments[following].scan(position, window_bytes):
+                    if not isinstance(outcome, Message):
+                        return  # the next read starts here, and says what it is
+                    yield self._segments[following], at, outcome
+            except FileNotFoundError:
+                return
+            position = 0
+
+    def _locate(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
+        """The first message not below `offset`, None at the end of the log."""
+        if offset < 0:
+            raise ValueError(f"an offset is never negative: {offset}")
+        while True:
+            if not self._segments and not self._look():
+                return None
+            bases = self._segments.keys()
+            if offset < self.log_start_offset:
+                if not self._look():
+                    raise self._out_of_range(offset)
+                continue
+            slot = self.dialect.segment_slot(tracer.watch("segments", bases), offset)
+            try:
+                last = bases[-1]
+                for base_offset in self._segments.irange(bases[slot]):
+                    segment = self._segments[base_offset]
+                    located = segment.locate(offset, tracer, is_last=base_offset == last)
+                    if located:
+                        return segment, located
+            except FileNotFoundError:
+                self._look()
+                continue
+            if not self._look():
+                return None
+
+    def _look(self) -> bool:
+        """List the directory; tell if the segments have changed since the last look."""
+        try:
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            raise LogDirError(
+                str(self.directory), reason="no such partition directory; has it been deleted?"
+            ) from None
+        parsed = filter(None, map(parse_segment_file, names))
+        found = {base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX}
+        known = set(self._segments)
+        for base_offset in known - found:
+            del self._segments[base_offset]
+        for base_offset in found - known:
+            self._segments[base_offset] = self._segment(base_offset)
+        return found != known
+
+    def _segment(self, base_offset: int) -> Segment:
+        interval_bytes = self.settings.index_interval_bytes
+        return Segment(self.directory, base_offset, self.dialect, interval_bytes)
+
+    def _out_of_range(self, offset: int) -> OffsetOutOfRangeError:
+        return OffsetOutOfRangeError(
+            str(self.topic_partition),
+            offset=offset,
+            log_start_offset=self.log_start_offset,
+            log_end_offset=self.log_end_offset,
+        )
+
+    def _refuse_compressed(self, step: tuple[Segment, Located] | None) -> None:
+        if step and step[1].message.codec != CODECS[0]:
+            segment, located = step
+            raise CompressedMessageError(
+                located.message.codec,
+                where=f"{segment.log_path} at byte {located.position}",
+                remedy="only `kminilog dump --deep` looks inside, and only with gzip",
+            )

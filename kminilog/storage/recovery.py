@@ -1,0 +1,236 @@
+"""What to keep of a partition after a crash: first a plan, then its execution.
+
+A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message. It is
+cut off. The tail is torn only if no message with a right crc and a greater offset follows, in this
+segment or a later one, wherever it might start. Anything else is *damage*, even where a changed
+size field makes it look like a torn tail: then the partition refuses to be written, and nothing is
+changed unless a human forces the cut. In doubt nothing is lost: every cut keeps its bytes in a side
+file, `<segment>.log.<position>.cut`.
+
+    segment 0        segment 1                 segment 2
+    [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut behind m6
+    [m0 m1 m2 m3]    [m4 m5 ~~~~~ m7 m8]       [m9 m10]          damage: m7 is whole
+    [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
+
+Indexes are compared with what the indexing rule makes of the messages and rewritten if they differ
+in one byte. Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at
+the first invalid message, whatever follows it (docs/differences.md).
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.errors import CorruptLogError
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import Message
+from kminilog.format.names import (
+    CUT_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    cut_file,
+    parse_segment_file,
+)
+from kminilog.storage.durable_file import sync
+from kminilog.storage.log_file import count_messages, find_message
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment import Examined, Segment
+
+Examine = Callable[[Segment], Examined]
+
+
+class Break(NamedTuple):
+    """Where the sound part of a log ends, and what would be lost by cutting it off there.
+
+    `lost_messages` counts whole messages only; `lost_bytes` also those of later segments.
+    """
+
+    segment: Segment
+    position: int
+    reason: str
+    lost_bytes: int
+    lost_messages: int
+
+
+@dataclass
+class RecoveryPlan:
+    """What recovery would do to one partition; `carry_out` does it.
+
+    `cut` is a torn tail, `damage` is what only force cuts; at most one of them. `behind` are the
+    segments that go with either. `log_end_offset` is where the sound part ends.
+    """
+
+    directory: Path
+    log_end_offset: int = 0
+    cut: Break | None = None
+    damage: Break | None = None
+    behind: list[Segment] = field(default_factory=list)
+    rebuilt_indexes: list[tuple[Segment, list[IndexEntry]]] = field(default_factory=list)
+    leftovers: list[Path] = field(default_factory=list)
+    strays: list[Path] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell if there is nothing to do."""
+        return not (self.cut or self.damage or self.rebuilt_indexes or self.leftovers)
+
+    def describe(self) -> list[str]:
+        """Return a line for each thing that is not as it should be; none for a sound partition."""
+        lines = [*self.warnings]
+        for found, verdict in ((self.cut, "torn tail"), (self.damage, "damage")):
+            if found:
+                lines.append(
+                    f"{found.segment.log_path}: {verdict} at byte {found.position}: "
+                    f"{found.reason}; {found.lost_bytes} bytes with {found.lost_messages} whole "
+                    f"messages behind it; sound up to offset {self.log_end_offset}"
+                )
+        lines += [
+            f"{s.index.path}: not what the log says; rebuilt" for s, _ in self.rebuilt_indexes
+        ]
+        lines += [f"{path}: left behind; removed" for path in self.leftovers]
+        lines += [f"{path}: not a file of a partition; left alone" for path in self.strays]
+        return lines
+
+
+def plan_recovery(
+    reader: PartitionReader,
+    *,
+    scan_from: int | None = 0,
+    recovery_point: int = 0,
+    examine: Examine = Segment.examine,
+) -> RecoveryPlan:
+    """Return what is wrong with a partition and what to do about it; changes nothing.
+
+    Segments that end below `scan_from` get a quick look at their ends, all of them if it is None;
+    the others are read whole: O(bytes). `examine` is the reading, replaceable by a faster equal.
+    A log that ends below `recovery_point`, up to where it was on the disk, gets a warning.
+    """
+    plan = RecoveryPlan(reader.directory)
+    _sort_files(plan)
+    segments = reader.segments()
+    expected = plan.log_end_offset = reader.log_start_offset
+    first_to_scan = len(segments)
+    if scan_from is not None:
+        first_to_scan = reader.dialect.segment_slot([s.base_offset for s in segments], scan_from)
+    for slot, segment in enumerate(segments):
+        if segment.first_offset != expected:
+            reason = f"the segment {segment.name} follows, where offset {expected} belongs"
+            before = segments[slot - 1]
+            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason)
+            break
+        if slot < first_to_scan and segment.is_sound_at_its_end():
+            expected = plan.log_end_offset = segment.end_offset()
+            continue
+        examined = examine(segment)
+        expected = plan.log_end_offset = examined.next_offset
+        if not segment.index.holds_exactly(examined.entries):
+            plan.rebuilt_indexes.append((segment, examined.entries))
+        if examined.fault:
+            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault)
+            break
+    if plan.log_end_offset < recovery_point:
+        plan.warnings.append(
+            f"{reader.topic_partition}: the log ends at offset {plan.log_end_offset}, but up to "
+            f"{recovery_point} it was on the disk: {recovery_point - plan.log_end_offset} "
+            "messages are gone"
+        )
+    return plan
+
+
+def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
+    """Do what a plan says, and return the side files that keep what was cut off.
+
+    Once it returns, the partition is sound and on the disk; a crash in between leaves a partition
+    that the next recovery finishes. Raises CorruptLogError, with nothing changed, if there is
+    damage; with `force` the log is cut at it.
+    """
+    if plan.damage and not force:
+        raise CorruptLogError(
+            str(plan.damage.segment.log_path),
+            position=plan.damage.position,
+            reason=f"{plan.damage.reason}; {plan.damage.lost_messages} whole messages stand behind",
+            remedy="the partition is not written to; `kminilog recover` says what can be kept",
+        )
+    cut = plan.cut or plan.damage
+    side_files = []
+    for segment, entries in plan.rebuilt_indexes:
+        segment.index.rewrite(entries)
+    for segment in reversed(plan.behind):
+        side_files.append(_side_file(segment.log_path, 0))
+        os.rename(segment.log_path, side_files[-1])
+        segment.remove()
+    if cut:
+        segment = cut.segment
+        if cut.position < segment.file_bytes:
+            side_files.append(_keep_tail(segment.log_path, cut.position))
+        segment.index.load()
+        segment.truncate_to(cut.position, len(segment.index))
+        segment.flush()
+    for path in plan.leftovers:
+        path.unlink()
+    if not plan.is_sound:
+        for segment, _ in plan.rebuilt_indexes:
+            sync(segment.index.path)
+        sync(plan.directory)
+    return side_files
+
+
+def _sort_files(plan: RecoveryPlan) -> None:
+    names = sorted(os.listdir(plan.directory))
+    for name in names:
+        path = plan.directory / name
+        parsed = parse_segment_file(name)
+        if parsed:
+            base_name = name.removesuffix(parsed[1])
+            if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
+                plan.leftovers.append(path)
+        elif name.endswith(DELETED_SUFFIX):
+            plan.leftovers.append(path)
+        elif not name.endswith(CUT_SUFFIX):
+            plan.strays.append(path)
+
+
+def _set_break(
+    plan: RecoveryPlan,
+    segments: list[Segment],
+    slot: int,
+    position: int,
+    next_offset: int,
+    reason: str,
+) -> None:
+    """Decide whether the log has a torn tail at this place or damage."""
+    segment, plan.behind = segments[slot], segments[slot + 1 :]
+    dialect = segment.dialect
+    is_damage = (
+        isinstance(next(segment.scan(position), (0, None))[1], Message)  # its offset is wrong
+        or find_message(dialect, segment.log_path, position, next_offset)
+        or any(find_message(dialect, later.log_path) for later in plan.behind)
+    )
+    lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
+    lost_messages = count_messages(dialect, segment.log_path, position)
+    lost_messages += sum(count_messages(dialect, later.log_path) for later in plan.behind)
+    found = Break(segment, position, reason, lost_bytes, lost_messages)
+    if is_damage:
+        plan.damage = found
+    else:
+        plan.cut = found
+
+
+def _keep_tail(log_path: Path, position: int) -> Path:
+    side_file = _side_file(log_path, position)
+    with open(log_path, "rb") as log, open(side_file, "xb") as kept:
+        log.seek(position)
+        while data := log.read(1 << 20):
+            kept.write(data)
+    sync(side_file)
+    return side_file
+
+
+def _side_file(log_path: Path, position: int) -> Path:
+    copy = 0
+    while (path := log_path.with_name(cut_file(log_path.name, position, copy))).exists():
+        copy += 1
+    return path

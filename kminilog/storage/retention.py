@@ -1,0 +1,87 @@
+"""What to delete of a partition, by age and by size.
+
+Both delete a prefix of the log: the oldest segments first, and none behind one that stays. By age:
+those whose `.log` was last written strictly longer ago than retention.ms. By size: a segment goes
+only while what is above retention.bytes is at least as large as the segment. If all would go, an
+empty segment is begun at the log end first, so that offsets go on where they were; only an empty
+last segment is protected.
+
+A segment that goes is first renamed, `.log.deleted` and `.index.deleted`, so that readers inside it
+finish in peace, and removed file.delete.delay.ms later, by a later run or by recovery. The time of
+both runs comes in as an argument. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from kminilog.format.names import DELETED_SUFFIX
+from kminilog.settings import TopicSettings
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.segment import Segment
+
+
+def expired_segments(
+    segments: list[Segment], settings: TopicSettings, now_ms: int
+) -> list[Segment]:
+    """Return the segments that retention deletes: a prefix of those given, which ascend."""
+    by_age = _prefix(segments, _too_old(settings.retention_ms, now_ms))
+    total_bytes = sum(segment.file_bytes for segment in segments)
+    by_size = _prefix(segments, _too_much(settings.retention_bytes, total_bytes))
+    return max(by_age, by_size, key=len)
+
+
+def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
+    """Rename the files of a log's expired segments to `.deleted` and return the segments.
+
+    A crash in between leaves a log that starts with a later segment, or a pair of which only the
+    `.log` is renamed; recovery removes both.
+    """
+    expired = expired_segments(log.segments(), log.settings, now_ms)
+    if expired and expired[-1] is log.segments()[-1] and not log.roll():
+        expired.pop()
+    for segment in expired:
+        log.delete_first()
+        for path in filter(Path.exists, (segment.log_path, segment.index.path)):
+            deleted = path.with_name(path.name + DELETED_SUFFIX)
+            os.rename(path, deleted)
+            os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on: when it was deleted
+    return expired
+
+
+def remove_deleted(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
+    """Remove the `.deleted` files that have waited for file.delete.delay.ms; return their paths."""
+    removed = []
+    for path in sorted(directory.glob(f"*{DELETED_SUFFIX}")):
+        if now_ms - path.stat().st_mtime * 1000 >= settings.file_delete_delay_ms:
+            path.unlink()
+            removed.append(path)
+    return removed
+
+
+def _prefix(segments: list[Segment], goes: Callable[[Segment], bool]) -> list[Segment]:
+    for count, segment in enumerate(segments):
+        if not goes(segment):
+            return segments[:count]
+    return list(segments)
+
+
+def _too_old(retention_ms: int, now_ms: int) -> Callable[[Segment], bool]:
+    def goes(segment: Segment) -> bool:
+        age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
+        return 0 <= retention_ms < age_ms
+
+    return goes
+
+
+def _too_much(retention_bytes: int, total_bytes: int) -> Callable[[Segment], bool]:
+    excess_bytes = total_bytes - retention_bytes
+
+    def goes(segment: Segment) -> bool:
+        nonlocal excess_bytes
+        if retention_bytes < 0 or excess_bytes < segment.file_bytes:
+            return False
+        excess_bytes -= segment.file_bytes
+        return True
+
+    return goes

@@ -1,0 +1,255 @@
+"""One `.index`/`.log` pair: append, scan, and find a message in it.
+
+The `.log` is the truth. It holds messages back to back, in the order of their offsets; the index is
+derived from it, may lag behind it, and counts for nothing where no message with the entry's offset
+stands. A segment knows neither its neighbours nor when to roll.
+
+Writing has two halves: `add` places a message in memory, `write` hands everything added to the
+operating system, the log first and then the index, so that the index never leads.
+Source: S1 5.2 and 5.3.2; Kafka: LogSegment, FileMessageSet.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.errors import CorruptLogError
+from kminilog.format.dialect import Dialect
+from kminilog.format.index_entry import IndexEntry, is_due
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
+from kminilog.storage.durable_file import sync, write_all
+from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
+from kminilog.storage.offset_index import OffsetIndex
+from kminilog.trace import UNTRACED, Tracer
+
+_LOOKUP_WINDOW_BYTES = 1 << 13
+
+
+class Located(NamedTuple):
+    """Where a message stands, and what it took to find it there.
+
+    `scanned_bytes` runs from where the scan started to the end of the message.
+    """
+
+    position: int
+    message: Message
+    index_entry: IndexEntry | None
+    scanned_messages: int
+    scanned_bytes: int
+
+
+class Examined(NamedTuple):
+    """How far a segment is sound: up to `sound_bytes`, where `next_offset` belongs.
+
+    `entries` are the index entries that the sound messages are due; `fault` says what stands at
+    `sound_bytes` instead of the next message, None if that is the end of the file.
+    """
+
+    next_offset: int
+    sound_bytes: int
+    entries: list[IndexEntry]
+    fault: str | None
+
+
+class Segment:
+    """One pair of files. Making the object touches no file."""
+
+    def __init__(
+        self, directory: Path, base_offset: int, dialect: Dialect, index_interval_bytes: int
+    ) -> None:
+        self.log_path = directory / (segment_name(base_offset) + LOG_SUFFIX)
+        self.base_offset = base_offset
+        self.dialect = dialect
+        self.index = OffsetIndex(directory, base_offset)
+        self._index_interval_bytes = index_interval_bytes
+        self.size_bytes = 0
+        self._added: list[bytes] = []
+        self._descriptor: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The 20 digits in the names of both files."""
+        return segment_name(self.base_offset)
+
+    @property
+    def first_offset(self) -> int:
+        """The offset that the first message has, or will have, by the segment's name."""
+        return self.dialect.first_offset(self.base_offset)
+
+    @property
+    def file_bytes(self) -> int:
+        """The size of the `.log` file now; FileNotFoundError if it is gone."""
+        return os.stat(self.log_path).st_size
+
+    # ---- reading
+
+    def scan(
+        self, position: int = 0, window_bytes: int = SCAN_WINDOW_BYTES
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yield each message from `position` on with its position; see `scan_file`."""
+        return scan_file(self.dialect, self.log_path, position, window_bytes)
+
+    def locate(
+        self, offset: int, tracer: Tracer = UNTRACED, *, is_last: bool = True
+    ) -> Located | None:
+        """Return the first message whose offset is not below `offset`; None if there is none.
+
+        Searches the index, then scans from the entry it found; from the start of the segment if no
+        message with that entry's offset stands there. O(log entries + bytes between two entries).
+        An unfinished message ends the last segment of a log; raises CorruptLogError for it
+        elsewhere, for one with messages behind it, and for bytes that are no message.
+        """
+        self.index.load()
+        entry = self.index.lookup(offset, tracer)
+        if entry and not self._is_true(entry):
+            entry = None
+        start = entry.position if entry else 0
+        for ordinal, (position, outcome) in enumerate(self.scan(start, _LOOKUP_WINDOW_BYTES), 1):
+            if isinstance(outcome, CorruptMessage):
+                raise self.damage(position, f"{outcome.fault}, {outcome.detail}")
+            if isinstance(outcome, NeedMoreBytes):
+                if not is_last or self._has_message(position + 1, offset):
+                    raise self.damage(position, "an unfinished message with others behind it")
+                return None
+            if outcome.offset >= offset:
+                scanned_bytes = position + outcome.length_bytes - start
+                return Located(position, outcome, entry, ordinal, scanned_bytes)
+        return None
+
+    def _is_true(self, entry: IndexEntry) -> bool:
+        _, outcome = next(self.scan(entry.position, _LOOKUP_WINDOW_BYTES), (0, None))
+        expected_offset = self.base_offset + entry.relative_offset
+        return isinstance(outcome, Message) and outcome.offset == expected_offset
+
+    def _has_message(self, position: int, minimum_offset: int) -> bool:
+        return bool(find_message(self.dialect, self.log_path, position, minimum_offset))
+
+    def last_entry(self) -> IndexEntry | None:
+        """Return the last index entry, None if there is none or no message stands where it says."""
+        self.index.load()
+        entry = self.index.lookup(MAX_OFFSET)
+        return entry if entry and self._is_true(entry) else None
+
+    def end_offset(self) -> int:
+        """Return one past the last offset; reads from the last index entry on."""
+        entry = self.last_entry()
+        next_offset = self.first_offset
+        for _, outcome in self.scan(entry.position if entry else 0):
+            if isinstance(outcome, Message):
+                next_offset = outcome.offset + 1
+        return next_offset
+
+    def examine(self, start: IndexEntry | None = None) -> Examined:
+        """Read every message up to the first that should not be there; O(file).
+
+        The messages should follow each other without a gap from the offset that the name gives; or
+        from `start`, an index entry, which then counts as given. A compressed message takes up the
+        offsets of those inside it.
+        """
+        next_offset, sound_bytes = self.first_offset, 0
+        if start:
+            next_offset, sound_bytes = self.base_offset + start.relative_offset, start.position
+        last_indexed = sound_bytes
+        entries: list[IndexEntry] = []
+        for position, outcome in self.scan(sound_bytes):
+            fault = _fault(outcome, next_offset)
+            if fault or not isinstance(outcome, Message):
+                return Examined(next_offset, position, entries, fault)
+            if is_due(position, last_indexed, self._index_interval_bytes):
+                entries.append(IndexEntry(outcome.offset - self.base_offset, position))
+                last_indexed = position
+            next_offset = outcome.offset + 1
+            sound_bytes = position + outcome.length_bytes
+        return Examined(next_offset, sound_bytes, entries, None)
+
+    def is_sound_at_its_end(self) -> bool:
+        """Tell if the index has the right form and the messages behind its last entry are in order.
+
+        The quick look at a segment that was on the disk before: O(entries + bytes between two).
+        """
+        entry = self.last_entry()
+        if not self.index.holds_exactly(self.index.entries()) or (len(self.index) and not entry):
+            return False
+        examined = self.examine(entry)
+        return not examined.fault and not examined.entries
+
+    def damage(self, position: int, reason: str) -> CorruptLogError:
+        """Return the error that names this segment and a place in it."""
+        remedy = "`kminilog verify` lists all damage, `kminilog recover` says what can be kept"
+        return CorruptLogError(str(self.log_path), position=position, reason=reason, remedy=remedy)
+
+    # ---- writing: for the one writer of the partition
+
+    def open(self) -> None:
+        """Make the files if they are missing, the index first, and get ready to add messages."""
+        self.index.path.touch()
+        self._descriptor = os.open(self.log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self.size_bytes = os.fstat(self._descriptor).st_size
+        self.index.load()
+
+    def close(self) -> None:
+        """Let go of the file; what was added and not written is dropped."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self._added.clear()
+
+    def add(self, offset: int, data: bytes) -> None:
+        """Place an encoded message behind the last one, in memory; index it if its turn has come.
+
+        `size_bytes` and the index count it at once; a reader sees it after `write`.
+        """
+        if is_due(self.size_bytes, self.index.last_position, self._index_interval_bytes):
+            self.index.add(IndexEntry(offset - self.base_offset, self.size_bytes))
+        self._added.append(data)
+        self.size_bytes += len(data)
+
+    def write(self) -> None:
+        """Hand the added messages to the operating system, the log first.
+
+        Once it returns, they survive the death of this process. Raises OSError; part of the bytes
+        may then be in the files, and `truncate_to` brings back what was.
+        """
+        assert self._descriptor is not None, "open() comes first"
+        if self._added:
+            write_all(self._descriptor, b"".join(self._added))
+            self._added.clear()
+            self.index.write()
+
+    def flush(self) -> None:
+        """Bring both files to the disk: what was written before survives a power failure."""
+        sync(self.log_path)
+        sync(self.index.path)
+
+    def truncate_to(self, size_bytes: int, entry_count: int) -> None:
+        """Cut both files, and drop what was added; the `.log` keeps its modification time."""
+        self._added.clear()
+        status = os.stat(self.log_path)
+        os.truncate(self.log_path, size_bytes)
+        os.utime(self.log_path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        self.index.truncate_to(entry_count)
+        self.size_bytes = size_bytes
+
+    def remove(self) -> None:
+        """Delete both files, the log first, so that no log is ever without its index."""
+        self.close()
+        self.log_path.unlink(missing_ok=True)
+        self.index.path.unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Assert what a writer keeps true: whole messages in order, and exactly the due entries."""
+        examined = self.examine()
+        assert examined.fault is None, f"{self.name} at {examined.sound_bytes}: {examined.fault}"
+        assert self.index.holds_exactly(examined.entries), f"{self.name}: index entries"
+
+
+def _fault(outcome: Outcome, next_offset: int) -> str | None:
+    if isinstance(outcome, NeedMoreBytes):
+        return "unfinished message"
+    if isinstance(outcome, CorruptMessage):
+        return f"{outcome.fault}, {outcome.detail}"
+    if not follows(outcome, next_offset):
+        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
+    return None

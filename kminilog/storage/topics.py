@@ -1,0 +1,99 @@
+"""What a topic is, and the file that says so: `<topic>.json` in the log dir.
+
+    {"topic": "orders", "partitions": 2, "dialect": "documented", "config": {"segment.bytes": 4096}}
+
+The file is written last when a topic is created and deleted first when it goes, so a directory
+without it is no topic. Settings that are not named have their defaults. Source: ours; Kafka keeps
+the same facts in ZooKeeper.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
+from kminilog.format.names import TopicPartition, check_topic
+from kminilog.settings import TopicSettings
+from kminilog.storage.durable_file import replace_file
+
+TOPIC_SUFFIX = ".json"
+MAX_PARTITIONS = 100_000
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic's name, number of partitions, dialect and settings.
+
+    Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
+    partitions below 1 or above MAX_PARTITIONS.
+    """
+
+    name: str
+    partitions: int = 1
+    dialect: Dialect = DOCUMENTED
+    settings: TopicSettings = field(default_factory=TopicSettings)
+
+    def __post_init__(self) -> None:
+        check_topic(self.name)
+        if not 1 <= self.partitions <= MAX_PARTITIONS:
+            raise ValueError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {self.partitions}")
+
+    def partition(self, number: int) -> TopicPartition:
+        """Return the name of one partition; UnknownTopicOrPartitionError if there is none."""
+        if not 0 <= number < self.partitions:
+            raise UnknownTopicOrPartitionError(
+                self.name, partition=number, partitions=self.partitions
+            )
+        return TopicPartition(self.name, number)
+
+    def all_partitions(self) -> list[TopicPartition]:
+        """Return the names of all partitions, ascending."""
+        return [TopicPartition(self.name, number) for number in range(self.partitions)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the settings file holds."""
+        return {
+            "topic": self.name,
+            "partitions": self.partitions,
+            "dialect": self.dialect.name,
+            "config": self.settings.changed(),
+        }
+
+
+def read_topics(log_dir: Path) -> list[Topic]:
+    """Return all topics of a log dir by name; LogDirError if a settings file is broken."""
+    return [_read(path) for path in sorted(log_dir.glob(f"*{TOPIC_SUFFIX}"))]
+
+
+def read_topic(log_dir: Path, name: str) -> Topic:
+    """Return one topic; UnknownTopicOrPartitionError if it is not there."""
+    check_topic(name)
+    path = log_dir / (name + TOPIC_SUFFIX)
+    if not path.exists():
+        raise UnknownTopicOrPartitionError(name)
+    return _read(path)
+
+
+def write_topic(log_dir: Path, topic: Topic) -> None:
+    """Write a topic's settings file; once it returns, it survives a power failure."""
+    data = json.dumps(topic.to_json(), indent=2) + "\n"
+    replace_file(log_dir / (topic.name + TOPIC_SUFFIX), data.encode())
+
+
+def _read(path: Path) -> Topic:
+    try:
+        facts = json.loads(path.read_bytes())
+        topic = Topic(
+            facts["topic"],
+            facts["partitions"],
+            DIALECTS[facts["dialect"]],
+            TopicSettings.from_config(facts["config"]),
+        )
+        if topic.name + TOPIC_SUFFIX != path.name:
+            raise ValueError(f"it names the topic {topic.name!r}")
+    except (ValueError, KeyError, TypeError, KMiniLogError) as error:
+        reason = f"{path.name} holds no topic settings ({error}); mend it or move it away"
+        raise LogDirError(str(path.parent), reason=reason) from None
+    return topic
