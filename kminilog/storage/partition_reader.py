@@ -114,27 +114,27 @@ class PartitionReader:
             if offset > self.log_end_offset:
                 raise self._out_of_range(offset)
             return []
+        self._refuse_compressed(step)
         messages: list[Message] = []
         total_bytes = 0
-        for segment, position, message in self._scan_on(*step, max_bytes):
+        for message in self._messages_from(*step, max_bytes):
             total_bytes += message.length_bytes
-            if messages and total_bytes > max_bytes:
+            if messages and (total_bytes > max_bytes or message.codec != CODECS[0]):
                 break
-            self._refuse_compressed((segment, Located(position, message, None, 0, 0)))
             messages.append(message)
         return messages
 
-    def _scan_on(
+    def _messages_from(
         self, segment: Segment, located: Located, max_bytes: int
-    ) -> Iterator[tuple[Segment, int, Message]]:
+    ) -> Iterator[Message]:
         window_bytes = min(max(max_bytes, located.message.length_bytes), 1 << 20)
         position = located.position
         for following in list(self._segments.irange(segment.base_offset)):
             try:
-                for at, outcome in self._segments[following].scan(position, window_bytes):
+                for _, outcome in self._segments[following].scan(position, window_bytes):
                     if not isinstance(outcome, Message):
                         return  # the next read starts here, and says what it is
-                    yield self._segments[following], at, outcome
+                    yield outcome
             except FileNotFoundError:
                 return
             position = 0

@@ -1,0 +1,60 @@
+# Every target does its own set-up: a virtual environment in .venv, with everything in it.
+# PYTHON=... chooses the interpreter; ARGS=... is handed on to what the target runs.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# Test processes: as many as there are processors, at most four; tests of one xdist group in one.
+WORKERS := -n auto --maxprocesses=4 --dist=loadgroup
+WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types conformance soak bench docs clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## virtual environment, dependencies, Java: the other targets do it by themselves
+	@$(WITH_JAVA) echo "Ready: Python in $(VENV), Java in $$JAVA_HOME"
+
+demo: $(INSTALLED) ## Spark ingest of an access log, verified against its source; one message found
+	@$(WITH_JAVA) $(BIN)/kminilog demo $(ARGS)
+
+test: $(INSTALLED) ## everything that must be green, with branch coverage
+	@$(WITH_JAVA) $(BIN)/python -m pytest $(WORKERS) --cov --cov-report=term $(ARGS)
+
+check: lint types docs ## ruff, mypy --strict, the documentation
+
+lint: $(INSTALLED)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	@$(BIN)/mypy
+
+conformance: $(INSTALLED) ## the same bytes and numbers as real Kafka and its clients (fetches them)
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m conformance $(ARGS)
+
+soak: $(INSTALLED) ## the long versions of the crash and damage tests
+	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak --timeout=0 $(WORKERS) $(ARGS)
+
+bench: $(INSTALLED) ## measurements
+	@$(WITH_JAVA) $(BIN)/python -m tests.bench $(ARGS)
+
+# From scratch each time (-E): a page that gave a warning must give it again.
+docs: $(INSTALLED) ## the documentation, into docs/_build/html
+	@$(BIN)/sphinx-build -E -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "Documentation: docs/_build/html/index.html"
+
+clean: ## remove all that these targets made, .venv too; data stays
+	rm -rf $(VENV) .cache .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/_build spark-warehouse
+	find kminilog labs tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml
+	@scripts/ensure-venv "$(PYTHON)" $(VENV)
+	@echo "Installing kminilog and what it needs into $(VENV): about 1 GB, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,236 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kminilog.errors import (
+    CorruptLogError,
+    InvalidTopicError,
+    LogDirError,
+    LogDirLockedError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from kminilog.storage.log_dir import CLEAN_SHUTDOWN_FILE, LogDir, LogDirWriter
+from kminilog.storage.topics import Topic
+
+ORDERS_0 = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> Path:
+    """A log dir with a topic of two partitions, five messages in the first, closed cleanly."""
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=100)))
+        writer.log(ORDERS_0).append((b"k", b"value %d" % n) for n in range(5))
+    return tmp_path
+
+
+def crash(log_dir: Path) -> None:
+    (log_dir / CLEAN_SHUTDOWN_FILE).unlink()
+
+
+def test_log_dir_that_is_missing_is_an_error(tmp_path):
+    with pytest.raises(LogDirError, match="no such directory"):
+        LogDir(tmp_path / "gone")
+    with pytest.raises(LogDirError, match="no such directory"):
+        LogDirWriter.open(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
+
+
+def test_create_topic_is_read_back_with_its_settings(log_dir):
+    assert LogDir(log_dir).topic("orders") == Topic(
+        "orders", 2, KAFKA, TopicSettings(segment_bytes=100)
+    )
+    assert json.loads((log_dir / "orders.json").read_text()) == {
+        "topic": "orders",
+        "partitions": 2,
+        "dialect": "kafka",
+        "config": {"segment.bytes": 100},
+    }
+
+
+def test_create_topic_that_exists_is_refused_and_untouched(log_dir):
+    with LogDirWriter.open(log_dir) as writer, pytest.raises(TopicExistsError):
+        writer.create_topic(Topic("orders", 9))
+    assert LogDir(log_dir).topic("orders").partitions == 2
+
+
+@pytest.mark.parametrize("partitions", [0, -1, 100_001])
+def test_topic_with_a_number_of_partitions_out_of_bounds_is_refused(partitions):
+    with pytest.raises(ValueError, match=str(partitions)):
+        Topic("orders", partitions)
+
+
+def test_topic_with_an_illegal_name_is_refused():
+    with pytest.raises(InvalidTopicError):
+        Topic("a/b")
+
+
+def test_directory_without_settings_is_no_topic(log_dir):
+    os.remove(log_dir / "orders.json")
+    reader = LogDir(log_dir)
+    assert reader.topics() == []
+    with pytest.raises(UnknownTopicOrPartitionError, match="doesn't exist"):
+        reader.reader(ORDERS_0)
+    with (
+        LogDirWriter.open(log_dir) as writer,
+        pytest.raises(LogDirError, match="belongs to no topic"),
+    ):
+        writer.create_topic(Topic("orders"))
+    assert (log_dir / "orders-0").exists()
+
+
+def test_create_topic_over_empty_leftovers_of_a_crash_takes_them(tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 2))
+        os.remove(tmp_path / "orders.json")
+        writer.create_topic(Topic("orders", 3, KAFKA))
+        assert writer.log(TopicPartition("orders", 2)).append([(None, b"v")]) == range(1)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"topic": "x", "partitions": 1, "dialect": "kafka", "config": {}}']
+)
+def test_settings_file_that_is_broken_is_named(log_dir, text):
+    (log_dir / "orders.json").write_text(text)
+    with pytest.raises(LogDirError, match=r"orders\.json holds no topic settings"):
+        LogDir(log_dir).topic("orders")
+
+
+def test_partition_out_of_range_is_refused_with_the_range(log_dir):
+    with pytest.raises(UnknownTopicOrPartitionError, match=r"inclusive range of \[0, 1\]"):
+        LogDir(log_dir).reader(TopicPartition("orders", 2))
+
+
+def test_second_writer_is_refused_while_the_first_is_there(log_dir):
+    with LogDirWriter.open(log_dir):
+        with pytest.raises(LogDirLockedError, match=f"process {os.getpid()} is writing"):
+            LogDirWriter.open(log_dir)
+        assert LogDir(log_dir).reader(ORDERS_0).read(0, 1)
+    LogDirWriter.open(log_dir).close()
+
+
+def test_close_leaves_the_clean_shutdown_marker(log_dir):
+    assert (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+    writer = LogDirWriter.open(log_dir)
+    assert (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+    writer.log(ORDERS_0)
+    assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+    writer.close()
+    assert (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_flush_and_close_put_recovery_points_on_record(log_dir):
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(ORDERS_0).append([(None, b"v")])
+        assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+        writer.flush()
+        assert read_checkpoint(log_dir) == {ORDERS_0: 6}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1\n0\n", "0\n2\norders 0 5\n", "0\nx\n", "0\n1\norders 0\n", "0\n1\norders 0 x\n"]
+)
+def test_checkpoint_that_is_not_sound_is_no_checkpoint(log_dir, text):
+    (log_dir / CHECKPOINT_FILE).write_text(text)
+    assert read_checkpoint(log_dir) == {}
+
+
+def test_open_after_a_crash_recovers_every_partition(log_dir):
+    crash(log_dir)
+    (log_dir / CHECKPOINT_FILE).unlink()
+    last = sorted((log_dir / "orders-0").glob("*.log"))[-1]
+    with open(last, "ab") as file:
+        file.write(b"torn")
+    with LogDirWriter.open(log_dir) as writer:
+        assert len(writer.warnings) == 1
+        assert "torn tail" in writer.warnings[0]
+        assert writer.log(ORDERS_0).append([(None, b"v")]) == range(5, 6)
+    assert (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_open_after_a_crash_keeps_damaged_partitions_closed_and_the_others_open(log_dir):
+    crash(log_dir)
+    (log_dir / CHECKPOINT_FILE).unlink()
+    first = sorted((log_dir / "orders-0").glob("*.log"))[0]
+    data = bytearray(first.read_bytes())
+    data[20] ^= 1
+    first.write_bytes(data)
+    for _ in range(2):  # the damage is found again: no marker was left
+        with LogDirWriter.open(log_dir) as writer:
+            with pytest.raises(CorruptLogError, match=str(first)):
+                writer.log(ORDERS_0)
+            writer.log(TopicPartition("orders", 1)).append([(None, b"v")])
+    assert bytes(data) == first.read_bytes()
+    assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_open_after_a_clean_shutdown_finds_damage_at_the_end_of_a_segment(log_dir):
+    first = sorted((log_dir / "orders-0").glob("*.log"))[0]
+    os.truncate(first, first.stat().st_size - 1)
+    with LogDirWriter.open(log_dir) as writer, pytest.raises(CorruptLogError):
+        writer.log(ORDERS_0)
+    assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_open_with_a_partition_directory_gone_is_refused_for_that_partition(log_dir):
+    shutil.rmtree(log_dir / "orders-0")
+    with LogDirWriter.open(log_dir) as writer:
+        with pytest.raises(CorruptLogError, match="the directory is gone"):
+            writer.log(ORDERS_0)
+        assert writer.log(TopicPartition("orders", 1)).log_end_offset == 0
+
+
+def test_recover_by_hand_leaves_a_clean_log_dir_clean(log_dir):
+    index = sorted((log_dir / "orders-0").glob("*.index"))[0]
+    index.write_bytes(b"rubbish!")
+    with LogDirWriter.open(log_dir, recover=False) as writer:
+        plan = writer.recovery_plan(ORDERS_0)
+        assert [segment.index.path for segment, _ in plan.rebuilt_indexes] == [index]
+        writer.recover(plan)
+    assert index.read_bytes() == b""
+    assert (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_open_without_recovery_leaves_a_crashed_log_dir_unclean(log_dir):
+    crash(log_dir)
+    LogDirWriter.open(log_dir, recover=False).close()
+    assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+
+
+def test_alter_topic_adds_partitions_and_changes_settings(log_dir):
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(ORDERS_0)
+        writer.alter_topic("orders", partitions=3, settings=TopicSettings(segment_bytes=500))
+        assert writer.log(ORDERS_0).settings.segment_bytes == 500
+        assert writer.log(TopicPartition("orders", 2)).log_end_offset == 0
+        with pytest.raises(ValueError, match="none can be taken away"):
+            writer.alter_topic("orders", partitions=2)
+    assert LogDir(log_dir).topic("orders").partitions == 3
+    assert LogDir(log_dir).reader(ORDERS_0).log_end_offset == 5
+
+
+def test_delete_topic_leaves_nothing_of_it(log_dir):
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(ORDERS_0)
+        writer.create_topic(Topic("other"))
+        writer.delete_topic("orders")
+        with pytest.raises(UnknownTopicOrPartitionError):
+            writer.log(ORDERS_0)
+    assert [topic.name for topic in LogDir(log_dir).topics()] == ["other"]
+    assert not list(log_dir.glob("orders*"))
+    assert "orders" not in (log_dir / CHECKPOINT_FILE).read_text()
+
+
+def test_create_topic_with_a_base_offset_starts_the_log_there(tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1, DOCUMENTED), base_offset=368_769)
+        assert writer.log(ORDERS_0).append([(None, b"v")]) == range(368_770, 368_771)

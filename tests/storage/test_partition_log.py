@@ -1,0 +1,357 @@
+from pathlib import Path
+
+import pytest
+
+from kminilog.errors import (
+    CompressedMessageError,
+    CorruptLogError,
+    LogClosedError,
+    LogDirError,
+    MessageTooLargeError,
+    NullValueError,
+    OffsetOutOfRangeError,
+)
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
+
+ORDERS = TopicPartition("orders", 0)
+both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
+
+
+def open_log(
+    directory: Path, dialect: Dialect, *, base_offset: int = 0, **settings: int
+) -> PartitionLog:
+    return PartitionLog.open(
+        directory, ORDERS, dialect, TopicSettings(**settings), base_offset=base_offset
+    )
+
+
+def open_reader(log: PartitionLog) -> PartitionReader:
+    return PartitionReader(log.directory, ORDERS, log.dialect, log.settings)
+
+
+def names(log: PartitionReader) -> list[int]:
+    return [segment.base_offset for segment in log.segments()]
+
+
+def fill(log: PartitionLog, count: int, value_bytes: int = 30) -> None:
+    log.append((None, b"%0*d" % (value_bytes, n)) for n in range(count))
+
+
+# ---- roll
+
+
+@pytest.mark.parametrize(
+    ("dialect", "expected"), [(DOCUMENTED, [0, 368769]), (KAFKA, [0, 368770])], ids=str
+)
+def test_roll_names_the_new_segment_by_the_dialect(tmp_path, dialect, expected):
+    log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(368_767))
+    fill(log, 3)
+    assert log.roll()
+    fill(log, 1)
+    assert names(log)[1:] == expected[1:]
+    assert log.segments()[1].first_offset == 368_770
+    log.check()
+
+
+def test_roll_first_segment_with_one_message_waits(tmp_path):
+    log = open_log(tmp_path, DOCUMENTED, segment_bytes=60, segment_ms=1)
+    fill(log, 1)
+    assert not log.roll()
+    log.append([(None, b"%030d" % 1)], now_ms=10**9)
+    assert names(log) == [0]
+    fill(log, 1)
+    assert names(log) == [0, 1]
+
+
+@both_dialects
+def test_roll_of_an_empty_segment_does_nothing(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    assert not log.roll()
+    fill(log, 2)
+    assert log.roll()
+    assert not log.roll()
+    assert len(names(log)) == 2
+
+
+@both_dialects
+def test_roll_by_size_fills_a_segment_to_the_last_byte_and_not_beyond(tmp_path, dialect):
+    length = len(encode(dialect, 0, None, bytes(30)))
+    log = open_log(tmp_path, dialect, segment_bytes=3 * length)
+    fill(log, 7)
+    assert [segment.file_bytes for segment in log.segments()] == [3 * length, 3 * length, length]
+
+
+@both_dialects
+def test_roll_by_age_counts_from_the_first_append(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_ms=1000)
+    for now_ms in (5000, 5900, 6000):
+        log.append([(None, b"v")], now_ms=now_ms)
+    assert len(names(log)) == 1
+    log.append([(None, b"v")], now_ms=6001)
+    assert len(names(log)) == 2
+    log.append([(None, b"v")], now_ms=7001)
+    assert len(names(log)) == 2
+
+
+@both_dialects
+def test_roll_by_full_index_keeps_the_index_within_its_bytes(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, index_interval_bytes=0, segment_index_bytes=24)
+    fill(log, 12)
+    assert [len(segment.index) for segment in log.segments()] == [3, 3, 3, 0][: len(names(log))]
+    log.check()
+
+
+# ---- append
+
+
+@both_dialects
+def test_append_message_over_segment_bytes_is_refused(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=100)
+    with pytest.raises(MessageTooLargeError, match=r"segment\.bytes = 100"):
+        log.append([(None, b"small"), (None, bytes(100))])
+    assert log.log_end_offset == 0
+    assert log.segments()[0].file_bytes == 0
+
+
+@both_dialects
+def test_append_message_over_max_message_bytes_is_refused_and_of_it_is_not(tmp_path, dialect):
+    length = len(encode(dialect, 0, None, bytes(30)))
+    log = open_log(tmp_path, dialect, max_message_bytes=length)
+    with pytest.raises(MessageTooLargeError, match=r"max\.message\.bytes"):
+        log.append([(None, bytes(31))])
+    assert log.append([(None, bytes(30))]) == range(1)
+
+
+def test_append_null_value_is_refused_in_the_documented_dialect(tmp_path):
+    log = open_log(tmp_path, DOCUMENTED)
+    with pytest.raises(NullValueError):
+        log.append([(b"k", b"v"), (b"k", None)])
+    assert log.log_end_offset == 0
+
+
+@both_dialects
+def test_append_nothing_gives_no_offsets(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    assert log.append([]) == range(0)
+
+
+@both_dialects
+def test_append_to_a_closed_log_is_refused(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    log.close()
+    log.close()
+    with pytest.raises(LogClosedError, match="it is closed"):
+        log.append([(None, b"v")])
+
+
+@both_dialects
+def test_append_message_by_message_with_flush_messages_1_moves_the_recovery_point(
+    tmp_path, dialect
+):
+    log = open_log(tmp_path, dialect, flush_messages=1)
+    fill(log, 3)
+    assert log.recovery_point == 3
+    fill(log, 1)
+    assert log.recovery_point == 4
+
+
+@both_dialects
+def test_append_later_than_flush_ms_flushes(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, flush_ms=1000)
+    log.append([(None, b"v")], now_ms=0)
+    log.append([(None, b"v")], now_ms=1000)
+    assert log.recovery_point == 0
+    log.append([(None, b"v")], now_ms=1001)
+    assert log.recovery_point == 3
+    log.append([(None, b"v")], now_ms=2001)
+    assert log.recovery_point == 3
+
+
+# ---- open
+
+
+def test_open_empty_documented_segment_continues_one_past_its_name(tmp_path):
+    assert open_log(tmp_path / "a", DOCUMENTED, base_offset=5).log_end_offset == 6
+    assert open_log(tmp_path / "b", DOCUMENTED, base_offset=0).log_end_offset == 0
+    assert open_log(tmp_path / "c", KAFKA, base_offset=5).log_end_offset == 5
+
+
+@both_dialects
+def test_open_log_with_a_torn_tail_is_refused_with_its_place(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    fill(log, 2)
+    log.close()
+    path = log.segments()[0].log_path
+    size_bytes = path.stat().st_size
+    with open(path, "ab") as file:
+        file.write(b"torn")
+    with pytest.raises(CorruptLogError, match=f"damaged at byte {size_bytes}"):
+        open_log(tmp_path, dialect)
+
+
+# ---- find and read
+
+
+@both_dialects
+def test_find_below_log_start_is_out_of_range(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(100))
+    fill(log, 3)
+    for reader in (log, open_reader(log)):
+        for offset in (0, 99, 103, 10**6):
+            with pytest.raises(OffsetOutOfRangeError) as caught:
+                reader.find(offset)
+            error = caught.value
+            assert (error.log_start_offset, error.log_end_offset) == (100, 103)
+        with pytest.raises(OffsetOutOfRangeError):
+            reader.read(99, 1000)
+        with pytest.raises(OffsetOutOfRangeError):
+            reader.read(104, 1000)
+        with pytest.raises(ValueError, match="never negative"):
+            reader.find(-1)
+
+
+@both_dialects
+def test_read_at_the_end_is_empty_and_sees_what_comes_later(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=200)
+    reader = open_reader(log)
+    assert reader.read(0, 1000) == []
+    fill(log, 10)
+    assert reader.log_end_offset == 10
+    assert reader.read(10, 1000) == []
+    fill(log, 10)
+    assert reader.read(10, 1)[0].offset == 10
+    assert reader.log_end_offset == 20
+
+
+@both_dialects
+def test_read_crosses_segments_within_max_bytes(tmp_path, dialect):
+    length = len(encode(dialect, 0, None, bytes(30)))
+    log = open_log(tmp_path, dialect, segment_bytes=2 * length)
+    fill(log, 7)
+    for max_bytes, expected in (
+        (1, 1),
+        (length, 1),
+        (2 * length - 1, 1),
+        (2 * length, 2),
+        (5 * length, 5),
+        (10**9, 6),
+    ):
+        assert [m.offset for m in log.read(1, max_bytes)] == list(range(1, 1 + expected))
+
+
+@both_dialects
+def test_read_after_the_first_segment_was_deleted_is_out_of_range(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=200)
+    fill(log, 20)
+    reader = open_reader(log)
+    assert reader.read(0, 1)
+    log.delete_first().remove()
+    with pytest.raises(OffsetOutOfRangeError):
+        reader.read(0, 1)
+    assert reader.log_start_offset == log.log_start_offset > 0
+
+
+@both_dialects
+def test_reader_of_a_deleted_partition_says_so(tmp_path, dialect):
+    reader = PartitionReader(tmp_path / "gone", ORDERS, dialect, TopicSettings())
+    with pytest.raises(LogDirError, match="no such partition directory"):
+        reader.read(0, 1)
+
+
+@both_dialects
+def test_find_tells_what_it_probed_and_scanned(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=400, index_interval_bytes=100)
+    fill(log, 100)
+    found = log.find(77)
+    assert found.located.message.offset == 77
+    assert len(found.segments_probed) <= len(names(log)).bit_length()
+    assert {probe.value for probe in found.segments_probed} <= set(names(log))
+    segment, located = found.segment, found.located
+    entries = segment.index.entries()
+    assert located.index_entry == max(
+        (e for e in entries if segment.base_offset + e.relative_offset <= 77), default=None
+    )
+    start = located.index_entry.position if located.index_entry else 0
+    assert located.scanned_bytes == located.position + located.message.length_bytes - start
+    scanned = [o for p, o in segment.scan(start) if p <= located.position]
+    assert located.scanned_messages == len(scanned)
+
+
+@both_dialects
+@pytest.mark.parametrize("entry", [IndexEntry(5, 3), IndexEntry(5, 10**6), IndexEntry(2, 264)])
+def test_find_with_a_lying_index_still_finds_the_message(tmp_path, dialect, entry):
+    log = open_log(tmp_path, dialect)
+    fill(log, 20)
+    log.segments()[0].index.rewrite([entry])
+    for offset in range(20):
+        assert open_reader(log).find(offset).located.message.offset == offset
+
+
+def test_find_2049_is_in_the_segment_named_2048(tmp_path):
+    log = open_log(tmp_path, DOCUMENTED, base_offset=2046)
+    fill(log, 2)
+    log.roll()
+    fill(log, 1)
+    assert log.find(2049).segment.base_offset == 2048
+    assert log.find(2048).segment.base_offset == 2046
+
+
+def test_index_first_entry_comes_after_the_interval(tmp_path):
+    log = open_log(tmp_path, DOCUMENTED)
+    fill(log, 200)
+    first = log.segments()[0].index.entries()[0]
+    length = log.read(0, 1)[0].length_bytes
+    assert first.position > 4096 >= first.position - length
+
+
+@both_dialects
+def test_read_of_damage_in_the_middle_raises_and_names_the_place(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    fill(log, 5)
+    located = log.find(2).located
+    path = log.segments()[0].log_path
+    data = bytearray(path.read_bytes())
+    data[located.position + 30] ^= 1
+    path.write_bytes(data)
+    reader = open_reader(log)
+    assert [m.offset for m in reader.read(0, 10**6)] == [0, 1]
+    with pytest.raises(CorruptLogError) as caught:
+        reader.read(2, 10**6)
+    assert (caught.value.path, caught.value.position) == (str(path), located.position)
+
+
+@both_dialects
+def test_find_of_a_compressed_message_is_refused(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    fill(log, 2)
+    log.close()
+    with open(log.segments()[0].log_path, "ab") as file:
+        file.write(encode(dialect, 4, None, b"three messages", attributes=1))
+    reader = open_reader(log)
+    for offset in (2, 4):
+        with pytest.raises(CompressedMessageError, match="compressed with gzip"):
+            reader.find(offset)
+    assert len(reader.read(0, 10**6)) == 2
+    with pytest.raises(CompressedMessageError):
+        reader.read(2, 10**6)
+    assert open_log(tmp_path, dialect).log_end_offset == 5
+
+
+@both_dialects
+def test_read_of_a_foreign_log_with_a_gap_goes_on_behind_it(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    fill(log, 3)
+    log.close()
+    with open(log.segments()[0].log_path, "ab") as file:
+        file.write(encode(dialect, 10, None, b"behind the gap"))
+    reader = open_reader(log)
+    assert [m.offset for m in reader.read(5, 10**6)] == [10]
+    assert reader.log_end_offset == 11
+    with pytest.raises(OffsetOutOfRangeError):
+        reader.find(5)

@@ -1,0 +1,150 @@
+"""One table in docs/architecture.md: the architecture, the import rule, and the reading order.
+
+A module imports only rooms listed above it there, so cycles cannot exist. What a module itself may
+touch is bound by its kind.
+"""
+
+import ast
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PACKAGE = PROJECT / "kminilog"
+ROW = re.compile(r"\| `([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+) \|")
+CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
+FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
+SPARK = {"pyspark", "numpy", "pyarrow", "pandas"}
+EDGE = {"click", "rich", "subprocess", "multiprocessing", "socket"} | SPARK
+CLOSED_TO = {
+    "pure": FILES | CLOCK | EDGE | {"threading"},
+    "core": FILES | CLOCK | EDGE,
+    "file": CLOCK | EDGE | {"threading"},
+    "edge": set[str](),
+}
+
+
+class Room(NamedTuple):
+    name: str
+    kind: str
+    is_to_come: bool
+
+
+def read_floor_plan() -> list[Room]:
+    text = (PROJECT / "docs" / "architecture.md").read_text()
+    return [Room(name, kind, "(to come)" in idea) for name, kind, idea in ROW.findall(text)]
+
+
+ROOMS = read_floor_plan()
+BUILT = [room.name for room in ROOMS if not room.is_to_come]
+KINDS = {room.name: room.kind for room in ROOMS}
+MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.stem != "__init__"]
+INITS = sorted(PACKAGE.rglob("__init__.py"))
+
+
+def room_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imports_of(nodes: list[ast.stmt] | list[ast.AST]) -> set[str]:
+    """Return the modules that some statements import, as `kminilog.format.names`."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "write absolute imports, so that this test can see them"
+            assert node.module is not None
+            found.add(node.module)
+            # `from kminilog.cli import output` imports a module, too.
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name for name in names if name.removeprefix("kminilog.") in KINDS}
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+def all_imports(path: Path) -> set[str]:
+    return imports_of(list(ast.walk(ast.parse(path.read_text()))))
+
+
+def imports_at_module_level(path: Path) -> set[str]:
+    return imports_of(ast.parse(path.read_text()).body)
+
+
+def broken_rules(room: str, kind: str, imported: set[str], called: set[str]) -> list[str]:
+    """Return what a module of this room may not import or call, by the table alone."""
+    above = BUILT[: BUILT.index(room)]
+    broken = []
+    for name in sorted(imported):
+        top, _, other = name.partition(".")
+        if top in CLOSED_TO[kind]:
+            broken.append(f"{room} is {kind} and must not import {name}")
+        if top == "kminilog" and other in KINDS and other not in above:
+            broken.append(f"{room} must not import {other}, which stands below it")
+        if top == "kminilog" and other not in KINDS:
+            broken.append(f"{room} must import a room, not the package {name}")
+        if top == "kminilog" and {room.split(".")[0], other.split(".")[0]} == SIBLINGS:
+            broken.append(f"{room} must not import {other}: siblings")
+    if "print" in called and not room.startswith("cli."):
+        broken.append(f"{room} must not print")
+    if "open" in called and kind in ("pure", "core"):
+        broken.append(f"{room} is {kind} and must not open files")
+    return broken
+
+
+SIBLINGS = {"producer", "consumer"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=room_of)
+def test_module_keeps_to_the_floor_plan(path: Path):
+    room = room_of(path)
+    assert room in BUILT, f"{room} has no row in docs/architecture.md"
+    tree = ast.walk(ast.parse(path.read_text()))
+    calls = {n.func.id for n in tree if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    assert broken_rules(room, KINDS[room], all_imports(path), calls) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=room_of)
+def test_module_loads_spark_and_arrays_only_where_it_may(path: Path):
+    room = room_of(path)
+    loaded = imports_at_module_level(path)
+    if not room.startswith(("spark.", "bulk.")):
+        assert not {name.split(".")[0] for name in loaded} & SPARK
+        assert not {name for name in loaded if name.startswith(("kminilog.spark", "kminilog.bulk"))}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=room_of)
+def test_module_is_no_longer_than_300_lines(path: Path):
+    assert len(path.read_text().splitlines()) <= 300
+
+
+@pytest.mark.parametrize("path", INITS, ids=lambda path: str(path.parent.name))
+def test_package_file_only_re_exports(path: Path):
+    allowed = (ast.ImportFrom, ast.Expr, ast.Assign)
+    assert all(isinstance(node, allowed) for node in ast.parse(path.read_text()).body)
+
+
+def test_floor_plan_lists_each_room_once_and_nothing_that_is_gone():
+    assert len(ROOMS) > 20
+    assert len({room.name for room in ROOMS}) == len(ROOMS)
+    assert set(BUILT) == {room_of(path) for path in MODULES}
+
+
+@pytest.mark.parametrize(
+    ("room", "imported", "called", "complaint"),
+    [
+        ("format.message", {"kminilog.storage.segment"}, set(), "stands below"),
+        ("storage.segment", {"kminilog.storage.partition_log"}, set(), "stands below"),
+        ("storage.segment", {"kminilog.storage.segment"}, set(), "stands below"),
+        ("format.message", {"os.path"}, set(), "is pure"),
+        ("storage.retention", {"time"}, set(), "is file"),
+        ("storage.segment", {"pyspark.sql"}, set(), "is file"),
+        ("storage.segment", {"kminilog"}, set(), "not the package"),
+        ("storage.segment", set(), {"print"}, "must not print"),
+        ("format.message", set(), {"open"}, "must not open"),
+    ],
+)
+def test_floor_plan_rule_that_is_broken_is_named(room, imported, called, complaint):
+    (broken,) = broken_rules(room, KINDS[room], imported, called)
+    assert complaint in broken
