@@ -1,0 +1,55 @@
+"""docs/format.md shows bytes: these tests make the same bytes with the code, and the other way."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
+from kminilog.format.index_entry import IndexEntry, decode_entries
+from kminilog.format.message import Message, decode, encode, encoded_bytes
+
+PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text()
+DUMP = re.compile(r"<!-- dump: (\w+) -->\n```text\n(.*?)```", re.DOTALL)
+LINE = re.compile(r"([0-9a-f]{2})  ((?:[0-9a-f]{2} )*[0-9a-f]{2}) +(\w+(?: \w+)?) {2,}(.*)")
+
+
+def read_dump(name: str) -> list[tuple[int, bytes, str, str]]:
+    (text,) = [body for title, body in DUMP.findall(PAGE) if title == name]
+    rows = [LINE.fullmatch(line) for line in text.splitlines()]
+    assert all(rows), text
+    return [(int(row[1], 16), bytes.fromhex(row[2]), row[3], row[4]) for row in rows if row]
+
+
+@pytest.mark.parametrize("name", [*DIALECTS, "entry"])
+def test_format_page_positions_follow_from_the_bytes(name):
+    position = 0
+    for at, data, _, _ in read_dump(name):
+        assert at == position
+        position += len(data)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+def test_format_page_shows_the_bytes_that_the_code_makes(dialect):
+    rows = read_dump(dialect.name)
+    data = b"".join(row[1] for row in rows)
+    assert encode(dialect, 368_772, b"alice", b"book") == data
+    message = decode(dialect, data)
+    assert isinstance(message, Message)
+    shown = {field: meaning for _, _, field, meaning in rows}
+    assert shown["offset"] == str(message.offset)
+    assert shown["size"] == f"{message.size} bytes follow"
+    assert shown["crc"] == f"of the {message.size - 4} bytes that follow"
+    assert shown["key length"] == "5"
+    assert (shown["key"], shown["value"]) == ("alice", "book")
+    assert f"{len(data)} bytes" in PAGE
+
+
+def test_format_page_shows_the_entry_that_the_code_reads():
+    data = b"".join(row[1] for row in read_dump("entry"))
+    assert decode_entries(data) == [IndexEntry(3, 497)]
+
+
+def test_format_page_names_the_smallest_messages():
+    smallest = [encoded_bytes(dialect, None, b"") for dialect in (DOCUMENTED, KAFKA)]
+    assert f"{smallest[0]} bytes in the `documented` dialect and {smallest[1]} in `kafka`" in PAGE
