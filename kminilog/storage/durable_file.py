@@ -8,14 +8,18 @@ import os
 from pathlib import Path
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of the data; the operating system may take it in pieces.
+def append_to(path: Path, data: bytes) -> None:
+    """Hand data to the operating system, to go behind the end of a file that exists.
 
     Raises OSError; part of the data may then have been written.
     """
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        rest = memoryview(data)
+        while rest:  # the operating system may take it in pieces
+            rest = rest[os.write(descriptor, rest) :]
+    finally:
+        os.close(descriptor)
 
 
 def sync(path: Path) -> None:

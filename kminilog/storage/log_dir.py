@@ -234,6 +234,7 @@ class LogDirWriter(LogDir):
             for topic_partition in topic.all_partitions():
                 scan_from = self._recovery_points.get(topic_partition, 0)
                 self._open_log(topic_partition, scan_from=scan_from)
+                self.release(topic_partition)
         self._was_clean = True
 
     def _plan(self, topic_partition: TopicPartition, *, scan_from: int | None) -> RecoveryPlan:

@@ -17,7 +17,7 @@ from pathlib import Path
 from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
-from kminilog.storage.durable_file import write_all
+from kminilog.storage.durable_file import append_to
 from kminilog.trace import UNTRACED, Tracer
 
 
@@ -99,8 +99,7 @@ class OffsetIndex:
         """
         new_entries = self.entries(self._file_bytes // ENTRY_SIZE_BYTES)
         if new_entries:
-            with open(self.path, "ab", buffering=0) as file:
-                write_all(file.fileno(), b"".join(map(encode_entry, new_entries)))
+            append_to(self.path, b"".join(map(encode_entry, new_entries)))
             self._file_bytes = len(self) * ENTRY_SIZE_BYTES
 
     def truncate_to(self, entry_count: int) -> None:

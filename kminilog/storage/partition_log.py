@@ -182,10 +182,8 @@ class PartitionLog(PartitionReader):
         return segment
 
     def close(self) -> None:
-        """Let go of the files; no flush. The log reads on, and refuses to write."""
-        if not self._refusal:
-            self._active.close()
-            self._refusal = "it is closed"
+        """Refuse to write from now on; no flush. The log can still be read."""
+        self._refusal = self._refusal or "it is closed"
 
     def check(self) -> None:
         """Assert the invariants by reading every file; O(log)."""
@@ -232,7 +230,6 @@ class PartitionLog(PartitionReader):
         return self.dialect.can_follow(self._active.base_offset, self._next_offset)
 
     def _roll(self) -> None:
-        self._active.close()
         self._start_segment(self.dialect.base_offset_for(self._next_offset))
         self._active.open()
         self._first_append_ms = None
@@ -266,8 +263,6 @@ class PartitionLog(PartitionReader):
         try:
             for base_offset in list(self._segments.irange(mark.base_offset + 1)):
                 self._segments.pop(base_offset).remove()
-            self._active.close()
-            self._active.open()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
         except OSError as second:
             self._refusal = f"an earlier write failed ({reason}) and undoing it did too ({second})"

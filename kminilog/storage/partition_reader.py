@@ -67,8 +67,10 @@ class PartitionReader:
 
         By the name of the first segment. 0 for a directory without segments.
         """
-        segments = self.segments()
-        return segments[0].first_offset if segments else 0
+        if not self._segments and not self._look():
+            return 0
+        first: Segment = self._segments.peekitem(0)[1]
+        return first.first_offset
 
     @property
     def log_end_offset(self) -> int:

@@ -19,7 +19,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
-from kminilog.storage.durable_file import sync, write_all
+from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
 from kminilog.storage.offset_index import OffsetIndex
 from kminilog.trace import UNTRACED, Tracer
@@ -66,7 +66,6 @@ class Segment:
         self._index_interval_bytes = index_interval_bytes
         self.size_bytes = 0
         self._added: list[bytes] = []
-        self._descriptor: int | None = None
 
     @property
     def name(self) -> str:
@@ -184,17 +183,11 @@ class Segment:
 
     def open(self) -> None:
         """Make the files if they are missing, the index first, and get ready to add messages."""
-        self.index.path.touch()
-        self._descriptor = os.open(self.log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self.size_bytes = os.fstat(self._descriptor).st_size
+        for path in (self.index.path, self.log_path):
+            if not path.exists():
+                path.touch()
+        self.size_bytes = self.file_bytes
         self.index.load()
-
-    def close(self) -> None:
-        """Let go of the file; what was added and not written is dropped."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-        self._added.clear()
 
     def add(self, offset: int, data: bytes) -> None:
         """Place an encoded message behind the last one, in memory; index it if its turn has come.
@@ -212,9 +205,8 @@ class Segment:
         Once it returns, they survive the death of this process. Raises OSError; part of the bytes
         may then be in the files, and `truncate_to` brings back what was.
         """
-        assert self._descriptor is not None, "open() comes first"
         if self._added:
-            write_all(self._descriptor, b"".join(self._added))
+            append_to(self.log_path, b"".join(self._added))
             self._added.clear()
             self.index.write()
 
@@ -234,7 +226,6 @@ class Segment:
 
     def remove(self) -> None:
         """Delete both files, the log first, so that no log is ever without its index."""
-        self.close()
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
 

@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.format.dialect import DIALECTS, KAFKA
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, encode
+from kminilog.storage.log_file import count_messages, find_message, scan_file
+
+both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
+
+
+def messages(dialect, count: int, first_offset: int = 0) -> list[bytes]:
+    offsets = range(first_offset, first_offset + count)
+    return [encode(dialect, offset, b"k", b"value %d" % offset) for offset in offsets]
+
+
+@given(st.lists(st.integers(0, 200), max_size=20), st.integers(1, 300))
+def test_scan_file_with_any_window_yields_the_same(tmp_path_factory, lengths, window_bytes):
+    path = tmp_path_factory.mktemp("scan") / "log"
+    encoded = [encode(KAFKA, offset, None, bytes(n)) for offset, n in enumerate(lengths)]
+    path.write_bytes(b"".join(encoded))
+    scanned = list(scan_file(KAFKA, path, window_bytes=window_bytes))
+    assert [p for p, _ in scanned] == [sum(map(len, encoded[:n])) for n in range(len(encoded))]
+    assert [len(m.value) for _, m in scanned] == lengths
+
+
+@both_dialects
+def test_scan_file_stops_at_damage_and_says_what_it_is(tmp_path, dialect):
+    path = tmp_path / "log"
+    first, second, third = messages(dialect, 3)
+    path.write_bytes(first + second[:-1] + b"!" + third)
+    *_, (position, outcome) = scan_file(dialect, path)
+    assert position == len(first)
+    assert isinstance(outcome, CorruptMessage)
+
+
+@both_dialects
+@pytest.mark.parametrize("kept_bytes", [1, 11, 12, 21, 25])
+def test_scan_file_that_ends_inside_a_message_needs_more(tmp_path, dialect, kept_bytes):
+    path = tmp_path / "log"
+    first, second = messages(dialect, 2)
+    path.write_bytes(first + second[:kept_bytes])
+    *_, (position, outcome) = scan_file(dialect, path)
+    assert (position, isinstance(outcome, NeedMoreBytes)) == (len(first), True)
+
+
+@both_dialects
+def test_find_message_behind_rubbish_finds_it_wherever_it_starts(tmp_path, dialect):
+    path = tmp_path / "log"
+    (message,) = messages(dialect, 1, first_offset=77)
+    for rubbish in (b"", b"\0", b"\xff" * 13, bytes(100)):
+        path.write_bytes(rubbish + message + b"tail")
+        found = find_message(dialect, path)
+        assert found is not None
+        position, outcome = found
+        assert (position, outcome.offset) == (len(rubbish), 77)
+
+
+@both_dialects
+def test_find_message_leaves_out_lower_offsets_and_earlier_positions(tmp_path, dialect):
+    path = tmp_path / "log"
+    encoded = messages(dialect, 3, first_offset=5)
+    path.write_bytes(b"".join(encoded))
+    assert find_message(dialect, path, 0, 7)[1].offset == 7
+    assert find_message(dialect, path, 1)[1].offset == 6
+    assert find_message(dialect, path, 0, 8) is None
+
+
+@both_dialects
+def test_find_message_across_windows_finds_one_larger_than_a_window(tmp_path, dialect):
+    path = tmp_path / "log"
+    large = encode(dialect, 9, b"k", bytes(3 << 20))
+    path.write_bytes(b"\x01" * ((1 << 20) - 5) + large)
+    found = find_message(dialect, path)
+    assert found is not None
+    assert (found[0], found[1].offset) == ((1 << 20) - 5, 9)
+
+
+@both_dialects
+def test_count_messages_counts_whole_ones_around_damage(tmp_path, dialect):
+    path = tmp_path / "log"
+    encoded = messages(dialect, 5)
+    path.write_bytes(encoded[0] + b"rubbish" + encoded[1] + encoded[2] + b"?" + encoded[3][:-1])
+    assert count_messages(dialect, path) == 3
+    assert count_messages(dialect, path, len(encoded[0])) == 2
+    path.write_bytes(b"")
+    assert count_messages(dialect, path) == 0
+
+
+@both_dialects
+def test_scan_file_of_a_file_that_shrinks_meanwhile_ends_with_a_torn_message(tmp_path, dialect):
+    path = tmp_path / "log"
+    encoded = messages(dialect, 2)
+    path.write_bytes(b"".join(encoded))
+    scanned = scan_file(dialect, path, window_bytes=len(encoded[0]))
+    assert isinstance(next(scanned)[1], Message)
+    with open(path, "r+b") as file:
+        file.truncate(len(encoded[0]) + 3)
+    assert isinstance(next(scanned)[1], NeedMoreBytes)
