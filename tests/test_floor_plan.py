@@ -119,6 +119,25 @@ def test_module_is_no_longer_than_300_lines(path: Path):
     assert len(path.read_text().splitlines()) <= 300
 
 
+@pytest.mark.parametrize("path", MODULES, ids=room_of)
+def test_module_has_short_functions_and_small_classes(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            docstring = node.body[0].end_lineno if ast.get_docstring(node) else node.lineno
+            assert (node.end_lineno or 0) - (docstring or 0) <= 40, node.name
+        elif isinstance(node, ast.ClassDef):
+            methods = [
+                n.name
+                for n in node.body
+                if isinstance(n, ast.FunctionDef)
+                and not any(
+                    isinstance(d, ast.Name) and d.id == "property" for d in n.decorator_list
+                )
+            ]
+            public = [name for name in methods if not name.startswith("_") and name != "check"]
+            assert len(public) <= 10, node.name
+
+
 @pytest.mark.parametrize("path", INITS, ids=lambda path: str(path.parent.name))
 def test_package_file_only_re_exports(path: Path):
     allowed = (ast.ImportFrom, ast.Expr, ast.Assign)

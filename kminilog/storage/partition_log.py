@@ -25,8 +25,9 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
+from kminilog.storage.examination import check_segment, examine
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment import Segment, damage_error
 
 KeyValue = tuple[bytes | None, bytes | None]
 
@@ -86,9 +87,9 @@ class PartitionLog(PartitionReader):
         active.open()
         log._next_offset = active.first_offset
         if active.size_bytes:
-            examined = active.examine(active.last_entry())
+            examined = examine(active, active.last_entry())
             if examined.fault:
-                raise active.damage(examined.sound_bytes, examined.fault)
+                raise damage_error(active, examined.sound_bytes, examined.fault)
             log._next_offset = examined.next_offset
             # The first append is not on record; the last one is, and was not before it.
             log._first_append_ms = active.log_path.stat().st_mtime_ns // 1_000_000
@@ -190,8 +191,7 @@ class PartitionLog(PartitionReader):
         next_offset = self.log_start_offset
         for segment in self.segments():
             assert segment.base_offset == self.dialect.base_offset_for(next_offset), segment.name
-            segment.check()
-            next_offset = segment.examine().next_offset
+            next_offset = check_segment(segment).next_offset
         assert next_offset == self.log_end_offset
         assert all(segment.file_bytes for segment in self.segments()[:-1])
 

@@ -34,9 +34,10 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
+from kminilog.storage.examination import Examined, examine, is_sound_at_its_end
 from kminilog.storage.log_file import count_messages, find_message
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Examined, Segment
+from kminilog.storage.segment import Segment
 
 Examine = Callable[[Segment], Examined]
 
@@ -100,7 +101,7 @@ def plan_recovery(
     *,
     scan_from: int | None = 0,
     recovery_point: int = 0,
-    examine: Examine = Segment.examine,
+    examine: Examine = examine,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
@@ -121,7 +122,7 @@ def plan_recovery(
             before = segments[slot - 1]
             _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason)
             break
-        if slot < first_to_scan and segment.is_sound_at_its_end():
+        if slot < first_to_scan and is_sound_at_its_end(segment):
             expected = plan.log_end_offset = segment.end_offset()
             continue
         examined = examine(segment)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
@@ -40,19 +40,6 @@ class Located(NamedTuple):
     scanned_bytes: int
 
 
-class Examined(NamedTuple):
-    """How far a segment is sound: up to `sound_bytes`, where `next_offset` belongs.
-
-    `entries` are the index entries that the sound messages are due; `fault` says what stands at
-    `sound_bytes` instead of the next message, None if that is the end of the file.
-    """
-
-    next_offset: int
-    sound_bytes: int
-    entries: list[IndexEntry]
-    fault: str | None
-
-
 class Segment:
     """One pair of files. Making the object touches no file."""
 
@@ -63,7 +50,7 @@ class Segment:
         self.base_offset = base_offset
         self.dialect = dialect
         self.index = OffsetIndex(directory, base_offset)
-        self._index_interval_bytes = index_interval_bytes
+        self.index_interval_bytes = index_interval_bytes
         self.size_bytes = 0
         self._added: list[bytes] = []
 
@@ -107,10 +94,12 @@ class Segment:
         start = entry.position if entry else 0
         for ordinal, (position, outcome) in enumerate(self.scan(start, _LOOKUP_WINDOW_BYTES), 1):
             if isinstance(outcome, CorruptMessage):
-                raise self.damage(position, f"{outcome.fault}, {outcome.detail}")
+                raise damage_error(self, position, f"{outcome.fault}, {outcome.detail}")
             if isinstance(outcome, NeedMoreBytes):
                 if not is_last or self._has_message(position + 1, offset):
-                    raise self.damage(position, "an unfinished message with others behind it")
+                    raise damage_error(
+                        self, position, "an unfinished message with others behind it"
+                    )
                 return None
             if outcome.offset >= offset:
                 scanned_bytes = position + outcome.length_bytes - start
@@ -140,45 +129,6 @@ class Segment:
                 next_offset = outcome.offset + 1
         return next_offset
 
-    def examine(self, start: IndexEntry | None = None) -> Examined:
-        """Read every message up to the first that should not be there; O(file).
-
-        The messages should follow each other without a gap from the offset that the name gives; or
-        from `start`, an index entry, which then counts as given. A compressed message takes up the
-        offsets of those inside it.
-        """
-        next_offset, sound_bytes = self.first_offset, 0
-        if start:
-            next_offset, sound_bytes = self.base_offset + start.relative_offset, start.position
-        last_indexed = sound_bytes
-        entries: list[IndexEntry] = []
-        for position, outcome in self.scan(sound_bytes):
-            fault = _fault(outcome, next_offset)
-            if fault or not isinstance(outcome, Message):
-                return Examined(next_offset, position, entries, fault)
-            if is_due(position, last_indexed, self._index_interval_bytes):
-                entries.append(IndexEntry(outcome.offset - self.base_offset, position))
-                last_indexed = position
-            next_offset = outcome.offset + 1
-            sound_bytes = position + outcome.length_bytes
-        return Examined(next_offset, sound_bytes, entries, None)
-
-    def is_sound_at_its_end(self) -> bool:
-        """Tell if the index has the right form and the messages behind its last entry are in order.
-
-        The quick look at a segment that was on the disk before: O(entries + bytes between two).
-        """
-        entry = self.last_entry()
-        if not self.index.holds_exactly(self.index.entries()) or (len(self.index) and not entry):
-            return False
-        examined = self.examine(entry)
-        return not examined.fault and not examined.entries
-
-    def damage(self, position: int, reason: str) -> CorruptLogError:
-        """Return the error that names this segment and a place in it."""
-        remedy = "`kminilog verify` lists all damage, `kminilog recover` says what can be kept"
-        return CorruptLogError(str(self.log_path), position=position, reason=reason, remedy=remedy)
-
     # ---- writing: for the one writer of the partition
 
     def open(self) -> None:
@@ -194,7 +144,7 @@ class Segment:
 
         `size_bytes` and the index count it at once; a reader sees it after `write`.
         """
-        if is_due(self.size_bytes, self.index.last_position, self._index_interval_bytes):
+        if is_due(self.size_bytes, self.index.last_position, self.index_interval_bytes):
             self.index.add(IndexEntry(offset - self.base_offset, self.size_bytes))
         self._added.append(data)
         self.size_bytes += len(data)
@@ -229,18 +179,8 @@ class Segment:
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
 
-    def check(self) -> None:
-        """Assert what a writer keeps true: whole messages in order, and exactly the due entries."""
-        examined = self.examine()
-        assert examined.fault is None, f"{self.name} at {examined.sound_bytes}: {examined.fault}"
-        assert self.index.holds_exactly(examined.entries), f"{self.name}: index entries"
 
-
-def _fault(outcome: Outcome, next_offset: int) -> str | None:
-    if isinstance(outcome, NeedMoreBytes):
-        return "unfinished message"
-    if isinstance(outcome, CorruptMessage):
-        return f"{outcome.fault}, {outcome.detail}"
-    if not follows(outcome, next_offset):
-        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
-    return None
+def damage_error(segment: Segment, position: int, reason: str) -> CorruptLogError:
+    """Return the error that names a place in a segment."""
+    remedy = "`kminilog verify` lists all damage, `kminilog recover` says what can be kept"
+    return CorruptLogError(str(segment.log_path), position=position, reason=reason, remedy=remedy)

@@ -1,0 +1,80 @@
+"""How far a segment is sound: read its messages up to the first that should not be there.
+
+Recovery cuts by it, opening a log goes on from it, and `check` asserts that there is nothing to
+find. It reads one segment and changes nothing; what follows in later segments is not its business.
+Source: Kafka: LogSegment.recover.
+"""
+
+from typing import NamedTuple
+
+from kminilog.format.index_entry import IndexEntry, is_due
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.storage.segment import Segment
+
+
+class Examined(NamedTuple):
+    """How far a segment is sound: up to `sound_bytes`, where `next_offset` belongs.
+
+    `entries` are the index entries that the sound messages are due; `fault` says what stands at
+    `sound_bytes` instead of the next message, None if that is the end of the file.
+    """
+
+    next_offset: int
+    sound_bytes: int
+    entries: list[IndexEntry]
+    fault: str | None
+
+
+def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
+    """Read every message up to the first that should not be there; O(file).
+
+    The messages should follow each other without a gap from the offset that the name gives; or
+    from `start`, an index entry, which then counts as given. A compressed message takes up the
+    offsets of those inside it.
+    """
+    next_offset, sound_bytes = segment.first_offset, 0
+    if start:
+        next_offset, sound_bytes = segment.base_offset + start.relative_offset, start.position
+    last_indexed = sound_bytes
+    entries: list[IndexEntry] = []
+    for position, outcome in segment.scan(sound_bytes):
+        fault = _fault(outcome, next_offset)
+        if fault or not isinstance(outcome, Message):
+            return Examined(next_offset, position, entries, fault)
+        if is_due(position, last_indexed, segment.index_interval_bytes):
+            entries.append(IndexEntry(outcome.offset - segment.base_offset, position))
+            last_indexed = position
+        next_offset = outcome.offset + 1
+        sound_bytes = position + outcome.length_bytes
+    return Examined(next_offset, sound_bytes, entries, None)
+
+
+def is_sound_at_its_end(segment: Segment) -> bool:
+    """Tell if the index has the right form and the messages behind its last entry are in order.
+
+    The quick look at a segment that was on the disk before: O(entries + bytes between two).
+    """
+    entry = segment.last_entry()
+    index = segment.index
+    if not index.holds_exactly(index.entries()) or (len(index) and not entry):
+        return False
+    examined = examine(segment, entry)
+    return not examined.fault and not examined.entries
+
+
+def check_segment(segment: Segment) -> Examined:
+    """Assert what a writer keeps true: whole messages in order, and exactly the due entries."""
+    examined = examine(segment)
+    assert examined.fault is None, f"{segment.name} at {examined.sound_bytes}: {examined.fault}"
+    assert segment.index.holds_exactly(examined.entries), f"{segment.name}: index entries"
+    return examined
+
+
+def _fault(outcome: Outcome, next_offset: int) -> str | None:
+    if isinstance(outcome, NeedMoreBytes):
+        return "unfinished message"
+    if isinstance(outcome, CorruptMessage):
+        return f"{outcome.fault}, {outcome.detail}"
+    if not follows(outcome, next_offset):
+        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
+    return None
