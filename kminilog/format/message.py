@@ -152,28 +152,31 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
     if available_bytes < length_bytes:
         return NeedMoreBytes(length_bytes)
-    *_, crc, magic, attributes, key_length = _HEADER.unpack_from(data, position)
-    end = position + length_bytes
+    return _decode_whole(dialect, data[position : position + length_bytes])
+
+
+def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
+    """Decode bytes that are as many as their size field says."""
+    offset, size, crc, magic, attributes, key_length = _HEADER.unpack_from(data)
+    end = len(data)
     if magic != MAGIC:
-        detail = f"magic {magic} is not {MAGIC}"
-        return CorruptMessage(Fault.BAD_MAGIC, detail, offset, length_bytes)
-    key_end = position + HEADER_BYTES + max(key_length, 0)
-    value_start = key_end + (_LENGTH.size if dialect.has_value_length else 0)
-    if key_length < -1 or value_start > end:
-        detail = f"key length {key_length} in a message of size {size}"
-        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
+        return CorruptMessage(Fault.BAD_MAGIC, f"magic {magic} is not {MAGIC}", offset, end)
+    key_end = HEADER_BYTES + key_length if key_length > 0 else HEADER_BYTES
+    value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
     value_length = end - value_start
-    if dialect.has_value_length:
+    is_sound = key_length >= -1 and value_length >= 0
+    if is_sound and dialect.has_value_length:
         (value_length,) = _LENGTH.unpack_from(data, key_end)
-        if value_length < -1 or value_start + max(value_length, 0) != end:
-            detail = f"key length {key_length} and value length {value_length}, but size {size}"
-            return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
-    actual_crc = crc32(data[position + CRC_END : end])
+        is_sound = value_length == end - value_start or (value_length == -1 and value_start == end)
+    if not is_sound:
+        detail = f"key length {key_length} and value length {value_length}, but size {size}"
+        return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
+    actual_crc = crc32(data[CRC_END:])
     if actual_crc != crc:
         detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
-        return CorruptMessage(Fault.BAD_CRC, detail, offset, length_bytes)
-    key = None if key_length < 0 else bytes(data[position + HEADER_BYTES : key_end])
-    value = None if value_length < 0 else bytes(data[value_start:end])
+        return CorruptMessage(Fault.BAD_CRC, detail, offset, end)
+    key = data[HEADER_BYTES:key_end] if key_length >= 0 else None
+    value = data[value_start:] if value_length >= 0 else None
     return Message(offset, size, crc, magic, attributes, key, value)
 
 

@@ -96,20 +96,23 @@ class Segment:
             if isinstance(outcome, CorruptMessage):
                 raise damage_error(self, position, f"{outcome.fault}, {outcome.detail}")
             if isinstance(outcome, NeedMoreBytes):
-                if not is_last or self._has_message(position + 1, offset):
-                    raise damage_error(
-                        self, position, "an unfinished message with others behind it"
-                    )
-                return None
+                if is_last and not self._has_message(position + 1, offset):
+                    return None
+                if self._message_at(position):  # the writer has finished it meanwhile
+                    return self.locate(offset, tracer, is_last=is_last)
+                raise damage_error(self, position, "an unfinished message, and others behind it")
             if outcome.offset >= offset:
                 scanned_bytes = position + outcome.length_bytes - start
                 return Located(position, outcome, entry, ordinal, scanned_bytes)
         return None
 
     def _is_true(self, entry: IndexEntry) -> bool:
-        _, outcome = next(self.scan(entry.position, _LOOKUP_WINDOW_BYTES), (0, None))
-        expected_offset = self.base_offset + entry.relative_offset
-        return isinstance(outcome, Message) and outcome.offset == expected_offset
+        message = self._message_at(entry.position)
+        return message is not None and message.offset == self.base_offset + entry.relative_offset
+
+    def _message_at(self, position: int) -> Message | None:
+        _, outcome = next(self.scan(position, _LOOKUP_WINDOW_BYTES), (position, None))
+        return outcome if isinstance(outcome, Message) else None
 
     def _has_message(self, position: int, minimum_offset: int) -> bool:
         return bool(find_message(self.dialect, self.log_path, position, minimum_offset))
