@@ -40,6 +40,8 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
     expired = expired_segments(log.segments(), log.settings, now_ms)
     if expired and expired[-1] is log.segments()[-1] and not log.roll():
         expired.pop()
+    if expired:
+        log.flush()  # the segment that the log goes on in must be on the disk before others go
     for segment in expired:
         log.delete_first()
         for path in filter(Path.exists, (segment.log_path, segment.index.path)):
