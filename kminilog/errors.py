@@ -176,3 +176,11 @@ class SourceError(KMiniLogError):
         super().__init__(f"source {source}: {reason}")
         self.source = source
         self.reason = reason
+
+
+class SparkUnavailableError(KMiniLogError):
+    """Spark cannot run here: Java or pyspark is missing or too old, or the session did not start."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Spark cannot run: {reason}")
+        self.reason = reason

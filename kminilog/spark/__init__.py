@@ -1,0 +1,1 @@
+"""The Spark jobs: bulk ingest, verification, and the log as a data source."""

@@ -253,7 +253,7 @@ class LogDirWriter(LogDir):
         except CorruptLogError as error:
             self._damage[topic_partition] = error
             return
-        self.warnings += plan.describe()
+        self.warnings += [line for line in plan.describe() if line not in self.warnings]
         recovery_point = self._recovery_points.get(topic_partition, 0)
         self._logs[topic_partition] = PartitionLog.open(
             self.directory(topic_partition),

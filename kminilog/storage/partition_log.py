@@ -142,19 +142,27 @@ class PartitionLog(PartitionReader):
             self._active.write()
             if self._flush_is_due(now_ms):
                 self.flush(now_ms=now_ms)
-        except OSError as error:
-            raise self._put_back(mark, error) from error
+        except BaseException as error:  # Ctrl-C too
+            failure = self._put_back(mark, error)
+            if isinstance(error, OSError):
+                raise failure from error
+            raise
         return range(mark.next_offset, self._next_offset)
 
     def roll(self) -> bool:
         """Begin a new segment behind the last message; tell if there is one now.
 
-        Not behind an empty segment, and not where the new one would get the same name.
+        Not behind an empty segment, and not where the new one would get the same name. Raises
+        WriteFailedError as `append` does.
         """
         active = self._active
         if not active.size_bytes or not self._can_roll():
             return False
-        self._roll()
+        mark = self._mark()
+        try:
+            self._roll()
+        except OSError as error:
+            raise self._put_back(mark, error) from error
         return True
 
     def flush(self, *, now_ms: int = 0) -> None:
@@ -257,9 +265,9 @@ class PartitionLog(PartitionReader):
             self._first_append_ms,
         )
 
-    def _put_back(self, mark: _Mark, error: OSError) -> WriteFailedError:
-        path = str(error.filename or self._active.log_path)
-        reason = error.strerror or str(error)
+    def _put_back(self, mark: _Mark, error: BaseException) -> WriteFailedError:
+        path = str(getattr(error, "filename", None) or self._active.log_path)
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         try:
             for base_offset in list(self._segments.irange(mark.base_offset + 1)):
                 self._segments.pop(base_offset).remove()

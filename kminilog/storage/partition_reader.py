@@ -23,7 +23,7 @@ from kminilog.errors import (
     OffsetOutOfRangeError,
 )
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, Message
+from kminilog.format.message import CODECS, Message, follows
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
 from kminilog.settings import TopicSettings
 from kminilog.storage.segment import Located, Segment
@@ -109,7 +109,8 @@ class PartitionReader:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
 
         At least one message if there is one, whatever its size; none at the log end offset. Where
-        a log of other origin has a gap, the next message is the first. Raises as `find` does.
+        a log of other origin has a gap, a read ends, and the next message is the first of a read
+        from inside the gap. Raises as `find` does.
         """
         step = self._locate(offset, UNTRACED)
         if step is None:
@@ -130,13 +131,14 @@ class PartitionReader:
         self, segment: Segment, located: Located, max_bytes: int
     ) -> Iterator[Message]:
         window_bytes = min(max(max_bytes, located.message.length_bytes), 1 << 20)
-        position = located.position
+        position, next_offset = located.position, located.message.offset
         for following in list(self._segments.irange(segment.base_offset)):
             try:
                 for _, outcome in self._segments[following].scan(position, window_bytes):
-                    if not isinstance(outcome, Message):
+                    if not isinstance(outcome, Message) or not follows(outcome, next_offset):
                         return  # the next read starts here, and says what it is
                     yield outcome
+                    next_offset = outcome.offset + 1
             except FileNotFoundError:
                 return
             position = 0
@@ -155,17 +157,25 @@ class PartitionReader:
                 continue
             slot = self.dialect.segment_slot(tracer.watch("segments", bases), offset)
             try:
-                last = bases[-1]
-                for base_offset in self._segments.irange(bases[slot]):
-                    segment = self._segments[base_offset]
-                    located = segment.locate(offset, tracer, is_last=base_offset == last)
-                    if located:
-                        return segment, located
+                step = self._locate_from(slot, offset, tracer)
             except FileNotFoundError:
                 self._look()
                 continue
-            if not self._look():
-                return None
+            # Not there, or a gap: the list may be old, or made while the writer added to it.
+            if (step and step[1].message.offset == offset) or not self._look():
+                return step
+
+    def _locate_from(
+        self, slot: int, offset: int, tracer: Tracer
+    ) -> tuple[Segment, Located] | None:
+        segments = self._segments.values()
+        for place in range(slot, len(segments)):
+            is_last = place + 1 == len(segments)
+            following_offset = None if is_last else segments[place + 1].first_offset
+            located = segments[place].locate(offset, tracer, following_offset=following_offset)
+            if located:
+                return segments[place], located
+        return None
 
     def _look(self) -> bool:
         """List the directory; tell if the segments have changed since the last look."""

@@ -119,13 +119,23 @@ def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition
 
 
 def publish(log_dir: Path, manifest: Manifest) -> None:
-    """Commit a job and put its files into their partitions.
+    """Commit a job and put its files into their partitions; none of these may be open.
 
     Once it returns, all of the job is in the topic and survives a power failure; after a crash in
-    between, all or nothing of it is there once the lock has been taken again. Raises OSError.
+    between, all or nothing of it is there once the lock has been taken again. Raises OSError, and
+    PublicationError, with nothing committed, if what was staged is not in this log dir.
     """
-    pending = log_dir / MANIFEST_DIR / (manifest.job_id + _PENDING)
-    pending.parent.mkdir(exist_ok=True)
+    staging = staging_path(log_dir, manifest.job_id)
+    for staged in manifest.partitions:
+        _check_staged(manifest.job_id, staged, staging / staged.directory)
+    manifests = log_dir / MANIFEST_DIR
+    manifests.mkdir(exist_ok=True)
+    # What the manifest names must be on the disk before it is: the writers have synced the files.
+    directories = {staging / staged.directory for staged in manifest.partitions} | {manifests}
+    for directory in {parent for path in directories for parent in path.parents}:
+        if directory.is_relative_to(log_dir):
+            sync(directory)
+    pending = manifests / (manifest.job_id + _PENDING)
     replace_file(pending, json.dumps(asdict(manifest), indent=2).encode())
     _finish(log_dir, pending, manifest)
 
@@ -144,6 +154,12 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     return [path.name.removesuffix(_PENDING) for path in pending]
 
 
+def is_under_way(log_dir: Path, job_id: str) -> bool:
+    """Tell if a job has passed its commit point, whether or not all its files are in place."""
+    names = (job_id + suffix for suffix in (_PENDING, _COMMITTED))
+    return any((log_dir / MANIFEST_DIR / name).exists() for name in names)
+
+
 def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifest]:
     """Return the committed jobs, of one topic or of all, by id."""
     paths = sorted((log_dir / MANIFEST_DIR).glob(f"*{_COMMITTED}"))
@@ -154,6 +170,16 @@ def forget_manifests(log_dir: Path, topic: str) -> None:
     """Delete the manifests of a topic that is being deleted."""
     for manifest in committed_manifests(log_dir, topic):
         (log_dir / MANIFEST_DIR / (manifest.job_id + _COMMITTED)).unlink()
+
+
+def _check_staged(job_id: str, staged: StagedPartition, directory: Path) -> None:
+    found_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
+    if found_bytes != staged.bytes:
+        reason = (
+            f"{directory} holds {found_bytes} bytes of messages, not {staged.bytes}; all who write "
+            "for a job must see the same log dir"
+        )
+        raise PublicationError(job_id, reason=reason)
 
 
 def _finish(log_dir: Path, pending: Path, manifest: Manifest) -> None:

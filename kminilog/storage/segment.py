@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
@@ -78,33 +78,50 @@ class Segment:
         return scan_file(self.dialect, self.log_path, position, window_bytes)
 
     def locate(
-        self, offset: int, tracer: Tracer = UNTRACED, *, is_last: bool = True
+        self, offset: int, tracer: Tracer = UNTRACED, *, following_offset: int | None = None
     ) -> Located | None:
         """Return the first message whose offset is not below `offset`; None if there is none.
 
         Searches the index, then scans from the entry it found; from the start of the segment if no
         message with that entry's offset stands there. O(log entries + bytes between two entries).
-        An unfinished message ends the last segment of a log; raises CorruptLogError for it
-        elsewhere, for one with messages behind it, and for bytes that are no message.
+        `following_offset` is where the next segment begins, None if this is the last one. An
+        unfinished message ends the last segment; raises CorruptLogError for it elsewhere, for one
+        with messages behind it, for bytes that are no message, and for offsets that do not ascend.
         """
         self.index.load()
         entry = self.index.lookup(offset, tracer)
         if entry and not self._is_true(entry):
             entry = None
         start = entry.position if entry else 0
+        next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
         for ordinal, (position, outcome) in enumerate(self.scan(start, _LOOKUP_WINDOW_BYTES), 1):
             if isinstance(outcome, CorruptMessage):
                 raise damage_error(self, position, f"{outcome.fault}, {outcome.detail}")
             if isinstance(outcome, NeedMoreBytes):
-                if is_last and not self._has_message(position + 1, offset):
+                if following_offset is None and not self._has_message(position + 1, offset):
                     return None
                 if self._message_at(position):  # the writer has finished it meanwhile
-                    return self.locate(offset, tracer, is_last=is_last)
+                    return self.locate(offset, tracer, following_offset=following_offset)
                 raise damage_error(self, position, "an unfinished message, and others behind it")
+            if not self._is_in_order(position, outcome, next_offset, following_offset):
+                reason = f"a whole message with offset {outcome.offset} where {next_offset} belongs"
+                raise damage_error(self, position, reason)
             if outcome.offset >= offset:
                 scanned_bytes = position + outcome.length_bytes - start
                 return Located(position, outcome, entry, ordinal, scanned_bytes)
+            next_offset = outcome.offset + 1
         return None
+
+    def _is_in_order(
+        self, position: int, message: Message, next_offset: int, following_offset: int | None
+    ) -> bool:
+        """The crc does not cover the offset. A log of other origin may have a gap; then the offset
+        is believed only if what comes next is above it."""
+        if follows(message, next_offset):
+            return True
+        after = self._message_at(position + message.length_bytes)
+        limit = after.offset if after else following_offset
+        return next_offset <= message.offset and (limit is None or message.offset < limit)
 
     def _is_true(self, entry: IndexEntry) -> bool:
         message = self._message_at(entry.position)

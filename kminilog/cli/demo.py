@@ -1,0 +1,200 @@
+"""`kminilog demo`: the main job on one screen.
+
+    access log --Spark ingest--> topic `access`, keyed by client address --Spark verify--> verdict
+                                                                         --find------> one message
+
+The log is made up (access_log.py) or given. Everything is in a temporary directory, or in one that
+is kept. The exit code is that of the verification.
+"""
+
+import gzip
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from kminilog.cli.access_log import access_log
+from kminilog.cli.explanation import explain, found_json
+from kminilog.cli.ingest import ingest_lines
+from kminilog.cli.layout import describe_topic, offset_range
+from kminilog.cli.options import json_option
+from kminilog.cli.output import count, table, write_document, write_lines
+from kminilog.cli.spark_options import master_option, spark_at_work
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.partition_reader import Found, PartitionReader
+
+if TYPE_CHECKING:
+    from kminilog.verification.report import Report
+
+TOPIC = "access"
+PARTITIONS = 3
+CLIENT_ADDRESS = r"^(\S+)"
+_SEGMENTS = 12  # about so many in all, so that there is something to search in
+_SMALLEST_SEGMENT_BYTES = 1 << 16
+
+
+class Done(NamedTuple):
+    """What the demo has done: the JSON of the ingest, the report, and one message found."""
+
+    ingested: dict[str, Any]
+    report: "Report"
+    reader: PartitionReader
+    offset: int
+    found: Found
+
+
+@click.command("demo")
+@click.option(
+    "--input",
+    "input_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A real access log, plain or .gz, instead of a made-up one.",
+)
+@click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the made-up log.")
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep all files.",
+)
+@master_option
+@json_option
+def command(
+    input_file: Path | None,
+    rows: int,
+    seed: int,
+    keep: Path | None,
+    master: str | None,
+    as_json: bool,
+) -> int:
+    """Ingest an access log with Spark, verify it against its source, and find one message."""
+    with _workspace(keep) as workspace:
+        source = _source(workspace, input_file, rows, seed)
+        log_dir_path = workspace / "kminilog-data"
+        done = _run(log_dir_path, source, master)
+        facts = {
+            "path": str(source),
+            "bytes": source.stat().st_size,
+            "generated": input_file is None,
+        }
+        if as_json:
+            write_document(_to_json(done, facts, log_dir_path, is_kept=keep is not None))
+        else:
+            write_lines(_screen(done, facts, log_dir_path, is_kept=keep is not None))
+    return done.report.exit_code
+
+
+@contextmanager
+def _workspace(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="kminilog-demo-") as directory:
+            yield Path(directory)
+        return
+    if keep.exists() and any(keep.iterdir()):
+        raise click.UsageError(f"--keep {keep}: there are files in it; name an empty or new one")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep
+
+
+def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> Path:
+    """Return the access log as a plain file; a given one that is plain stays where it is."""
+    if input_file and input_file.suffix != ".gz":
+        return input_file.absolute()
+    path = workspace / "access.log"
+    with open(path, "wb") as target:
+        if input_file:
+            with gzip.open(input_file) as packed:
+                shutil.copyfileobj(packed, target)
+        else:
+            target.writelines(access_log(rows, seed))
+    return path
+
+
+def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
+    segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
+    with spark_at_work("Demo", master) as (spark, at):
+        from kminilog.spark.ingest import ingest
+        from kminilog.spark.source import Source
+        from kminilog.spark.verify import verify
+
+        source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
+        settings = TopicSettings(segment_bytes=segment_bytes)
+        result = ingest(
+            spark,
+            log_dir_path,
+            source,
+            topic=TOPIC,
+            partitions=PARTITIONS,
+            settings=settings,
+            progress=at,
+        )
+        at("verifying against the source")
+        log_dir = LogDir(log_dir_path)
+        report = verify(spark, log_dir, [TOPIC], against=source)
+    readers = [log_dir.reader(found) for found in log_dir.topic(TOPIC).all_partitions()]
+    reader = max(readers, key=lambda candidate: candidate.log_end_offset)
+    offset = reader.log_end_offset // 2
+    return Done(result.to_json(), report, reader, offset, reader.find(offset))
+
+
+def _to_json(
+    done: Done, source: dict[str, Any], log_dir_path: Path, *, is_kept: bool
+) -> dict[str, Any]:
+    log_dir = LogDir(log_dir_path)
+    return {
+        "source": source,
+        "ingest": done.ingested,
+        "topic": describe_topic(log_dir, log_dir.topic(TOPIC)),
+        "verify": done.report.to_json(),
+        "find": found_json(done.reader, done.offset, done.found),
+        "log_dir": str(log_dir_path),
+        "kept": is_kept,
+    }
+
+
+def _screen(
+    done: Done, source: dict[str, Any], log_dir_path: Path, *, is_kept: bool
+) -> Iterator[str]:
+    made_up = ", made up" if source["generated"] else ""
+    yield f"== Source: {source['path']}, {count(source['bytes'], 'byte')}{made_up}"
+    yield "   Each line becomes a message; its key is the client address at its beginning."
+    yield ""
+    yield "== Spark ingest"
+    yield from ingest_lines(done.ingested)
+    yield ""
+    yield f"== Partitions of topic {TOPIC}"
+    yield from _partition_table(LogDir(log_dir_path))
+    yield ""
+    yield "== Spark verification against the source"
+    yield done.report.to_text().rstrip("\n")
+    yield ""
+    found = f"find {done.reader.topic_partition} {done.offset} --explain"
+    yield f"== One message, found: kminilog {found}"
+    yield from explain(done.reader, done.offset, done.found)
+    yield ""
+    yield f"== Files: {log_dir_path}"
+    if is_kept:
+        yield f"   go on with: kminilog --log-dir {log_dir_path} ls"
+    else:
+        yield "   removed now; `kminilog demo --keep DIR` keeps them (make demo ARGS='--keep DIR')"
+
+
+def _partition_table(log_dir: LogDir) -> list[str]:
+    rows = [
+        (
+            f"{TOPIC}-{partition['partition']}",
+            offset_range(partition["log_start_offset"], partition["log_end_offset"]),
+            partition["size_bytes"],
+            len(partition["segments"]),
+            sum(segment["index_entries"] for segment in partition["segments"]),
+        )
+        for partition in describe_topic(log_dir, log_dir.topic(TOPIC))["partitions"]
+    ]
+    return table(("partition", "offsets", "bytes", "segments", "index entries"), rows)

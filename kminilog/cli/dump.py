@@ -1,0 +1,148 @@
+"""`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
+
+A `.log` is read in the dialect that is asked for; else in that of the topic whose partition
+directory it lies in; else in the documented one (in Kafka's with --format kafka).
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
+from kminilog.cli.log_dump import Dumped, read_index, read_log
+from kminilog.cli.message_fields import hex_lines
+from kminilog.cli.options import dialect_option, json_option
+from kminilog.cli.output import count, shown, write_line, write_record
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_topic_partition
+from kminilog.storage.topics import TOPIC_SUFFIX, read_topic
+
+_HEX_BYTES = 512
+
+
+@click.command("dump")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--hex", "as_hex", is_flag=True, help="Also the bytes of each message.")
+@click.option("--deep", is_flag=True, help="Show what is inside compressed messages (gzip only).")
+@click.option("--print-data", is_flag=True, help="Also keys and values (JSON always has them).")
+@dialect_option
+@click.option(
+    "--format",
+    "line_format",
+    type=click.Choice(["text", "kafka"]),
+    default="text",
+    help="kafka: exactly the lines of Kafka 0.8.2's DumpLogSegments.",
+)
+@json_option
+def command(
+    file: str,
+    as_hex: bool,
+    deep: bool,
+    print_data: bool,
+    dialect: Dialect | None,
+    line_format: str,
+    as_json: bool,
+) -> int:
+    """Print every message of a .log FILE, or every entry of an .index FILE."""
+    path = Path(file)
+    if path.suffix not in (LOG_SUFFIX, INDEX_SUFFIX):
+        raise click.UsageError(f"{file} is neither a {LOG_SUFFIX} nor an {INDEX_SUFFIX} file")
+    is_kafka = line_format == "kafka"
+    if is_kafka and as_json:
+        raise click.UsageError("--format kafka prints lines, not JSON: drop one of the two")
+    complaints: list[str] = []
+    if path.suffix == INDEX_SUFFIX and is_kafka:
+        return _write_kafka(index_lines(file, complaints), complaints)
+    if path.suffix == INDEX_SUFFIX:
+        return _write_index(path, as_json)
+    dialect = dialect or _dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
+    if is_kafka:
+        next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
+        lines = log_lines(file, dialect, complaints, print_data=print_data, deep=deep)
+        return _write_kafka(lines, complaints)
+    exit_code = 0
+    for dumped in read_log(path, dialect, deep=deep):
+        if as_json:
+            write_record(dumped.record | ({"hex": dumped.data(dialect).hex()} if as_hex else {}))
+        else:
+            _write_text(dumped, print_data)
+            _write_hex(dumped.record["position"], dumped.data(dialect) if as_hex else b"")
+        exit_code = max(exit_code, int(not dumped.record["valid"]))
+    return exit_code
+
+
+def _dialect_of(path: Path) -> Dialect | None:
+    """The dialect of the topic in whose partition directory a file lies."""
+    directory = path.absolute().parent
+    partition = parse_topic_partition(directory.name)
+    if not partition or not (directory.parent / (partition.topic + TOPIC_SUFFIX)).exists():
+        return None
+    return read_topic(directory.parent, partition.topic).dialect
+
+
+def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
+    has_damage = False
+    for line in lines:
+        write_line(line)
+        has_damage |= is_complaint(line)
+    for complaint in complaints:
+        print(complaint, file=sys.stderr)
+    return int(has_damage or bool(complaints))
+
+
+def _write_index(path: Path, as_json: bool) -> int:
+    exit_code = 0
+    for record in read_index(path):
+        is_damage = record["offset"] is None
+        exit_code = max(exit_code, int(is_damage))
+        if as_json:
+            write_record(record)
+        elif is_damage:
+            skipped = count(record["skipped_bytes"], "byte")
+            write_line(f"DAMAGED: {record['fault']}, {record['detail']}; {skipped} left out")
+        else:
+            offset, position = record["offset"], record["position"]
+            write_line(f"offset {offset} at byte {position} (relative {record['relative_offset']})")
+    return exit_code
+
+
+def _write_text(dumped: Dumped, print_data: bool) -> None:
+    write_line(_text(dumped.record))
+    message = dumped.message
+    if print_data and message:
+        write_line(f"    key {shown(message.key)}, value {shown(message.value)}")
+
+
+def _write_hex(position: int, data: bytes) -> None:
+    for line in hex_lines(position, data[:_HEX_BYTES]):
+        write_line(f"    {line}")
+    if len(data) > _HEX_BYTES:
+        write_line(f"    … {count(len(data) - _HEX_BYTES, 'byte')} more")
+
+
+def _text(record: dict[str, Any]) -> str:
+    if not record["valid"]:
+        skipped = count(record["skipped_bytes"], "byte")
+        return (
+            f"offset {_known(record['offset'])} at byte {record['position']}: DAMAGED, "
+            f"{record['fault']}: {record['detail']}; {skipped} left out"
+        )
+    inside = ", inside a compressed one" if record.get("deep") else ""
+    codec = f", compressed with {record['codec']}" if record["codec"] != "none" else ""
+    return (
+        f"offset {record['offset']} at byte {record['position']}{inside}: "
+        f"size {record['size']}, crc {record['crc']:08x}, magic {record['magic']}, "
+        f"attributes {record['attributes']}, key {_size(record['key_size'])}, "
+        f"value {_size(record['value_size'])}{codec}"
+    )
+
+
+def _known(number: int | None) -> str:
+    return "?" if number is None else str(number)
+
+
+def _size(number: int) -> str:
+    return "null" if number < 0 else count(number, "byte")

@@ -1,0 +1,145 @@
+"""`find --explain`: how one message was found, each probe of the three searches, and its bytes.
+
+    names of segments  --bisect-->  index entries  --bisect-->  messages  --scan-->  the message
+
+The probes are those of the search itself (trace.py), not of a copy made for show. Every line is
+plain text; the first word of each section is its number. Source: S1 5.3.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from kminilog.cli.message_fields import field_table, message_json
+from kminilog.cli.output import count, shown, table
+from kminilog.format.message import Message
+from kminilog.format.names import segment_name
+from kminilog.storage.partition_reader import Found, PartitionReader
+
+_SHOWN_AT_EACH_END = 3
+_RIGHT = "go on to the right of it"
+_LEFT = "go on to the left of it"
+
+
+def found_json(reader: PartitionReader, offset: int, found: Found) -> dict[str, Any]:
+    """Return what `find --json` prints."""
+    segment, located = found.segment, found.located
+    entry = located.index_entry
+    return {
+        "topic": reader.topic_partition.topic,
+        "partition": reader.topic_partition.partition,
+        "offset": offset,
+        "segment": segment.name,
+        "segments_probed": [segment_name(probe.value) for probe in found.segments_probed],
+        "index_entry": entry
+        and {
+            "offset": segment.base_offset + entry.relative_offset,
+            "position": entry.position,
+            "relative_offset": entry.relative_offset,
+        },
+        "index_probes": len(found.index_probed),
+        "index_offsets_probed": [segment.base_offset + probe.value for probe in found.index_probed],
+        "scanned_messages": located.scanned_messages,
+        "scanned_bytes": located.scanned_bytes,
+        "position": located.position,
+        "message": message_json(located.position, located.message),
+    }
+
+
+def explain(reader: PartitionReader, offset: int, found: Found) -> Iterator[str]:
+    """Yield the lines that tell how `found` came about."""
+    yield f"Where is offset {offset} of {reader.topic_partition}?"
+    yield from _explain_names(reader, offset, found)
+    yield from _explain_index(offset, found)
+    yield from _explain_scan(offset, found)
+    yield from _explain_message(found)
+
+
+def _explain_names(reader: PartitionReader, offset: int, found: Found) -> Iterator[str]:
+    is_below = reader.dialect.named_by_previous
+    rule = "below" if is_below else "not above"
+    yield ""
+    yield f"1. Segment: binary search in {count(len(reader.segments()), 'segment name')}"
+    yield f"   the greatest name {rule} {offset} ({reader.dialect.name} dialect); else the first"
+    rows = []
+    for number, probe in enumerate(found.segments_probed, start=1):
+        goes_right = probe.value < offset or (probe.value == offset and not is_below)
+        step = _RIGHT if goes_right else _LEFT
+        rows.append(
+            (number, probe.slot, segment_name(probe.value), _compare(probe.value, offset), step)
+        )
+    yield from _indented(table(("probe", "slot", "name", "compared", "then"), rows), rows)
+    yield f"   → {found.segment.log_path.name}, with {found.segment.index.path.name}"
+
+
+def _explain_index(offset: int, found: Found) -> Iterator[str]:
+    segment, entry = found.segment, found.located.index_entry
+    entries = segment.index.entries()
+    wanted = offset - segment.base_offset
+    yield ""
+    yield f"2. Index: binary search in {count(len(entries), 'index entry')}"
+    yield (
+        f"   the greatest relative offset not above {wanted} "
+        f"(offset {offset} less {segment.base_offset}, the number in the name)"
+    )
+    rows = []
+    for number, probe in enumerate(found.index_probed, start=1):
+        step = _RIGHT if probe.value <= wanted else _LEFT
+        position = entries[probe.slot].position if probe.slot < len(entries) else "gone"
+        rows.append(
+            (number, probe.slot, probe.value, position, _compare(probe.value, wanted), step)
+        )
+    headings = ("probe", "slot", "relative offset", "position", "compared", "then")
+    yield from _indented(table(headings, rows), rows)
+    if entry:
+        at = segment.base_offset + entry.relative_offset
+        yield f"   → entry {tuple(entry)}: offset {at} begins at byte {entry.position}"
+    elif segment.index.lookup(offset):
+        yield "   → an entry, but no message with its offset stands there: start at byte 0"
+    else:
+        yield "   → no entry is low enough: start at byte 0"
+
+
+def _explain_scan(offset: int, found: Found) -> Iterator[str]:
+    located = found.located
+    start = located.index_entry.position if located.index_entry else 0
+    end = located.position + located.message.length_bytes
+    yield ""
+    yield f"3. Scan: read {found.segment.log_path.name} from byte {start}, message by message"
+    rows: list[tuple[object, ...]] = []
+    for position, outcome in found.segment.scan(start):
+        if position >= end or not isinstance(outcome, Message):
+            break
+        step = (
+            "found" if position == located.position else f"{_compare(outcome.offset, offset)}: next"
+        )
+        rows.append((position, outcome.offset, outcome.length_bytes, step))
+    left_out = len(rows) - 2 * _SHOWN_AT_EACH_END
+    if left_out > 1:
+        rest = (("…", "…", "…", f"{left_out} more: next"),)
+        rows = [*rows[:_SHOWN_AT_EACH_END], *rest, *rows[-_SHOWN_AT_EACH_END:]]
+    yield from _indented(table(("byte", "offset", "bytes", "then"), rows), rows)
+    scanned = f"{count(located.scanned_messages, 'message')}, {located.scanned_bytes} bytes"
+    yield f"   → byte {located.position}, after {scanned}"
+
+
+def _explain_message(found: Found) -> Iterator[str]:
+    located, segment = found.located, found.segment
+    message = located.message
+    with open(segment.log_path, "rb") as file:
+        file.seek(located.position)
+        data = file.read(message.length_bytes)
+    yield ""
+    yield f"4. Message: {len(data)} bytes at byte {located.position} of {segment.log_path.name}"
+    lines = field_table(segment.dialect, located.position, data)
+    yield from _indented(lines, lines)
+    yield f"   → key {shown(message.key)}, value {shown(message.value)}"
+
+
+def _compare(value: int, wanted: int) -> str:
+    sign = "<" if value < wanted else ">" if value > wanted else "="
+    return f"{sign} {wanted}"
+
+
+def _indented(lines: list[str], rows: object) -> Iterator[str]:
+    if rows:
+        yield from (f"     {line}" for line in lines)

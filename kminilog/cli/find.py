@@ -1,0 +1,40 @@
+"""`kminilog find`: locate one message, and with --explain show every step of the search."""
+
+from pathlib import Path
+
+import click
+
+from kminilog.cli.explanation import explain, found_json
+from kminilog.cli.options import json_option, to_offset, topic_partition_argument
+from kminilog.cli.output import shown, write_document, write_line, write_lines
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
+
+
+# A negative offset looks like an option; let through, it is refused for what it is.
+@click.command("find", context_settings={"ignore_unknown_options": True})
+@topic_partition_argument
+@click.argument("offset", callback=to_offset)
+@click.option("--explain", "is_explained", is_flag=True, help="Show each probe and each byte.")
+@json_option
+@click.pass_obj
+def command(
+    log_dir_path: Path,
+    topic_partition: TopicPartition,
+    offset: int,
+    is_explained: bool,
+    as_json: bool,
+) -> None:
+    """Find the message with OFFSET in the partition TOPIC-P, for example: find orders-0 7."""
+    reader = LogDir(log_dir_path).reader(topic_partition)
+    found = reader.find(offset)
+    if as_json:
+        write_document(found_json(reader, offset, found))
+    elif is_explained:
+        write_lines(explain(reader, offset, found))
+    else:
+        message = found.located.message
+        write_line(
+            f"{topic_partition} offset {offset}: {found.segment.name}.log at byte "
+            f"{found.located.position}, key {shown(message.key)}, value {shown(message.value)}"
+        )

@@ -1,0 +1,94 @@
+"""`kminilog ingest`: all records of a source into a topic, in bulk, by Spark."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.layout import offset_range
+from kminilog.cli.options import config_option, dialect_option, json_option
+from kminilog.cli.output import count, write_document, write_lines
+from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition
+from kminilog.producer.partitioners.keyed import keyed_rule
+from kminilog.settings import TopicSettings, parse_config
+from kminilog.storage.topics import Topic
+
+
+@click.command("ingest")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--topic", required=True, metavar="T", help="Where to; created if it is not there.")
+@reading_options
+@click.option("--partitions", type=int, metavar="N", help="Of a topic that is created.")
+@click.option("--partitioner", default="default-2.4", show_default=True, metavar="NAME")
+@dialect_option
+@config_option("A setting of a topic that is created; repeatable.")
+@click.option("--job-id", metavar="ID", help="A job that is committed is not written again.")
+@click.option("--plan", type=click.Choice(["auto", "sorted", "runs"]), default="auto")
+@click.option("--max-rejected", type=click.IntRange(min=0), default=0, metavar="N")
+@master_option
+@json_option
+@click.pass_obj
+def command(
+    log_dir_path: Path,
+    /,
+    sources: tuple[str, ...],
+    topic: str,
+    partitions: int | None,
+    partitioner: str,
+    dialect: Dialect | None,
+    config: tuple[str, ...],
+    job_id: str | None,
+    plan: str,
+    max_rejected: int,
+    master: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Ingest every record of each SOURCE, a file or a folder, into a topic."""
+    if plan == "runs":
+        raise click.UsageError("--plan runs is still to come: leave it out, or give --plan sorted")
+    if max_rejected:
+        raise click.UsageError("--max-rejected above 0 is still to come: no record may be rejected")
+    keyed_rule(partitioner)
+    settings = TopicSettings.from_config(parse_config(config, scope="topic")) if config else None
+    Topic(topic, 1 if partitions is None else partitions)  # bad ones end here, before Spark starts
+    source = to_source(sources, **reading)
+    with spark_at_work("Ingesting with Spark", master) as (spark, at):
+        from kminilog.spark.ingest import ingest
+
+        result = ingest(
+            spark,
+            log_dir_path,
+            source,
+            topic=topic,
+            partitions=partitions,
+            dialect=dialect,
+            settings=settings,
+            partitioner=partitioner,
+            job_id=job_id,
+            progress=at,
+        ).to_json()
+    if as_json:
+        write_document(result)
+    else:
+        write_lines(ingest_lines(result))
+
+
+def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
+    """Yield what an ingest has done: a line for each partition, and one for all."""
+    for partition in result["partitions"]:
+        name = TopicPartition(result["topic"], partition["partition"])
+        offsets = offset_range(partition["first_offset"], partition["next_offset"])
+        yield (
+            f"{name}: offsets {offsets} ({count(partition['count'], 'message')}, "
+            f"{count(partition['bytes'], 'byte')}, sha256 {partition['digest'][:12]}…)"
+        )
+    written = count(sum(partition["count"] for partition in result["partitions"]), "message")
+    already = "; it was committed before, nothing was written now"
+    yield (
+        f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected, "
+        f"{result['seconds']:.1f} s{already if result['already_committed'] else ''}"
+    )

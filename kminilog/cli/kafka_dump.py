@@ -1,0 +1,160 @@
+"""`dump --format kafka`: the very lines of Kafka 0.8.2.2's DumpLogSegments.
+
+    Dumping <path as given>
+    Starting offset: 0
+    offset: 0 position: 0 isvalid: true payloadsize: 8 magic: 0 compresscodec: ... crc: 3916773564
+    Found 27 invalid bytes at the end of 00000000000000000000.log
+    Non-secutive offsets in :<absolute path>                                        on stderr
+
+As Kafka does, it goes from message to message by their size fields alone, and stops where a size
+makes no sense. Held equal to the real tool, byte for byte, by tests/conformance. Source: Kafka
+0.8.2.2: DumpLogSegments, FileMessageSet.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.cli.log_dump import open_compressed, read_index
+from kminilog.cli.message_fields import split_fields
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, SIZE_END, Message, decode
+from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+
+_CODEC_NAMES = {
+    "none": "NoCompressionCodec",
+    "gzip": "GZIPCompressionCodec",
+    "snappy": "SnappyCompressionCodec",
+    "lz4": "LZ4CompressionCodec",
+}
+_NO_CODEC = _CODEC_NAMES["none"]
+# Java reads a surrogate in UTF-8, which is not allowed, as one wrong character, Python as three.
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
+class _Entry(NamedTuple):
+    """A message as its fields say, sound or not."""
+
+    offset: int
+    line: str
+    codec: str
+
+
+def log_lines(
+    file: str, dialect: Dialect, complaints: list[str], *, print_data: bool, deep: bool
+) -> Iterator[str]:
+    """Yield the lines for a `.log`; `file` is its path as given.
+
+    What Kafka writes to stderr, offsets that do not follow each other, goes into `complaints`.
+    Raises ValueError if its name is not 20 digits and `.log`, CompressedMessageError if `deep`
+    meets a codec that cannot be opened.
+    """
+    path = Path(file)
+    parsed = parse_segment_file(path.name)
+    if parsed is None:
+        raise ValueError(f"{file}: --format kafka needs the 20 digits of a segment's name")
+    yield f"Dumping {file}"
+    yield f"Starting offset: {parsed[0]}"
+    followed: list[tuple[int, int]] = []
+    position, last_offset = 0, -1
+    for data in _whole_messages(path, dialect):
+        for inner in _inside(path, dialect, position, data) if deep else [data]:
+            entry = _entry(dialect, position, inner, print_data=print_data)
+            if last_offset != -1 and entry.codec == _NO_CODEC and entry.offset != last_offset + 1:
+                followed.insert(0, (last_offset, entry.offset))
+            last_offset = entry.offset
+            yield entry.line
+        position += len(data)
+    invalid_bytes = path.stat().st_size - position
+    if invalid_bytes > 0:
+        yield f"Found {invalid_bytes} invalid bytes at the end of {path.name}"
+    if followed:
+        complaints.append(f"Non-secutive offsets in :{_absolute(file)}")
+        complaints += [f"  {first} is followed by {second}" for first, second in followed]
+
+
+def index_lines(file: str, complaints: list[str]) -> Iterator[str]:
+    """Yield the lines for an `.index`; entries that its `.log` contradicts go into `complaints`."""
+    yield f"Dumping {file}"
+    mismatches: list[tuple[int, int]] = []
+    log_path = Path(file).with_suffix(LOG_SUFFIX)
+    with open(log_path, "rb") as log:
+        for entry in read_index(Path(file)):
+            if entry["offset"] is None:
+                break
+            log.seek(entry["position"])
+            offset = int.from_bytes(log.read(8), signed=True)
+            if offset != entry["offset"]:
+                mismatches.insert(0, (entry["offset"], offset))
+            yield f"offset: {entry['offset']} position: {entry['position']}"
+    if mismatches:
+        complaints.append(f"Mismatches in :{_absolute(file)}")
+        complaints += [f"  Index offset: {at}, log offset: {found}" for at, found in mismatches]
+
+
+def is_complaint(line: str) -> bool:
+    """Tell if a line reports damage.
+
+    >>> is_complaint("Found 27 invalid bytes at the end of 0.log"), is_complaint("Dumping 0.log")
+    (True, False)
+    """
+    return " isvalid: false " in line or line.startswith("Found ")
+
+
+def _whole_messages(path: Path, dialect: Dialect) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while len(start := file.read(SIZE_END)) == SIZE_END:
+            size = int.from_bytes(start[8:], signed=True)
+            if size < dialect.overhead_bytes:
+                return
+            rest = file.read(size)
+            if len(rest) < size:
+                return
+            yield start + rest
+
+
+def _inside(path: Path, dialect: Dialect, position: int, data: bytes) -> Iterator[bytes]:
+    message = decode(dialect, data)
+    if not isinstance(message, Message) or message.codec == CODECS[0]:
+        yield data
+        return
+    inner = open_compressed(message, f"{path} at byte {position}")
+    while inner:
+        end = SIZE_END + int.from_bytes(inner[8:SIZE_END])
+        yield inner[:end]
+        inner = inner[end:]
+
+
+def _entry(dialect: Dialect, position: int, data: bytes, *, print_data: bool) -> _Entry:
+    fields = {field.name: field.data for field in split_fields(dialect, data)}
+
+    def number(name: str) -> int:
+        return int.from_bytes(fields[name], signed=name != "crc")
+
+    is_valid = isinstance(decode(dialect, data), Message)
+    value = fields.get("value", b"")
+    value_size = number("value length") if "value length" in fields else len(value)
+    codec = _CODEC_NAMES.get(CODECS.get(number("attributes") & 7, ""), _NO_CODEC)
+    line = (
+        f"offset: {number('offset')} position: {position} isvalid: {str(is_valid).lower()} "
+        f"payloadsize: {value_size} magic: {number('magic')} "
+        f"compresscodec: {codec} crc: {number('crc')}"
+    )
+    has_key = number("key length") >= 0
+    if has_key:
+        line += f" keysize: {number('key length')}"
+    if print_data and has_key:
+        line += f" key: {_as_java(fields.get('key', b''))}"
+    if print_data:
+        line += f" payload: {'null' if value_size < 0 else _as_java(value)}"
+    return _Entry(number("offset"), line, codec)
+
+
+def _as_java(data: bytes) -> str:
+    return _SURROGATE.sub("\ufffd".encode(), data).decode("utf-8", "replace")
+
+
+def _absolute(file: str) -> str:
+    return os.path.join(os.getcwd(), file)

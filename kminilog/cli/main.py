@@ -1,0 +1,138 @@
+"""The command `kminilog`: its list of commands, and the one place that knows exit codes.
+
+    0    done, nothing wrong
+    1    it ran, and the answer is no: findings, an offset out of range
+    2    it could not be done: usage, a missing file, unreadable input, broken settings
+    130  ended by Ctrl-C        141  ended because nobody reads the output any more: both quietly
+
+A command returns its exit code, nothing for 0, or raises. Each error becomes one line on stderr,
+`kminilog: <what, where, what to do>`; a traceback only with `--debug`. A command's module is
+imported when it is called, so that none pays for what another needs. Source: ours (cli.md).
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from kminilog.cli.output import flush, warn
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+
+# In the order in which one would meet them; each is kminilog.cli.<name>.command.
+COMMANDS = (
+    "demo",
+    "topic",
+    "produce",
+    "consume",
+    "find",
+    "dump",
+    "ls",
+    "verify",
+    "recover",
+    "retain",
+    "ingest",
+    "partition",
+)
+ANSWER_IS_NO = 1
+NOT_DONE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+class CommandLine(click.Group):
+    """A group that imports a command when it is needed, and turns what it raises into a line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of that name, None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kminilog.cli.{cmd_name}").command
+        return command
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run the command line and end the process with its exit code."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        sys.exit(_run(self, arguments, extra))
+
+
+@click.group(
+    cls=CommandLine,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--log-dir",
+    envvar="KMINILOG_LOG_DIR",
+    default=Path("kminilog-data"),
+    show_default="./kminilog-data",
+    type=click.Path(path_type=Path),
+    help="Directory of topics (also: KMINILOG_LOG_DIR).",
+)
+@click.option("--json", "as_json", is_flag=True, help="As --json after the command.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--version", is_flag=True, help="Print the version.")
+@click.pass_context
+def main(
+    ctx: click.Context, log_dir: Path, as_json: bool, debug: bool, version: bool
+) -> int | None:
+    """A log store that works as Kafka's does, to read and to step through."""
+    ctx.obj = log_dir
+    if version:
+        # The package is no room of the floor plan, so no import statement may name it.
+        click.echo(f"kminilog {import_module('kminilog').__version__}")
+        ctx.exit()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        return NOT_DONE
+    return None
+
+
+def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int:
+    is_debug = "--debug" in arguments
+    try:
+        with group.make_context("kminilog", arguments, **extra) as ctx:
+            code = group.invoke(ctx) or 0
+        flush()
+        return int(code)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        # What is still in the buffer must not be tried again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the one place where every error becomes a line
+        if is_debug:
+            sys.excepthook(type(error), error, error.__traceback__)
+        warn(_in_one_line(error))
+        return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "kminilog"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        return f"{message}; see `{command} --help`"
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, (KMiniLogError, ValueError)):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    first_line = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
+
+
+if __name__ == "__main__":
+    main()

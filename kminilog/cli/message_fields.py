@@ -1,0 +1,176 @@
+"""A message for human eyes and for scripts: its fields one by one, as hex, and as JSON.
+
+    byte  field       bytes                    meaning
+       0  offset      00 00 00 00 00 00 00 01  1
+       8  size        00 00 00 12              18 bytes follow
+      12  crc         4b 41 69 8d              right for the bytes behind it
+      ...
+
+The layout is that of format/message.py; here it is taken apart without judging it, so that damaged
+bytes can be shown too, as far as their lengths make sense. Source: ours.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from kminilog.cli.output import bytes_field, count, table
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
+
+_FIXED = {"offset": 8, "size": 4, "crc": 4, "magic": 1, "attributes": 1, "key length": 4}
+_NUMBERS = {**_FIXED, "value length": 4}
+_BYTES_A_ROW = 8
+_SHOWN_ROWS = 8
+_BYTES_A_LINE = 16
+
+
+class Field(NamedTuple):
+    """One field: its name, where it begins in the message, and its bytes."""
+
+    name: str
+    start: int
+    data: bytes
+
+
+def split_fields(dialect: Dialect, data: bytes) -> list[Field]:
+    """Return the fields of one message, in order; of damaged bytes, as far as they go.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> [(f.name, f.start) for f in split_fields(KAFKA, encode(KAFKA, 1, b"key", b"v"))][-4:]
+    [('key length', 18), ('key', 22), ('value length', 25), ('value', 29)]
+    """
+    fields: list[Field] = []
+
+    def take(name: str, size: int) -> None:
+        start = fields[-1].start + len(fields[-1].data) if fields else 0
+        fields.append(Field(name, start, data[start : start + max(size, 0)]))
+
+    for name, size in _FIXED.items():
+        take(name, size)
+    take("key", _number(fields[-1]))
+    value_bytes = len(data)
+    if dialect.has_value_length:
+        take("value length", _NUMBERS["value length"])
+        value_bytes = _number(fields[-1])
+    take("value", value_bytes)
+    return [field for field in fields if field.data]
+
+
+def message_json(position: int, message: Message) -> dict[str, Any]:
+    """Return a message as `dump --json` prints it."""
+    return {
+        "offset": message.offset,
+        "position": position,
+        "size": message.size,
+        "crc": message.crc,
+        "valid": True,
+        "magic": message.magic,
+        "attributes": message.attributes,
+        "codec": message.codec,
+        "key_size": -1 if message.key is None else len(message.key),
+        "value_size": -1 if message.value is None else len(message.value),
+        **bytes_field("key", message.key),
+        **bytes_field("value", message.value),
+    }
+
+
+def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
+    """Return what is known of bytes that should be a message: what they say, true or not.
+
+    Key and value are given if only the crc is wrong; what cannot be known is null.
+    """
+    said = {
+        field.name: _number(field)
+        for field in split_fields(dialect, data)
+        if len(field.data) == _NUMBERS.get(field.name)
+    }
+    message = _with_right_crc(dialect, data)
+    if message:
+        return {**message_json(position, message), "crc": said["crc"], "valid": False}
+    attributes = said.get("attributes")
+    return {
+        "offset": said.get("offset"),
+        "position": position,
+        "size": said.get("size"),
+        "crc": said.get("crc"),
+        "valid": False,
+        "magic": said.get("magic"),
+        "attributes": attributes,
+        "codec": None if attributes is None else CODECS.get(attributes & 7, "unknown"),
+        "key_size": said.get("key length"),
+        "value_size": None,
+        "key": None,
+        "value": None,
+    }
+
+
+def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
+    """The message that these bytes would be if their crc were right; None if not even then."""
+    size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
+    if len(data) < HEADER_BYTES or size < CRC_END - SIZE_END:
+        return None
+    covered = data[CRC_END : SIZE_END + size]
+    outcome = decode(dialect, data[:SIZE_END] + crc32(covered).to_bytes(4) + covered)
+    return outcome if isinstance(outcome, Message) else None
+
+
+def _number(field: Field) -> int:
+    return int.from_bytes(field.data, signed=field.name != "crc")
+
+
+def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
+    """Return a message field by field: byte in the file, name, hex, and what it says."""
+    rows: list[tuple[object, ...]] = []
+    for field in split_fields(dialect, data):
+        chunks = [
+            field.data[start : start + _BYTES_A_ROW]
+            for start in range(0, len(field.data), _BYTES_A_ROW)
+        ]
+        for number, chunk in enumerate(chunks[:_SHOWN_ROWS]):
+            at = position + field.start + number * _BYTES_A_ROW
+            is_text = field.name in ("key", "value")
+            meaning = _printable(chunk) if is_text else _meaning(field, data)
+            rows.append((at, "" if number else field.name, chunk.hex(" "), meaning))
+        hidden_bytes = len(field.data) - _SHOWN_ROWS * _BYTES_A_ROW
+        if hidden_bytes > 0:
+            rows.append(("", "", f"… {count(hidden_bytes, 'byte')} more", ""))
+    return table(("byte", "field", "bytes", "meaning"), rows)
+
+
+def _meaning(field: Field, message: bytes) -> str:
+    number = _number(field)
+    match field.name:
+        case "size":
+            return f"{count(number, 'byte')} follow"
+        case "crc":
+            actual = crc32(message[CRC_END:])
+            return "right for the bytes behind it" if actual == number else f"not {actual:08x}"
+        case "magic":
+            return f"version {number} of the format"
+        case "attributes":
+            codec = CODECS.get(number & 7, "unknown")
+            return "no compression" if codec == "none" else f"compressed with {codec}"
+        case "key length" | "value length" if number == -1:
+            return f"no {field.name.split()[0]}"
+        case "key length" | "value length":
+            return count(number, "byte")
+        case _:
+            return str(number)
+
+
+def hex_lines(position: int, data: bytes) -> Iterator[str]:
+    """Yield lines of 16 bytes: position in the file, hex, and the characters that print.
+
+    >>> print(*hex_lines(497, b"book\\n"))
+    00000497  62 6f 6f 6b 0a                                   |book.|
+    """
+    width = 3 * _BYTES_A_LINE - 1
+    for start in range(0, len(data), _BYTES_A_LINE):
+        line = data[start : start + _BYTES_A_LINE]
+        yield f"{position + start:08d}  {line.hex(' '):<{width}}  |{_printable(line)}|"
+
+
+def _printable(data: bytes) -> str:
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)

@@ -1,0 +1,64 @@
+"""Options and arguments that several commands share.
+
+Nothing here prints or opens a file. A value that cannot be meant is refused with a usage error that
+says how to write it, before any command runs.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kminilog.format.dialect import DIALECTS, Dialect
+from kminilog.format.names import MAX_OFFSET, TopicPartition, parse_topic_partition
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def to_topic_partition(ctx: click.Context, param: click.Parameter, value: str) -> TopicPartition:
+    """Return the partition that is named as its directory is."""
+    found = parse_topic_partition(value)
+    if found is None:
+        reason = f"{value!r} names no partition: write TOPIC-PARTITION, like orders-0"
+        raise click.BadParameter(reason, ctx, param)
+    return found
+
+
+def to_offset(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """Return an offset: a whole number, never negative."""
+    try:
+        offset = int(value)
+    except ValueError:
+        reason = f"{value!r} is no offset: give a whole number"
+        raise click.BadParameter(reason, ctx, param) from None
+    if not 0 <= offset <= MAX_OFFSET:
+        reason = f"{offset} is no offset: offsets run from 0 to {MAX_OFFSET}, none is negative"
+        raise click.BadParameter(reason, ctx, param)
+    return offset
+
+
+def _to_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> Dialect | None:
+    return None if value is None else DIALECTS[value]
+
+
+def _json_anywhere(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    return value or bool(ctx.find_root().params.get("as_json"))
+
+
+topic_partition_argument = click.argument(
+    "topic_partition", metavar="TOPIC-P", callback=to_topic_partition
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, callback=_json_anywhere, help="Print JSON."
+)
+dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    callback=_to_dialect,
+    help="How messages are written and segments named.",
+)
+
+
+def config_option(what: str) -> Callable[[Command], Command]:
+    """Return the option `--config NAME=VALUE`, which may be given several times."""
+    return click.option("--config", multiple=True, metavar="NAME=VALUE", help=what)

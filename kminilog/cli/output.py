@@ -1,0 +1,131 @@
+"""Everything that goes to stdout and stderr: JSON, plain text, keys and values, tables.
+
+Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
+`--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
+value is text where its bytes are valid UTF-8, else Base64 under another name; none at all is null:
+
+    "key": "text"        "key_base64": "/w=="        "key": null
+
+No colour anywhere. What is written here is the promise of the command line (cli.md); scripts depend
+on it. This module knows no command. Source: ours.
+"""
+
+import json
+import sys
+from binascii import b2a_base64
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+SHOWN_BYTES = 200  # of a key or value in a line of text
+
+
+def write_line(line: str = "") -> None:
+    """Write a line of text to stdout."""
+    write_bytes(line.encode("utf-8", "surrogateescape"))
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines of text to stdout."""
+    for line in lines:
+        write_line(line)
+
+
+def write_bytes(data: bytes) -> None:
+    """Write some bytes and a newline to stdout, untouched."""
+    sys.stdout.buffer.write(data + b"\n")
+
+
+def write_document(document: Any) -> None:
+    """Write one JSON document, indented."""
+    write_line(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def write_record(record: dict[str, Any]) -> None:
+    """Write one object of a stream, on one line."""
+    write_line(json.dumps(record, ensure_ascii=False))
+
+
+def flush() -> None:
+    """Let the other end see what was written; BrokenPipeError if there is none any more."""
+    sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    """Write one line to stderr, after the name of the program."""
+    line = " ".join(text.splitlines())
+    print(f"kminilog: {line}", file=sys.stderr, flush=True)
+
+
+def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Return the JSON field of a key or value.
+
+    >>> bytes_field("key", "ä".encode()), bytes_field("key", b""), bytes_field("key", None)
+    ({'key': 'ä'}, {'key': ''}, {'key': None})
+    >>> bytes_field("key", bytes([255]))
+    {'key_base64': '/w=='}
+    """
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": b2a_base64(data, newline=False).decode("ascii")}
+
+
+def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
+    r"""Return a key or value for a line of text: quoted and escaped, cut off if it is long.
+
+    >>> print(shown(b"tab\t, newline\n"), shown("é".encode()), shown(bytes([0, 255])), shown(None))
+    "tab\t, newline\n" "é" b'\x00\xff' null
+    >>> print(shown(b"abcdef", 4))
+    "abcd" … (6 bytes)
+    """
+    if data is None:
+        return "null"
+    if len(data) > limit_bytes:
+        return f"{shown(_cut_text(data, limit_bytes))} … ({len(data)} bytes)"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return repr(data)
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else json.dumps(text)
+
+
+def _cut_text(data: bytes, limit_bytes: int) -> bytes:
+    """Cut some bytes off, but no character of UTF-8 in two."""
+    end = limit_bytes
+    while limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end]
+
+
+def count(number: int, singular: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "message"), count(0, "byte"), count(2, "entry")
+    ('1 message', '0 bytes', '2 entries')
+    """
+    plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Return the lines of a plain table: numbers to the right, all else to the left.
+
+    >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
+    segment  bytes|0           34|16           5
+    """
+    body = [list(row) for row in rows]
+    widths = [
+        max(len(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
+    ]
+    is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
+
+    def line(cells: Sequence[object]) -> str:
+        padded = (
+            str(cell).rjust(width) if right else str(cell).ljust(width)
+            for cell, width, right in zip(cells, widths, is_number, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    return [line(row) for row in (headings, *body)]

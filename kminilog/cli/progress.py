@@ -1,0 +1,55 @@
+"""Signs of life on stderr while a command works for long.
+
+On a terminal a line that moves, with rich; anywhere else, or with NO_COLOR, a plain line every few
+seconds. Nothing at all if the work is done before the first of them. Knows no command.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def working(title: str) -> Iterator[Callable[[str], None]]:
+    """Show that work is going on; yields a function that takes what it is at right now."""
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+        with _moving_line(title) as at:
+            yield at
+    else:
+        with _plain_lines(title) as at:
+            yield at
+
+
+@contextmanager
+def _moving_line(title: str) -> Iterator[Callable[[str], None]]:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda step: progress.update(task, description=f"{title}: {step}")
+
+
+@contextmanager
+def _plain_lines(title: str) -> Iterator[Callable[[str], None]]:
+    began, finished = time.monotonic(), threading.Event()
+    steps = [title]
+
+    def report() -> None:
+        while not finished.wait(SECONDS_BETWEEN_LINES):
+            seconds = round(time.monotonic() - began)
+            print(f"kminilog: {steps[-1]} … {seconds} s", file=sys.stderr, flush=True)
+
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield lambda step: steps.append(f"{title}: {step}")
+    finally:
+        finished.set()
+        reporter.join()

@@ -1,0 +1,124 @@
+"""`kminilog retain`: retention of all topics, run by hand, at a given time or now.
+
+Segments go by age (retention.ms) and by size (retention.bytes), the oldest first; their files are
+renamed to `.deleted`, and removed when they have waited for file.delete.delay.ms. A partition with
+damage is left alone and named, with exit code 2; the others are done.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from kminilog.cli.options import json_option
+from kminilog.cli.output import count, warn, write_document, write_line, write_lines
+from kminilog.errors import CorruptLogError
+from kminilog.format.names import DELETED_SUFFIX, TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
+from kminilog.storage.segment import Segment
+
+Expired = dict[str, Any]
+
+
+class Retained(NamedTuple):
+    """What retention deletes of one partition, and the files whose delay is over."""
+
+    deleted_segments: list[Expired]
+    removed_files: list[Path]
+
+
+@click.command("retain")
+@click.option("--now", "now_ms", type=int, metavar="MS", help="The time, instead of the clock's.")
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@json_option
+@click.pass_obj
+def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool) -> int:
+    """Delete what retention.ms and retention.bytes do not keep, in all topics."""
+    if now_ms is None:
+        now_ms = time.time_ns() // 1_000_000
+    done: list[Retained] = []
+    damaged: list[CorruptLogError] = []
+    if dry_run:
+        log_dir = LogDir(log_dir_path)
+        done = [_plan(log_dir.reader(partition), now_ms) for partition in _partitions(log_dir)]
+    else:
+        with LogDirWriter.open(log_dir_path) as writer:
+            for warning in writer.warnings:
+                warn(warning)
+            for partition in _partitions(writer):
+                try:
+                    done.append(_delete(writer, partition, now_ms))
+                except CorruptLogError as error:
+                    damaged.append(error)
+    _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
+    for damage in damaged:
+        warn(str(damage))
+    return 2 if damaged else 0
+
+
+def _partitions(log_dir: LogDir) -> Iterator[TopicPartition]:
+    for topic in log_dir.topics():
+        yield from topic.all_partitions()
+
+
+def _delete(writer: LogDirWriter, partition: TopicPartition, now_ms: int) -> Retained:
+    log = writer.log(partition)
+    described = {expired["segment"]: expired for expired in _describe(log, log.segments(), now_ms)}
+    deleted = delete_expired(log, now_ms)
+    removed = remove_deleted(log.directory, log.settings, now_ms)
+    return Retained([described[segment.name] for segment in deleted], removed)
+
+
+def _plan(reader: PartitionReader, now_ms: int) -> Retained:
+    """What `_delete` would do."""
+    segments = reader.segments()
+    expired = expired_segments(segments, reader.settings, now_ms)
+    # The last segment goes only if an empty one can be begun behind it.
+    if expired and expired[-1] is segments[-1]:
+        can_roll = reader.dialect.can_follow(expired[-1].base_offset, reader.log_end_offset)
+        if not can_roll or not expired[-1].file_bytes:
+            expired.pop()
+    waiting = [
+        path
+        for path in sorted(reader.directory.glob(f"*{DELETED_SUFFIX}"))
+        if now_ms - path.stat().st_mtime * 1000 >= reader.settings.file_delete_delay_ms
+    ]
+    return Retained(_describe(reader, expired, now_ms), waiting)
+
+
+def _describe(reader: PartitionReader, segments: list[Segment], now_ms: int) -> list[Expired]:
+    settings: TopicSettings = replace(reader.settings, retention_bytes=-1)
+    by_age = expired_segments(reader.segments(), settings, now_ms)
+    return [
+        {
+            **reader.topic_partition._asdict(),
+            "segment": segment.name,
+            "bytes": segment.file_bytes,
+            "reason": "retention.ms" if segment in by_age else "retention.bytes",
+        }
+        for segment in segments
+    ]
+
+
+def _write(done: list[Retained], *, now_ms: int, dry_run: bool, as_json: bool) -> None:
+    deleted = [expired for retained in done for expired in retained.deleted_segments]
+    removed = [str(path) for retained in done for path in retained.removed_files]
+    if as_json:
+        facts = {"now_ms": now_ms, "dry_run": dry_run}
+        write_document({**facts, "deleted_segments": deleted, "removed_files": removed})
+        return
+    would = "would be " if dry_run else ""
+    for expired in deleted:
+        write_line(
+            f"{would}deleted: {expired['topic']}-{expired['partition']}/{expired['segment']}, "
+            f"{count(expired['bytes'], 'byte')}, by {expired['reason']}"
+        )
+    write_lines(f"{would}removed: {path}" for path in removed)
+    if not deleted and not removed:
+        write_line("nothing to delete")

@@ -1,0 +1,86 @@
+"""What the commands that use Spark share: how a source is read, and the session they run in."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kminilog.cli.progress import working
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kminilog.spark.source import Source
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+master_option = click.option(
+    "--master", metavar="URL", help="Spark master; the default is this machine, local[*]."
+)
+_READING = (
+    click.option(
+        "--format",
+        "source_format",
+        type=click.Choice(["text", "csv", "json", "parquet"]),
+        default="text",
+        show_default=True,
+        help="What the source is written in.",
+    ),
+    click.option("--key", metavar="COLUMN", help="The column that is the key."),
+    click.option("--key-regex", metavar="R", help="The key: group 1 of R, else all it matches."),
+    click.option("--key-expr", metavar="SQL", help="The key, as a Spark SQL expression."),
+    click.option("--value", metavar="COLUMN|SQL", help="The value; without it, the whole record."),
+    click.option("--no-header", is_flag=True, help="The first line of a CSV file is a record."),
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that say how a source is read; their values go to `to_source`."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
+
+
+def to_source(
+    paths: tuple[str, ...],
+    *,
+    source_format: str,
+    key: str | None,
+    key_regex: str | None,
+    key_expr: str | None,
+    value: str | None,
+    no_header: bool,
+) -> "Source":
+    """Return the source that these options describe; loads pyspark."""
+    if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
+        raise click.UsageError("give one of --key, --key-regex and --key-expr")
+    from kminilog.spark.source import Source
+
+    return Source(
+        paths=paths,
+        format=source_format,
+        key=key,
+        key_regex=key_regex,
+        key_expr=key_expr,
+        value=value,
+        header=not no_header,
+    )
+
+
+@contextmanager
+def spark_at_work(
+    title: str, master: str | None
+) -> Iterator[tuple["SparkSession", Callable[[str], None]]]:
+    """Start Spark and show that it works; yields the session, and what takes the present step.
+
+    The session is stopped in the end. Raises SparkUnavailableError if there is none.
+    """
+    from kminilog.spark.session import spark_session
+
+    with working(title) as at:
+        spark = spark_session(master)
+        try:
+            yield spark, at
+        finally:
+            spark.stop()

@@ -1,0 +1,150 @@
+"""`kminilog topic`: create, list, describe, alter and delete topics."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.layout import describe_topic, offset_range
+from kminilog.cli.options import config_option, dialect_option, json_option
+from kminilog.cli.output import count, table, warn, write_document, write_line, write_lines
+from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.settings import SETTINGS, TopicSettings, parse_config
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.topics import Topic
+
+
+@click.group("topic", no_args_is_help=False)
+def command() -> None:
+    """Create, list, describe, alter and delete topics."""
+
+
+@command.command("create")
+@click.argument("name")
+@click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
+@dialect_option
+@config_option("A setting of the topic, by Kafka's name, e.g. segment.bytes=4096; repeatable.")
+@json_option
+@click.pass_obj
+def create(
+    log_dir_path: Path,
+    name: str,
+    partitions: int,
+    dialect: Dialect | None,
+    config: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Create the topic NAME, and the log dir if it is not there."""
+    settings = TopicSettings.from_config(parse_config(config, scope="topic"))
+    topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
+    with LogDirWriter.open(log_dir_path, create=True) as writer:
+        _warn_all(writer)
+        writer.create_topic(topic)
+        if as_json:
+            write_document(describe_topic(writer, topic))
+    if not as_json:
+        written_in = f"{count(partitions, 'partition')}, {topic.dialect.name} dialect"
+        write_line(f"created topic {name}: {written_in}")
+
+
+@command.command("list")
+@json_option
+@click.pass_obj
+def list_topics(log_dir_path: Path, as_json: bool) -> None:
+    """List all topics."""
+    topics = LogDir(log_dir_path).topics()
+    if as_json:
+        write_document([topic.to_json() for topic in topics])
+        return
+    rows = [(topic.name, topic.partitions, topic.dialect.name) for topic in topics]
+    write_lines(table(("topic", "partitions", "dialect"), rows) if rows else ["no topics"])
+
+
+@command.command("describe")
+@click.argument("name")
+@json_option
+@click.pass_obj
+def describe(log_dir_path: Path, name: str, as_json: bool) -> None:
+    """Show the settings, partitions and segments of the topic NAME."""
+    log_dir = LogDir(log_dir_path)
+    description = describe_topic(log_dir, log_dir.topic(name))
+    if as_json:
+        write_document(description)
+    else:
+        _write_description(description)
+
+
+@command.command("alter")
+@click.argument("name")
+@click.option("--partitions", type=int, metavar="N", help="So many partitions from now on.")
+@config_option("A setting to change; what is not named stays as it is; repeatable.")
+@json_option
+@click.pass_obj
+def alter(
+    log_dir_path: Path, name: str, partitions: int | None, config: tuple[str, ...], as_json: bool
+) -> None:
+    """Add partitions to the topic NAME, or change its settings."""
+    changes = parse_config(config, scope="topic")
+    if partitions is None and not changes:
+        raise click.UsageError("nothing to alter: give --partitions or --config")
+    before = LogDir(log_dir_path).topic(name)
+    with LogDirWriter.open(log_dir_path) as writer:
+        _warn_all(writer)
+        settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
+        topic = writer.alter_topic(name, partitions=partitions, settings=settings)
+        description = describe_topic(writer, topic)
+    if topic.partitions > before.partitions:
+        warn(f"{name} has more partitions now: keys may go to other ones than before")
+    if as_json:
+        write_document(description)
+    else:
+        write_line(f"altered topic {name}: {count(topic.partitions, 'partition')}")
+
+
+@command.command("delete")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Really delete all its messages.")
+@json_option
+@click.pass_obj
+def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
+    """Delete the topic NAME with all its messages."""
+    LogDir(log_dir_path).topic(name)
+    if not yes:
+        raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
+    with LogDirWriter.open(log_dir_path, recover=False) as writer:
+        writer.delete_topic(name)
+    if as_json:
+        write_document({"topic": name, "deleted": True})
+    else:
+        write_line(f"deleted topic {name}")
+
+
+def _write_description(description: dict[str, Any]) -> None:
+    partitions = description["partitions"]
+    write_line(
+        f"{description['topic']}: {count(len(partitions), 'partition')}, "
+        f"{description['dialect']} dialect"
+    )
+    write_line()
+    changed = TopicSettings.from_config(description["config"]).changed()
+    settings = [
+        (name, value, "" if name in changed else "default", SETTINGS[name].meaning)
+        for name, value in description["config"].items()
+    ]
+    write_lines(table(("setting", "value", "", "meaning"), settings))
+    write_line()
+    ranges = [
+        (
+            partition["partition"],
+            offset_range(partition["log_start_offset"], partition["log_end_offset"]),
+            partition["size_bytes"],
+            len(partition["segments"]),
+        )
+        for partition in partitions
+    ]
+    write_lines(table(("partition", "offsets", "bytes", "segments"), ranges))
+
+
+def _warn_all(writer: LogDirWriter) -> None:
+    for warning in writer.warnings:
+        warn(warning)

@@ -1,0 +1,98 @@
+"""`kminilog verify`: is everything that is stored in order, and is all of a source there?
+
+Without a source the files are checked, in this process or by Spark. With `--against`, by Spark,
+every record of the source is accounted for. Exit code 0 is ok, 1 findings, 2 not all was checked.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kminilog.cli.options import json_option
+from kminilog.cli.output import write_document, write_line
+from kminilog.cli.progress import working
+from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
+from kminilog.storage.log_dir import LogDir
+
+if TYPE_CHECKING:
+    from kminilog.verification.report import Report
+
+
+@click.command("verify")
+@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    help="Who checks; the default is local, and spark with --against.",
+)
+@click.option("--against", multiple=True, metavar="SOURCE", help="A file or folder; repeatable.")
+@reading_options
+@click.option("--job", metavar="ID", help="With --against: only what this ingest job wrote.")
+@click.option("--partitioner", metavar="NAME", help="What keys were placed by.")
+@click.option("--allow", multiple=True, metavar="CLASS", help="No finding; repeatable.")
+@click.option("--report", "report_file", type=click.Path(path_type=Path), metavar="FILE")
+@master_option
+@json_option
+@click.pass_obj
+def command(
+    log_dir_path: Path,
+    /,
+    topics: tuple[str, ...],
+    engine: str | None,
+    against: tuple[str, ...],
+    job: str | None,
+    partitioner: str | None,
+    allow: tuple[str, ...],
+    report_file: Path | None,
+    master: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> int:
+    """Check all that is stored of each TOPIC, or of all topics."""
+    engine = engine or ("spark" if against else "local")
+    if against and engine == "local":
+        raise click.UsageError("--against needs Spark: leave --engine out, or give --engine spark")
+    if job is not None and not against:
+        raise click.UsageError("--job says which offsets to compare: it needs --against")
+    log_dir = LogDir(log_dir_path)
+    checks = {"partitioner": partitioner, "allow": allow}
+    if engine == "local":
+        report = _verify_here(log_dir, topics, **checks)
+    else:
+        source = to_source(against, **reading) if against else None
+        report = _verify_by_spark(log_dir, topics, master, against=source, job=job, **checks)
+    if report_file:
+        _save(report, report_file)
+    if as_json:
+        write_document(report.to_json())
+    else:
+        write_line(report.to_text().rstrip("\n"))
+    return report.exit_code
+
+
+def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Report":
+    from kminilog.verification.report import verify_storage
+
+    with working("Verifying") as at:
+        return verify_storage(log_dir, topics, progress=at, **checks)
+
+
+def _verify_by_spark(
+    log_dir: LogDir, topics: tuple[str, ...], master: str | None, **checks: Any
+) -> "Report":
+    for name in topics:
+        log_dir.topic(name)  # an unknown one is known before Spark has started
+    from kminilog.spark.verify import verify
+
+    with spark_at_work("Verifying with Spark", master) as (spark, _):
+        return verify(spark, log_dir, topics, **checks)
+
+
+def _save(report: "Report", path: Path) -> None:
+    if path.suffix == ".json":
+        text = json.dumps(report.to_json(), indent=2, ensure_ascii=False)
+    else:
+        text = report.to_text().rstrip("\n")
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,217 @@
+"""Text, CSV and JSON lines: from the bytes of one file to records, exactly, or an error.
+
+    text   lines end at \\n only and keep every byte; what follows the last \\n is a line too
+    csv    RFC 4180: quotes are doubled, fields may hold newlines; an empty field, quoted or not,
+           is null; each record has as many fields as the first; lines without anything are skipped
+    json   one object a line; a member that is a string is its text, null is null, and anything else
+           (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
+
+Invalid UTF-8 in CSV and JSON is refused, never replaced, and so is a record that breaks its format.
+Spark's own readers do not keep these promises: the text reader drops a byte order mark, the others
+replace bytes and re-write numbers. Names that end in .gz or .bz2 are decompressed.
+Nothing here knows Spark. Source: ours; RFC 4180, RFC 8259.
+"""
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import accumulate, islice
+from typing import IO, NamedTuple, cast
+
+from kminilog.errors import SourceError
+
+FORMATS = ("text", "csv", "json")
+BATCH_BYTES = 1 << 20
+BATCH_ROWS = 4096
+_DECOMPRESSORS: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
+    ".gz": lambda file: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
+    ".bz2": lambda file: cast(IO[bytes], bz2.BZ2File(file)),
+}
+_BYTE_ORDER_MARK = "\ufeff"
+_SEPARATORS = re.compile(r"[ \t\n\r,:]*")
+
+
+class Records(NamedTuple):
+    """Some records in file order.
+
+    `positions` are where their lines begin (0 in CSV), `rows` their ordinals, counted from where
+    reading began. `lines` are the raw lines (empty for CSV); `fields` has a row for each record.
+    """
+
+    positions: list[int]
+    rows: list[int]
+    lines: list[bytes]
+    fields: list[list[str | None]]
+
+
+def is_compressed(path: str) -> bool:
+    """Tell by its name if a file is decompressed while it is read, and so cannot be split."""
+    return path.endswith(tuple(_DECOMPRESSORS))
+
+
+def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Records]:
+    """Yield the lines that begin at `start` or behind it, and before `end`.
+
+    So a file can be read in pieces: each line belongs to exactly one. Raises SourceError.
+    """
+    with open_source(path) as file:
+        position = start
+        if start:
+            file.seek(start - 1)
+            position += len(file.readline()) - 1
+        row = 0
+        while position < end and (lines := file.readlines(BATCH_BYTES)):
+            starts = list(accumulate(map(len, lines), initial=position))
+            position = starts.pop()
+            count = sum(start < end for start in starts)
+            lines = [line[:-1] if line.endswith(b"\n") else line for line in lines[:count]]
+            yield Records(starts[:count], list(range(row, row + count)), lines, [])
+            row += count
+
+
+def read_json(
+    path: str, columns: list[str], start: int = 0, end: int = sys.maxsize
+) -> Iterator[Records]:
+    """Yield the objects of the lines that `read_text` would yield, with these members as fields."""
+    for positions, rows, lines, _ in read_text(path, start, end):
+        kept = Records([], [], [], [])
+        for position, row, line in zip(positions, rows, lines, strict=True):
+            if not line.strip():
+                continue
+            try:
+                text = line.decode()
+                members = json_members(text.removeprefix("" if position else _BYTE_ORDER_MARK))
+                fields = [members.get(column) for column in columns]
+                "".join(filter(None, fields)).encode()  # an escape may name half a character
+            except (ValueError, RecursionError) as error:
+                where = f"the line at byte {position}"
+                raise SourceError(path, reason=f"{where} is no JSON object: {error}") from None
+            kept.positions.append(position)
+            kept.rows.append(row)
+            kept.lines.append(line)
+            kept.fields.append(fields)
+        yield kept
+
+
+def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records]:
+    """Yield the records of a CSV file; with `header` the first one must name these columns.
+
+    Raises SourceError that names the record, counted from 1 without the header.
+    """
+    with _open_csv(path) as reader:
+        if header and (found := _header(reader)) != columns:
+            reason = f"its header is {found}, that of the first file {columns}"
+            raise SourceError(path, reason=reason)
+        row = 0
+        while chunk := list(islice(filter(None, reader), BATCH_ROWS)):
+            for ordinal, record in enumerate(chunk, row):
+                _check_record(path, ordinal, record, len(columns))
+            fields = [[field or None for field in record] for record in chunk]
+            rows = list(range(row, row + len(chunk)))
+            yield Records([0] * len(chunk), rows, [], fields)
+            row += len(chunk)
+
+
+def csv_columns(path: str, *, header: bool) -> list[str]:
+    """Return the names in the first record of a CSV file; `_c0`, `_c1` … without a header.
+
+    Raises SourceError if there is none, or if a name comes twice.
+    """
+    with _open_csv(path) as reader:
+        names = _header(reader)
+    if not header:
+        return [f"_c{slot}" for slot in range(len(names))]
+    for name in names:
+        if names.count(name) > 1:
+            raise SourceError(path, reason=f"its header names the column {name!r} twice")
+    return names
+
+
+def json_members(text: str) -> dict[str, str | None]:
+    """Return the members of the object that is this text, their values as text.
+
+    Raises ValueError if it is no object, or if anything stands behind it.
+
+    >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}')
+    {'a': 'x', 'b': '1.50', 'c': '{"d": [1, 2]}', 'e': None}
+    """
+    members = _DECODER.decode(text)
+    if not isinstance(members, dict):
+        raise ValueError("not an object")
+    if any(isinstance(value, dict | list) for value in members.values()):
+        raw = dict(_raw_members(text))
+    return {
+        name: raw[name] if isinstance(value, dict | list) else _BOOLEANS.get(value, value)
+        for name, value in members.items()
+    }
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+# A number stays as it is written; its value is not wanted.
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
+_BOOLEANS: dict[object, str] = {True: "true", False: "false"}
+
+
+def _raw_members(text: str) -> Iterator[tuple[str, str]]:
+    """The names and the uncut values of the object that is this text."""
+    at = _behind_separators(text, text.index("{") + 1)
+    while text[at] != "}":
+        name, end = _DECODER.raw_decode(text, at)
+        start = _behind_separators(text, end)
+        _, end = _DECODER.raw_decode(text, start)
+        yield name, text[start:end]
+        at = _behind_separators(text, end)
+
+
+def _behind_separators(text: str, at: int) -> int:
+    separators = _SEPARATORS.match(text, at)
+    assert separators is not None  # it matches nothing at all, too
+    return separators.end()
+
+
+def _header(reader: Iterator[list[str]]) -> list[str]:
+    names = next(filter(None, reader), [])
+    return [name or f"_c{slot}" for slot, name in enumerate(names)]
+
+
+def _check_record(path: str, row: int, record: list[str], width: int) -> None:
+    if len(record) != width:
+        reason = f"row {row + 1} has {len(record)} fields, not {width}"
+        raise SourceError(path, reason=reason)
+    try:
+        "".join(record).encode()
+    except UnicodeEncodeError:  # `_open_csv` has let invalid bytes through, as lone surrogates
+        raise SourceError(path, reason=f"row {row + 1} is not valid UTF-8") from None
+
+
+@contextmanager
+def open_source(path: str) -> Iterator[IO[bytes]]:
+    """Open a file of a source and decompress it; SourceError for all that goes wrong meanwhile."""
+    decompress = _DECOMPRESSORS.get(path[path.rfind(".") :], nullcontext)
+    try:
+        with open(path, "rb") as raw, decompress(raw) as file:
+            yield file
+    except (OSError, EOFError, zlib.error) as error:
+        raise SourceError(path, reason=getattr(error, "strerror", None) or str(error)) from None
+
+
+@contextmanager
+def _open_csv(path: str) -> Iterator[Iterator[list[str]]]:
+    csv.field_size_limit(sys.maxsize)
+    with open_source(path) as file:
+        text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+        reader = csv.reader(text, strict=True)
+        try:
+            yield reader
+        except csv.Error as error:
+            raise SourceError(path, reason=f"line {reader.line_num}: {error}") from None

@@ -1,0 +1,234 @@
+"""From the files of a source to records with a key, a value and a place, as a DataFrame.
+
+    source_rank      the file: arguments as given, then path
+    source_position  where the line begins in the file (text, json); 0 (csv, parquet)
+    source_row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+    key, value       bytes or null
+
+The first three together are source order. The whole record, which a regular expression looks at and
+which is the value unless something else is asked for, is the line (text, json), or the row as JSON
+with its nulls (csv, parquet). Names in SQL are those of the columns; the only one of text is
+`value`. What becomes of the records is not known here.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
+
+from kminilog.errors import SourceError
+from kminilog.spark.failures import spark_failures
+from kminilog.spark.file_source import LINE, POSITION, RANK, ROW, read_files
+from kminilog.spark.record_formats import csv_columns, open_source
+from kminilog.spark.source_files import SourceFile, list_files
+
+FORMATS = ("text", "csv", "json", "parquet")
+_OWN_COLUMNS = (RANK, POSITION, ROW, LINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where records come from, and what their keys and values are.
+
+    At most one of `key` (a column), `key_regex` (Python's `re` on the bytes of the whole record:
+    group 1, else the whole match; no match is no key) and `key_expr` (SQL) may be given. `value` is
+    a column or else SQL; without it the value is the whole record.
+    """
+
+    paths: tuple[str, ...]
+    format: str = "text"
+    key: str | None = None
+    key_regex: str | None = None
+    key_expr: str | None = None
+    value: str | None = None
+    header: bool = True
+
+    def __str__(self) -> str:
+        return ", ".join(self.paths)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a manifest says of the source of a job."""
+        return asdict(self)
+
+
+class Place(NamedTuple):
+    """Where a record is in a source; places are in source order."""
+
+    rank: int
+    position: int
+    row: int
+
+
+def read_source(
+    spark: SparkSession, source: Source, files: Sequence[SourceFile] | None = None
+) -> DataFrame:
+    """Return the records of a source; `files` is its file list, if it is known already.
+
+    Reads no more than headers now (JSON with a key or value: the names in all lines). Raises
+    SourceError, and later, in a job, SourceErrors come out of `spark_failures`.
+    """
+    _check(source)
+    files = files or list_files(source.paths)
+    with spark_failures(str(source)):
+        if source.format == "parquet":
+            frame = _read_parquet(spark, files)
+        else:
+            columns = _columns(spark, source, files)
+            frame = read_files(
+                spark, files, format=source.format, columns=columns, header=source.header
+            )
+        return _records(source, frame)
+
+
+def locate(
+    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
+) -> dict[Place, str]:
+    """Return file and line or row, counted from 1, of some records.
+
+    Of text and JSON, reads each file concerned up to the last of them.
+    """
+    found: dict[Place, str] = {}
+    for rank, group in groupby(sorted(set(places)), key=lambda place: place.rank):
+        path = files[rank].path
+        if source.format in ("csv", "parquet"):
+            found.update((place, f"{path}, row {place.row + 1}") for place in group)
+            continue
+        line, position = 1, 0
+        with open_source(path) as file:
+            for place in group:
+                while position < place.position:
+                    data = file.read(min(place.position - position, 1 << 20))
+                    if not data:
+                        break
+                    line += data.count(b"\n")
+                    position += len(data)
+                found[place] = f"{path}, line {line}"
+    return found
+
+
+def _check(source: Source) -> None:
+    if source.format not in FORMATS:
+        reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
+        raise SourceError(str(source), reason=reason)
+    given = [name for name in (source.key, source.key_regex, source.key_expr) if name is not None]
+    if len(given) > 1:
+        reason = "give one of a key column, a key regex and a key expression, not more"
+        raise SourceError(str(source), reason=reason)
+    if source.key_regex is not None:
+        try:
+            re.compile(source.key_regex.encode("utf-8", "surrogateescape"))
+        except re.error as error:
+            reason = f"key regex {source.key_regex!r}: {error}"
+            raise SourceError(str(source), reason=reason) from None
+
+
+def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[str]:
+    if source.format == "csv":
+        with_records = (file.path for file in files if file.size_bytes)
+        return csv_columns(next(with_records, files[0].path), header=source.header)
+    if source.format == "json" and (source.key or source.key_expr or source.value):
+        line = sql.col(LINE).cast("string")
+        names = read_files(spark, files, format="text").select(
+            sql.explode(sql.json_object_keys(line)).alias("name")
+        )
+        return sorted(row.name for row in names.distinct().collect())
+    return []
+
+
+def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
+    reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
+    frames = []
+    for directory, group in groupby(files, key=lambda file: file.directory):
+        based = reader.option("basePath", f"file://{directory}") if directory else reader
+        frames.append(_with_place(based.parquet(*(_as_glob(file.path) for file in group))))
+    frame = reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), frames)
+    ranks = pa.table({"path": [file.path for file in files], RANK: [file.rank for file in files]})
+    ranked = frame.join(sql.broadcast(spark.createDataFrame(ranks)), "path", "left")
+    unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), "path"))
+    rank = sql.coalesce(sql.col(RANK).cast("int"), unknown)
+    return ranked.withColumns({RANK: rank, LINE: sql.lit(None).cast("binary")}).drop("path")
+
+
+def _with_place(frame: DataFrame) -> DataFrame:
+    url = sql.replace(sql.col("_metadata.file_path"), sql.lit("+"), sql.lit("%2B"))
+    path = sql.regexp_replace(sql.url_decode(url), "^file:/+", "/")
+    return frame.select(
+        "*",
+        path.alias("path"),
+        sql.lit(0).cast("long").alias(POSITION),
+        sql.col("_metadata.row_index").alias(ROW),
+    )
+
+
+def _as_glob(path: str) -> str:
+    return "file://" + re.sub(r"([\\{}\[\]*?,])", r"\\\1", path)
+
+
+def _records(source: Source, frame: DataFrame) -> DataFrame:
+    columns = [name for name in frame.columns if name not in _OWN_COLUMNS]
+    if source.format == "text":
+        columns = ["value"]
+        frame = frame.withColumn("value", sql.col(LINE).cast("string"))
+    whole = _whole(source, columns)
+    value = whole
+    if source.value is not None:
+        is_column = source.value in columns
+        value = _bytes(frame, _column(source.value) if is_column else sql.expr(source.value))
+    return frame.select(
+        sql.col(RANK).alias("source_rank"),
+        sql.col(POSITION).alias("source_position"),
+        sql.col(ROW).alias("source_row"),
+        _key(source, frame, columns, whole).alias("key"),
+        value.alias("value"),
+    )
+
+
+def _whole(source: Source, columns: list[str]) -> Column:
+    if source.format in ("text", "json"):
+        return sql.col(LINE)
+    row = sql.struct(*map(_column, columns))
+    return sql.to_json(row, {"ignoreNullFields": "false"}).cast("binary")
+
+
+def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) -> Column:
+    if source.key_regex is not None:
+        return _regex_key(source.key_regex)(whole)
+    if source.key_expr is not None:
+        return _bytes(frame, sql.expr(source.key_expr))
+    if source.key is None:
+        return sql.lit(None).cast("binary")
+    if source.key not in columns:
+        reason = f"no column {source.key!r}; there is: {', '.join(columns) or 'none'}"
+        raise SourceError(str(source), reason=reason)
+    return _bytes(frame, _column(source.key))
+
+
+def _column(name: str) -> Column:
+    return sql.col("`" + name.replace("`", "``") + "`")
+
+
+def _bytes(frame: DataFrame, column: Column) -> Column:
+    kind = frame.select(column).schema[0].dataType
+    if isinstance(kind, BinaryType):
+        return column
+    if isinstance(kind, StructType | ArrayType | MapType | VariantType):
+        return sql.to_json(column).cast("binary")
+    return column.cast("string").cast("binary")
+
+
+def _regex_key(regex: str) -> Callable[..., Column]:
+    def key(lines: pa.Array) -> pa.Array:
+        search = re.compile(regex.encode("utf-8", "surrogateescape")).search
+        group = 1 if re.compile(regex.encode("utf-8", "surrogateescape")).groups else 0
+        matches = (None if line is None else search(line) for line in lines.to_pylist())
+        return pa.array([match and match[group] for match in matches], pa.binary())
+
+    return arrow_udf(key, "binary")  # type: ignore[call-overload,no-any-return]

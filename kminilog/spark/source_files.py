@@ -1,0 +1,82 @@
+"""Which files a source is made of, in source order: arguments as given, then path.
+
+An argument is a file, a directory or a glob. A directory stands for all files below it; names that
+begin with '.' or '_' are left out there, as Spark and Hadoop do. What is in the files is not known
+here. Driver and executors must see the same files under the same paths.
+"""
+
+import glob
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kminilog.errors import SourceError
+
+
+class SourceFile(NamedTuple):
+    """One file: its place in source order, its absolute path and its size.
+
+    `directory` is the argument it came from, if that was a directory.
+    """
+
+    rank: int
+    path: str
+    size_bytes: int
+    directory: str | None
+
+
+def list_files(paths: Sequence[str]) -> list[SourceFile]:
+    """Return the files of a source, ranked.
+
+    Raises SourceError for an argument that names no file, a file that cannot be opened, and a file
+    that two arguments name.
+    """
+    files: list[SourceFile] = []
+    given_by: dict[str, str] = {}
+    for argument in paths:
+        for path, directory in _expand(argument):
+            identity = os.path.realpath(path)
+            if identity in given_by:
+                reason = f"{argument} names a file that {given_by[identity]} names already"
+                raise SourceError(path, reason=reason)
+            given_by[identity] = argument
+            files.append(SourceFile(len(files), path, _size(path), directory))
+    if not files:
+        raise SourceError("(none)", reason="name at least one file, directory or glob")
+    return files
+
+
+def _expand(argument: str) -> list[tuple[str, str | None]]:
+    """The files of one argument by path, each with the directory that was named."""
+    names = [argument] if os.path.exists(argument) else glob.glob(argument, recursive=True)
+    found: dict[str, str | None] = {}
+    for name in map(os.path.abspath, names):
+        if os.path.isdir(name):
+            found.update((path, name) for path in _walk(name))
+        else:
+            found.setdefault(name)
+    if not found:
+        reason = "the directory holds no files" if names else "no such file or directory"
+        raise SourceError(argument, reason=reason)
+    return sorted(found.items(), key=lambda item: os.fsencode(item[0]))
+
+
+def _walk(directory: str) -> Iterator[str]:
+    def refuse(error: OSError) -> None:
+        raise SourceError(str(error.filename), reason=str(error.strerror))
+
+    for parent, directories, names in os.walk(directory, onerror=refuse):
+        directories[:] = [name for name in directories if name[0] not in "._"]
+        yield from (os.path.join(parent, name) for name in names if name[0] not in "._")
+
+
+def _size(path: str) -> int:
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError(path, reason="is not a regular file")
+        with open(path, "rb"):
+            return status.st_size
+    except OSError as error:
+        raise SourceError(path, reason=str(error.strerror)) from None

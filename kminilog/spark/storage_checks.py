@@ -1,0 +1,66 @@
+"""The storage checks of `verification` in Spark tasks: the same findings as in one process.
+
+Segments are checked in tasks, each by itself; their summaries are joined in the driver, partition
+by partition. Only summaries travel. Nothing here knows a source.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from kminilog.errors import LogDirError
+from kminilog.format.names import TopicPartition
+from kminilog.spark.task_groups import task_groups
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import PartitionSummary, join_segments
+from kminilog.verification.segment_checks import PartitionOf, SegmentSummary, check_segment
+
+Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
+
+
+class _Place(NamedTuple):
+    topic_partition: TopicPartition
+    base_offset: int
+    size_bytes: int
+
+
+def check_partitions(
+    spark: SparkSession, log_dir: LogDir, topics: Sequence[Topic], rules: Rules
+) -> Iterable[PartitionSummary]:
+    """Yield what `check_partition` would return for each partition. Raises Spark's exceptions."""
+    partitions = [partition for topic in topics for partition in topic.all_partitions()]
+    places = [place for partition in partitions for place in _places(log_dir, partition)]
+    context = spark.sparkContext
+    groups = task_groups(places, lambda place: place.size_bytes, cores=context.defaultParallelism)
+    summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
+    if groups:
+        tasks = context.parallelize(groups, len(groups))
+        for checked in tasks.map(lambda group: _check(log_dir, rules, group)).collect():
+            for topic_partition, summary in checked:
+                summaries[topic_partition].append(summary)
+    for topic_partition in partitions:
+        yield join_segments(log_dir.reader(topic_partition), summaries[topic_partition])
+
+
+def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
+    try:
+        segments = log_dir.reader(topic_partition).segments()
+        return [_Place(topic_partition, s.base_offset, s.file_bytes) for s in segments]
+    except (LogDirError, OSError):
+        return []  # and joining them says why
+
+
+def _check(
+    log_dir: LogDir, rules: Rules, group: list[_Place]
+) -> list[tuple[TopicPartition, SegmentSummary]]:
+    checked = []
+    for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
+        wanted = {place.base_offset for place in places}
+        for segment in log_dir.reader(topic_partition).segments():
+            if segment.base_offset in wanted:
+                summary = check_segment(topic_partition, segment, rules[topic_partition.topic])
+                checked.append((topic_partition, summary))
+    return checked

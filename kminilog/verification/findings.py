@@ -1,0 +1,176 @@
+"""The classes of findings, their severity and their place.
+
+A finding is one thing that is wrong, of one class, at one place. The *place* is a segment, an
+offset and a position; the position counts bytes of the `.index` for `index-order`,
+`index-position` and `index-past-end`, of the `.log` for all others. A `Tally` counts all findings
+and keeps only a few of each class, so that its memory does not grow with the damage.
+
+How findings are made, and which of them matter to whom, is not known here. Source: ours; Kafka's
+DumpLogSegments looks at checksums and index entries only.
+"""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+
+SAMPLE_COUNT = 20
+
+
+class FindingClass(StrEnum):
+    """What can be wrong: with the stored bytes, and, in the last four, against a source."""
+
+    BAD_CRC = "bad-crc"
+    BAD_LENGTH = "bad-length"
+    BAD_MAGIC = "bad-magic"
+    TORN_TAIL = "torn-tail"
+    OFFSET_GAP = "offset-gap"
+    OFFSET_OVERLAP = "offset-overlap"
+    OFFSET_DISORDER = "offset-disorder"
+    NAME_BASE_MISMATCH = "name-base-mismatch"
+    INDEX_POSITION = "index-position"
+    INDEX_ORDER = "index-order"
+    INDEX_PAST_END = "index-past-end"
+    INDEX_SPARSE = "index-sparse"
+    ORPHAN_FILE = "orphan-file"
+    WRONG_PARTITION = "wrong-partition"
+    MISSING = "missing"
+    EXTRA = "extra"
+    DUPLICATE = "duplicate"
+    KEY_ORDER = "key-order"
+
+
+_IN_INDEX = {
+    FindingClass.INDEX_POSITION,
+    FindingClass.INDEX_ORDER,
+    FindingClass.INDEX_PAST_END,
+    FindingClass.ORPHAN_FILE,
+}
+# No message is lost or wrong, and recovery mends it.
+_WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong, or, with `stands_for` above 1, the sample for several like it.
+
+    `segment` is the 20 digits; `source` names the record of a source that is concerned.
+    """
+
+    kind: FindingClass
+    topic: str
+    partition: int
+    detail: str
+    segment: str | None = None
+    offset: int | None = None
+    position: int | None = None
+    source: str | None = None
+    stands_for: int = 1
+
+    @property
+    def place(self) -> str:
+        """Where it is, for a human eye.
+
+        >>> name = "00000000000000000000"
+        >>> Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170).place
+        'orders-0/00000000000000000000.log, offset 5, byte 170'
+        """
+        file = str(TopicPartition(self.topic, self.partition))
+        if self.segment is not None:
+            file += f"/{self.segment}{INDEX_SUFFIX if self.kind in _IN_INDEX else LOG_SUFFIX}"
+        offset = None if self.offset is None else f"offset {self.offset}"
+        position = None if self.position is None else f"byte {self.position}"
+        return ", ".join(filter(None, (self.source, file, offset, position)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sample as `verify --json` prints it."""
+        return {
+            "topic": self.topic,
+            "partition": self.partition,
+            "segment": self.segment,
+            "offset": self.offset,
+            "position": self.position,
+            "source": self.source,
+            "detail": self.detail,
+        }
+
+
+def severity(kind: FindingClass) -> str:
+    """Return "warning" for what recovery mends without any loss, else "error".
+
+    >>> severity(FindingClass.BAD_CRC), severity(FindingClass.INDEX_SPARSE)
+    ('error', 'warning')
+    """
+    return "warning" if kind in _WARNINGS else "error"
+
+
+def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
+    """Return the classes of these names; ValueError that lists all of them if one is unknown.
+
+    >>> parse_classes(["offset-gap"])
+    frozenset({<FindingClass.OFFSET_GAP: 'offset-gap'>})
+    """
+    for name in names:
+        if name not in list(FindingClass):
+            raise ValueError(f"no class of findings {name!r}; there are: {', '.join(FindingClass)}")
+    return frozenset(map(FindingClass, names))
+
+
+class Tally:
+    """Per class: how many findings, and the first SAMPLE_COUNT of them.
+
+    >>> tally = Tally()
+    >>> for offset in range(30):
+    ...     tally.add(Finding(FindingClass.BAD_CRC, "orders", 0, "", offset=offset))
+    >>> tally.counts()
+    {<FindingClass.BAD_CRC: 'bad-crc'>: 30}
+    >>> len(tally.findings()), tally.findings()[-1].stands_for
+    (20, 11)
+    """
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._counts: dict[FindingClass, int] = {}
+        self._samples: dict[FindingClass, list[Finding]] = {}
+        for finding in findings:
+            self.add(finding)
+
+    def add(self, finding: Finding, count: int | None = None) -> None:
+        """Count a finding, `count` times if that is given, else as often as it stands for."""
+        kind = finding.kind
+        times = finding.stands_for if count is None else count
+        self._counts[kind] = self._counts.get(kind, 0) + times
+        samples = self._samples.setdefault(kind, [])
+        if len(samples) < SAMPLE_COUNT:
+            samples.append(finding._replace(stands_for=1))
+
+    def counts(self) -> dict[FindingClass, int]:
+        """Return how many findings there are of each class, in the order in which classes came."""
+        return dict(self._counts)
+
+    def total(self) -> int:
+        """Return how many findings there are in all."""
+        return sum(self._counts.values())
+
+    def samples(self, kind: FindingClass) -> list[Finding]:
+        """Return the first findings of a class, at most SAMPLE_COUNT."""
+        return list(self._samples.get(kind, ()))
+
+    def findings(self) -> list[Finding]:
+        """Return all samples, class by class; the last of a class stands for those not kept."""
+        found = []
+        for kind, samples in self._samples.items():
+            surplus = self._counts[kind] - len(samples)
+            found += [*samples[:-1], samples[-1]._replace(stands_for=1 + surplus)]
+        return found
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return what `verify --json` prints under `findings`."""
+        return [
+            {
+                "class": kind.value,
+                "severity": severity(kind),
+                "count": count,
+                "samples": [sample.to_json() for sample in self._samples[kind]],
+            }
+            for kind, count in self._counts.items()
+        ]

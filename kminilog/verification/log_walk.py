@@ -1,0 +1,110 @@
+"""The messages of a `.log` and the damage between them, in turn, to the end of the file.
+
+Reading goes on behind damage with the first message, wherever it starts, whose crc is right.
+
+    m0 m1 ~~~~~~ m3 m4 ~~~      m0 | m1 | damage, m3 | m4 | damage
+                                          bad-crc,         torn-tail, or damage as before
+                                          bad-magic or
+                                          bad-length
+
+A stretch of damage is named once, by what its beginning looks like; that of a wrong size field by
+the crc, which does not cover it. Which offset belongs where is not known here. A writer may be at
+work: what it has finished at a second look is no damage. Source: ours; Kafka stops at the first
+invalid message.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, repaired_size
+from kminilog.storage.log_file import find_message
+from kminilog.storage.segment import Segment
+from kminilog.verification.findings import FindingClass
+
+_MAX_REPAIRED_BYTES = 1 << 26
+_LOOKS = 2000  # some milliseconds: a writer between two steps needs microseconds
+
+
+class Damage(NamedTuple):
+    """A stretch of bytes that is no message, from a position on."""
+
+    kind: FindingClass
+    position: int
+    detail: str
+
+
+class Step(NamedTuple):
+    """A message and the damage in front of it; with no message: damage to the end of the file."""
+
+    position: int
+    message: Message | None
+    damage: Damage | None
+
+
+def walk(segment: Segment, end: int) -> Iterator[Step]:
+    """Yield every whole message that begins before byte `end`; O(bytes), in windows."""
+    damage: Damage | None = None
+    position = 0
+    while position < min(end, segment.file_bytes):
+        for at, outcome in segment.scan(position):
+            position = at
+            if not isinstance(outcome, Message):
+                damage, position = _examine(segment, at, outcome)
+            elif at < end:
+                yield Step(at, outcome, damage)
+                damage, position = None, at + outcome.length_bytes
+            else:
+                return
+    if damage:
+        yield Step(damage.position, None, damage)
+
+
+def _examine(
+    segment: Segment, position: int, outcome: NeedMoreBytes | CorruptMessage
+) -> tuple[Damage | None, int]:
+    """Return what is wrong where no message is, and where to go on.
+
+    Nothing is wrong if a writer has finished the message meanwhile.
+    """
+    file_bytes = segment.file_bytes
+    if _message_at(segment, position):
+        return None, position
+    found = find_message(segment.dialect, segment.log_path, position + 1)
+    end = found[0] if found else max(file_bytes, position + 1)
+    real_size = _repaired_size(segment, position, end)
+    if real_size is not None:
+        detail = f"the size field is wrong: the crc is right for a size of {real_size}"
+        return Damage(FindingClass.BAD_LENGTH, position, detail), end
+    if isinstance(outcome, NeedMoreBytes):
+        if not found and has_grown(segment.log_path, file_bytes):
+            return None, position
+        kind = FindingClass.BAD_LENGTH if found else FindingClass.TORN_TAIL
+        behind = "the next message" if found else "the end of the file"
+        detail = (
+            f"unfinished message: at least {outcome.needed_bytes} bytes are needed, "
+            f"{behind} comes after {end - position}"
+        )
+        return Damage(kind, position, detail), end
+    claimed_end = position + outcome.length_bytes
+    if end < claimed_end and (claimed_end == file_bytes or _message_at(segment, claimed_end)):
+        end = claimed_end  # the message that was found is part of this one's value
+    return Damage(FindingClass(outcome.fault.value), position, outcome.detail), end
+
+
+def has_grown(path: Path, size_bytes: int) -> bool:
+    """Tell if a file has another size than it had, now or within a moment: a writer is at work."""
+    return any(path.stat().st_size != size_bytes for _ in range(_LOOKS))
+
+
+def _message_at(segment: Segment, position: int) -> bool:
+    _, outcome = next(segment.scan(position), (position, None))
+    return isinstance(outcome, Message)
+
+
+def _repaired_size(segment: Segment, position: int, end: int) -> int | None:
+    if end - position > _MAX_REPAIRED_BYTES:
+        return None
+    with open(segment.log_path, "rb") as file:
+        file.seek(position)
+        return repaired_size(file.read(end - position))

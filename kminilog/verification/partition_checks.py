@@ -1,0 +1,258 @@
+"""What the segments of a partition can get wrong together, and what else lies in its directory.
+
+Each segment is checked by itself first, here or elsewhere and in any order (Spark); what they say
+about themselves is small, and is joined here:
+
+    the last message of a segment    has no witness in it: the next segment is one
+    the first message                goes on where the segment before ended; if it does, and the
+                                     name says another offset, the name is wrong; if not, but the
+                                     name does, messages are missing or there twice
+    a torn tail                      is one only in the last segment that holds anything
+    an index that points past the    is no second finding if the messages that it knows of are
+    end                              missing in front of the next segment
+
+Segments stand in the order of their messages, whatever their names. What a writer, retention or a
+job changes in the directory meanwhile is no finding. Source: ours.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kminilog.errors import LogDirError
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import (
+    CUT_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TopicPartition,
+    parse_segment_file,
+)
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.offset_checks import OffsetFault, gap, overlap
+from kminilog.verification.segment_checks import PartitionOf, SegmentSummary, check_segment
+
+_LOOKS = 100  # a pair of files appears and goes one file after the other
+
+
+@dataclass(frozen=True)
+class PartitionSummary:
+    """What is in a partition and what is wrong with it.
+
+    `log_end_offset` counts damaged messages, but for damage at the very end.
+    """
+
+    topic: str
+    partition: int
+    log_start_offset: int
+    log_end_offset: int
+    message_count: int
+    size_bytes: int
+    segment_count: int
+    findings: list[Finding]
+    unchecked: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `verify --json` prints under `partitions`; findings are counted only."""
+        return {
+            "topic": self.topic,
+            "partition": self.partition,
+            "log_start_offset": self.log_start_offset,
+            "log_end_offset": self.log_end_offset,
+            "message_count": self.message_count,
+            "size_bytes": self.size_bytes,
+            "segment_count": self.segment_count,
+            "finding_count": Tally(self.findings).total(),
+        }
+
+
+def check_partition(reader: PartitionReader, partition_of: PartitionOf | None) -> PartitionSummary:
+    """Check every segment of a partition, then all together; O(bytes), memory O(segments).
+
+    A directory or a file that cannot be read is `unchecked`.
+    """
+    try:
+        segments = reader.segments()
+    except (LogDirError, OSError):
+        segments = []  # and joining them says why
+    topic_partition = reader.topic_partition
+    return join_segments(
+        reader, [check_segment(topic_partition, segment, partition_of) for segment in segments]
+    )
+
+
+def join_segments(reader: PartitionReader, summaries: Sequence[SegmentSummary]) -> PartitionSummary:
+    """Check the segments of a partition together, and the names in its directory.
+
+    Segments that are gone by now, by retention, do not count.
+    """
+    topic_partition, unchecked = reader.topic_partition, []
+    names, strays = set[str](), dict[str, str]()
+    try:
+        names, strays = _list_directory(reader.directory)
+    except OSError as error:
+        unchecked.append(f"{reader.directory}: {error.strerror}")
+    present = [s for s in summaries if s.name + LOG_SUFFIX in names]
+    ordered = _in_message_order(reader.dialect, _settle_doubts(present))
+    tally = Tally(_join(topic_partition, reader.dialect, ordered))
+    for name, reason in strays.items():
+        segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
+        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))
+    for summary in ordered:
+        unchecked += summary.unchecked
+    compressed_count = sum(summary.compressed_count for summary in ordered)
+    if compressed_count:
+        unchecked.append(f"{topic_partition}: the inside of {compressed_count} compressed messages")
+    return PartitionSummary(
+        *topic_partition,
+        log_start_offset=ordered[0].start_offset if ordered else 0,
+        log_end_offset=max((s.next_offset or s.start_offset for s in ordered), default=0),
+        message_count=sum(s.message_count for s in ordered),
+        size_bytes=sum(s.log_bytes for s in ordered),
+        segment_count=len(ordered),
+        findings=tally.findings(),
+        unchecked=unchecked,
+    )
+
+
+# ---- the directory
+
+
+def _list_directory(directory: Path) -> tuple[set[str], dict[str, str]]:
+    """Return the names in a directory, and those that should not be there with the reason."""
+    names = set(os.listdir(directory))
+    strays = _strays(names)
+    for _ in range(_LOOKS):
+        if not strays:
+            break
+        again = _strays(set(os.listdir(directory)))
+        strays = {name: reason for name, reason in strays.items() if name in again}
+    return names, strays
+
+
+def _strays(names: set[str]) -> dict[str, str]:
+    strays = {}
+    for name in sorted(names):
+        parsed = parse_segment_file(name)
+        if parsed and parsed[1] == INDEX_SUFFIX:
+            log_name = name.removesuffix(INDEX_SUFFIX) + LOG_SUFFIX
+            if not {log_name, log_name + DELETED_SUFFIX} & names:
+                strays[name] = "an index without a log"
+        elif not parsed and not name.endswith((CUT_SUFFIX, DELETED_SUFFIX)):
+            strays[name] = "not a file of a partition"
+    return strays
+
+
+# ---- the segments
+
+
+def _settle_doubts(summaries: Sequence[SegmentSummary]) -> list[SegmentSummary]:
+    """Decide, with the next segment as witness, if an offset at a segment's end was altered."""
+    settled = list(summaries)
+    for slot in range(len(settled) - 1):
+        summary, following = settled[slot], settled[slot + 1]
+        if not summary.doubt or following.start_offset != summary.doubt.expected_offset + 1:
+            continue
+        finding, expected = summary.doubt
+        detail = f"offset {summary.last_offset} where {expected} belongs"
+        if summary.last_offset == expected + 1 and following.first_offset == expected:
+            detail = f"offsets {expected + 1} and {expected} have changed places"
+            settled[slot + 1] = _without(following, FindingClass.OFFSET_DISORDER, position=0)
+        altered = finding._replace(
+            kind=FindingClass.OFFSET_DISORDER, detail=detail, offset=expected
+        )
+        is_only_one = finding.kind == FindingClass.NAME_BASE_MISMATCH
+        settled[slot] = summary._replace(
+            findings=[altered if found == finding else found for found in summary.findings],
+            start_offset=expected if is_only_one else summary.start_offset,
+            next_offset=expected + 1,
+        )
+    return settled
+
+
+def _without(
+    summary: SegmentSummary, kind: FindingClass, *, position: int | None = None
+) -> SegmentSummary:
+    kept = [
+        found
+        for found in summary.findings
+        if found.kind != kind or (position is not None and found.position != position)
+    ]
+    return summary._replace(findings=kept)
+
+
+def _in_message_order(
+    dialect: Dialect, summaries: Iterable[SegmentSummary]
+) -> list[SegmentSummary]:
+    def key(summary: SegmentSummary) -> tuple[int, bool, int]:
+        start, base_offset = summary.start_offset, summary.base_offset
+        return start, start != dialect.first_offset(base_offset), base_offset
+
+    return sorted(summaries, key=key)
+
+
+def _join(
+    topic_partition: TopicPartition, dialect: Dialect, ordered: Sequence[SegmentSummary]
+) -> list[Finding]:
+    """Return all findings of segments that stand in the order of their messages."""
+    findings: list[Finding] = []
+    missing: list[range] = []
+    reach: Sequence[int] = ()  # where the next segment may begin; empty: anywhere
+    last_filled = max((slot for slot, s in enumerate(ordered) if s.log_bytes), default=0)
+    for slot, summary in enumerate(ordered):
+        if slot < last_filled:
+            summary = _without_torn_tail(summary)
+        if reach and summary.start_offset not in reach:
+            fault = _boundary_fault(summary, reach)
+            named = dialect.first_offset(summary.base_offset)
+            if named in reach or fault.kind != FindingClass.OFFSET_GAP:
+                summary = _without(summary, FindingClass.NAME_BASE_MISMATCH)
+            finding = Finding(fault.kind, *topic_partition, fault.detail, summary.name)
+            findings.append(finding._replace(offset=summary.start_offset, position=0))
+            missing.append(fault.concerned)
+        findings += summary.findings
+        reach = _reach(summary, reach)
+    return [found for found in findings if not _is_consequence(found, missing)]
+
+
+def _reach(summary: SegmentSummary, before: Sequence[int]) -> Sequence[int]:
+    """Return the offsets with which the segment behind this one may begin."""
+    if summary.next_offset is None:
+        return ()
+    if before and summary.next_offset < before[0]:
+        return before  # all of it is there twice
+    return range(summary.next_offset, summary.next_offset + 1 + summary.ends_in_damage)
+
+
+def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFault:
+    start = summary.start_offset
+    if start > reach[-1]:
+        return gap(range(reach[-1], start))
+    fault = overlap(start, reach[0])
+    if summary.first_offset is None:
+        detail = f"by the name it begins with offset {start}, but {reach[0]} comes next"
+        return fault._replace(kind=FindingClass.NAME_BASE_MISMATCH, detail=detail)
+    return fault
+
+
+def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
+    findings = [
+        found._replace(
+            kind=FindingClass.BAD_LENGTH, detail=f"{found.detail}; other segments come behind it"
+        )
+        if found.kind == FindingClass.TORN_TAIL
+        else found
+        for found in summary.findings
+    ]
+    return summary._replace(findings=findings)
+
+
+def _is_consequence(finding: Finding, missing: Iterable[range]) -> bool:
+    """Tell if an index entry leads past the end because its message is missing."""
+    return finding.kind == FindingClass.INDEX_PAST_END and any(
+        finding.offset in offsets for offsets in missing
+    )

@@ -1,0 +1,291 @@
+"""What one segment can get wrong: its bytes, its offsets, its name, its index, its keys' partition.
+
+Each has a room of its own; here they come together, so that one fault gets one finding:
+
+    log_walk        messages and damage in turn; a damaged message takes up one offset
+    offset_checks   a whole message with a wrong offset
+    index_checks    the index, which is not judged where the log is damaged
+
+The first message tells the true base, whatever the name: `name-base-mismatch`. Only if the index
+agrees with the name, not with the message, are messages missing in front of it, or copies. Where
+one segment alone cannot tell, its neighbours can (partition_checks.py), and the summary prepares
+it. Source: ours; Kafka: DumpLogSegments.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
+from kminilog.format.message import Message, follows
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.segment import Segment
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.index_checks import IndexCheck
+from kminilog.verification.log_walk import Damage, Step, has_grown, walk
+from kminilog.verification.offset_checks import (
+    OffsetFault,
+    gap,
+    goes_on,
+    is_plain,
+    judge_offset,
+    overlap,
+)
+
+PartitionOf = Callable[[bytes], int]
+
+
+class Doubt(NamedTuple):
+    """A finding about the last message, for which there is no witness in the segment.
+
+    If the next segment begins with `expected_offset` + 1, the message's offset was altered.
+    """
+
+    finding: Finding
+    expected_offset: int
+
+
+class SegmentSummary(NamedTuple):
+    """What is in a segment and what is wrong with it; small, and can be pickled.
+
+    `first_offset` and `last_offset` are those of whole messages, None if there is none. The segment
+    accounts for the offsets from `start_offset` to `next_offset` - 1, damaged messages included,
+    and perhaps for one more if it `ends_in_damage`. None: not known.
+    """
+
+    base_offset: int
+    name: str
+    first_offset: int | None
+    last_offset: int | None
+    message_count: int
+    log_bytes: int
+    index_entries: int
+    findings: list[Finding]
+    unchecked: list[str]
+    start_offset: int
+    next_offset: int | None
+    ends_in_damage: bool = False
+    doubt: Doubt | None = None
+    compressed_count: int = 0
+
+
+def check_segment(
+    topic_partition: TopicPartition, segment: Segment, partition_of: PartitionOf | None
+) -> SegmentSummary:
+    """Read a segment and return what is in it and what is wrong; O(file), in windows.
+
+    Messages with keys must be where `partition_of` puts them, if it is given. A file that cannot be
+    read is `unchecked`. What a writer adds meanwhile is neither read nor missed.
+    """
+    check = _SegmentCheck(topic_partition, segment, partition_of)
+    unchecked = []
+    try:
+        check.run()
+    except OSError as error:
+        unchecked = [f"{error.filename or segment.log_path}: {error.strerror}"]
+    return check.summary(unchecked)
+
+
+class _SegmentCheck:
+    """One reading of a segment: what is expected next, and what was found so far."""
+
+    def __init__(
+        self, topic_partition: TopicPartition, segment: Segment, partition_of: PartitionOf | None
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._segment = segment
+        self._partition_of = partition_of
+        self._tally = Tally()
+        self._expected = self._start_offset = segment.first_offset
+        self._log_bytes = 0
+        self._index_data = b""
+        self._has_index = False
+        self._indexes: list[IndexCheck] = []
+        self._misnamed: Finding | None = None
+        self._doubt: Doubt | None = None
+        self._swapped_offset: int | None = None
+        self._missing = range(0)
+        self._ends_in_damage = False
+        self._message_count = self._compressed_count = 0
+        self._first_offset: int | None = None
+        self._last_offset: int | None = None
+
+    def run(self) -> None:
+        segment = self._segment
+        self._log_bytes = segment.file_bytes  # before the index, or its last entries might lead
+        self._read_index()
+        steps = walk(segment, self._log_bytes)
+        step = next(steps, None)
+        while step:
+            following = next(steps, None)
+            self._take(step, following)
+            step = following
+        if self._has_index:
+            self._judge_index()
+        if self._misnamed:
+            self._tally.add(self._misnamed)
+            if self._message_count == 1:
+                self._doubt = Doubt(self._misnamed, segment.first_offset)
+
+    def summary(self, unchecked: list[str]) -> SegmentSummary:
+        return SegmentSummary(
+            base_offset=self._segment.base_offset,
+            name=self._segment.name,
+            first_offset=self._first_offset,
+            last_offset=self._last_offset,
+            message_count=self._message_count,
+            log_bytes=self._log_bytes,
+            index_entries=len(self._index_data) // ENTRY_SIZE_BYTES,
+            findings=self._tally.findings(),
+            unchecked=unchecked,
+            start_offset=self._start_offset,
+            next_offset=None if unchecked else self._expected,
+            ends_in_damage=self._ends_in_damage,
+            doubt=self._doubt,
+            compressed_count=self._compressed_count,
+        )
+
+    # ---- the log
+
+    def _take(self, step: Step, following: Step | None) -> None:
+        """Judge one message and the damage in front of it; what follows is the witness."""
+        message = step.message
+        if step.damage:
+            self._take_damage(step.damage, is_last=message is None)
+        if message is None:
+            return
+        after = following.message if following else None
+        if step.position == 0:
+            self._judge_name(message, after)
+        if step.damage and message.offset != self._expected:
+            self._expected += 1  # the damaged message had this one
+        if message.offset == self._expected:
+            self._take_in_place(message, step.position)
+        elif message.offset == self._swapped_offset:
+            self._swapped_offset = None  # it has its finding, and what is expected comes behind it
+        else:
+            between = following is not None and following.damage is not None
+            fault = judge_offset(
+                message, self._expected, after, missing=self._missing, is_damage_between=between
+            )
+            if fault:
+                self._take_fault(fault, step.position, message.offset, has_witness=bool(after))
+            if fault is None or fault.kind == FindingClass.OFFSET_GAP:
+                self._take_in_place(message, step.position)
+        self._count(message, step.position)
+
+    def _take_in_place(self, message: Message, position: int) -> None:
+        for index in self._indexes:
+            index.tell_message(self._expected, message.offset, position)
+        self._expected = message.offset + 1
+
+    def _take_damage(self, damage: Damage, *, is_last: bool) -> None:
+        self._add(damage.kind, damage.detail, self._expected, damage.position)
+        self._ends_in_damage = is_last
+        concerned_end = MAX_OFFSET if is_last else self._expected + 1
+        for index in self._indexes:
+            index.tell_fault(self._expected, concerned_end)
+
+    def _take_fault(
+        self, fault: OffsetFault, position: int, offset: int, *, has_witness: bool
+    ) -> None:
+        is_disorder = fault.kind == FindingClass.OFFSET_DISORDER
+        place = fault.concerned.start if is_disorder else offset
+        finding = self._add(fault.kind, fault.detail, place, position)
+        if not (is_disorder or has_witness):
+            self._doubt = Doubt(finding, self._expected)
+        if fault.kind == FindingClass.OFFSET_GAP:
+            is_next_gap = fault.concerned.start == self._missing.stop + 1
+            start = self._missing.start if is_next_gap else fault.concerned.start
+            self._missing = range(start, fault.concerned.stop)
+        self._swapped_offset = fault.swapped_offset
+        for index in self._indexes:
+            index.tell_fault(fault.concerned.start, fault.concerned.stop)
+            if self._doubt:
+                index.tell_fault(self._expected, self._expected + 1)
+        self._expected = fault.next_offset
+
+    def _count(self, message: Message, position: int) -> None:
+        offset = message.offset
+        self._message_count += 1
+        self._last_offset = offset
+        if self._first_offset is None:
+            self._first_offset = offset
+        if not is_plain(message):
+            self._compressed_count += 1
+        elif self._partition_of and message.key is not None:
+            partition = self._partition_of(message.key)
+            if partition != self._topic_partition.partition:
+                detail = f"its key belongs to partition {partition}"
+                self._add(FindingClass.WRONG_PARTITION, detail, offset, position)
+
+    def _add(
+        self, kind: FindingClass, detail: str, offset: int | None, position: int | None
+    ) -> Finding:
+        finding = self._finding(kind, detail, offset, position)
+        self._tally.add(finding)
+        return finding
+
+    def _finding(
+        self, kind: FindingClass, detail: str, offset: int | None, position: int | None
+    ) -> Finding:
+        topic, partition = self._topic_partition
+        return Finding(kind, topic, partition, detail, self._segment.name, offset, position)
+
+    # ---- the name, and the index, which is relative to it
+
+    def _judge_name(self, message: Message, after: Message | None) -> None:
+        """Take the first message's word for where the segment begins, unless the next denies it.
+
+        From here on the index is compared with both beginnings.
+        """
+        named, offset = self._expected, message.offset
+        if offset < 0 or follows(message, named) or (after and not goes_on(offset, after)):
+            return
+        detail = f"by the name the first message has offset {named}, but it has {offset}"
+        self._misnamed = self._finding(FindingClass.NAME_BASE_MISMATCH, detail, offset, 0)
+        for index in self._indexes:
+            index.tell_fault(named, offset)
+        self._indexes.insert(0, self._index_check(self._segment.dialect.base_offset_for(offset)))
+        self._start_offset = self._expected = offset
+
+    def _trust_name(self) -> None:
+        """The index denies that the first message tells where the segment begins."""
+        named, offset = self._segment.first_offset, self._start_offset
+        fault = gap(range(named, offset)) if offset > named else overlap(offset, named)
+        self._misnamed = self._finding(fault.kind, fault.detail, offset, 0)
+        self._start_offset = named
+
+    def _read_index(self) -> None:
+        path = self._segment.index.path
+        try:
+            self._index_data = path.read_bytes()
+            self._has_index = True
+        except FileNotFoundError:
+            self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)
+        self._indexes = [self._index_check(self._segment.base_offset)]
+
+    def _index_check(self, base_offset: int) -> IndexCheck:
+        return IndexCheck(self._index_data, base_offset, self._segment.index_interval_bytes)
+
+    def _judge_index(self) -> None:
+        tallies = [self._judge_one(index) for index in self._indexes]
+        likelier = min(tallies, key=Tally.total)
+        if likelier is not tallies[0]:
+            self._trust_name()
+        for finding in likelier.findings():
+            self._tally.add(finding)
+
+    def _judge_one(self, index: IndexCheck) -> Tally:
+        path = self._segment.index.path
+        sizes = (self._segment.file_bytes, path.stat().st_size)
+        is_growing = sizes != (self._log_bytes, len(self._index_data))
+        tally = self._tally_of(index, is_growing=is_growing)
+        if tally.total():
+            lenient = self._tally_of(index, is_growing=True)
+            if lenient.total() < tally.total() and has_grown(path, len(self._index_data)):
+                return lenient
+        return tally
+
+    def _tally_of(self, index: IndexCheck, *, is_growing: bool) -> Tally:
+        faults = index.faults(self._log_bytes, is_growing=is_growing)
+        return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

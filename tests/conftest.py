@@ -1,0 +1,62 @@
+"""Hypothesis profiles, and the fixtures that every part of the tests shares.
+
+`ci`, the default, takes the same moderate number of examples every time. `soak` takes many, new
+ones in each run; it is chosen by `-m soak`, which then includes every property test, or by
+HYPOTHESIS_PROFILE=soak.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+from kminilog.format.dialect import DIALECTS, Dialect
+
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    max_examples=60,
+    stateful_step_count=30,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "soak",
+    parent=settings.get_profile("ci"),
+    derandomize=False,
+    max_examples=1500,
+    stateful_step_count=80,
+    print_blob=True,
+)
+
+
+def _is_soak(config: pytest.Config) -> bool:
+    return config.option.markexpr == "soak"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    default = "soak" if _is_soak(config) else "ci"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if _is_soak(config):
+        for item in items:
+            if is_hypothesis_test(getattr(item, "obj", None)):
+                item.add_marker(pytest.mark.soak)
+
+
+@pytest.fixture(params=DIALECTS.values(), ids=DIALECTS.keys())
+def dialect(request: pytest.FixtureRequest) -> Dialect:
+    """Each of the two dialects in turn."""
+    found: Dialect = request.param
+    return found
+
+
+@pytest.fixture
+def without_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests with thousands of openings: fsync matters to a power failure, which none of them
+    is, and takes most of their time on a slow disk."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)

@@ -1,0 +1,110 @@
+"""Damage done to files, and what the documented byte layout says about what is left.
+
+Nothing of kminilog is imported here: what these functions break and count must not depend on the
+code that is to find it.
+
+    message   offset int64 | size int32 | crc uint32 | magic ... end     size: from the crc on
+    index     relative offset int32 | position int32                     all are big-endian
+"""
+
+import os
+import struct
+import zlib
+from pathlib import Path
+
+OFFSET_BYTES = 8
+SIZE_END = 12
+CRC_END = 16
+_OFFSET_AND_SIZE = struct.Struct(">qi")
+_CRC = struct.Struct(">I")
+_ENTRY = struct.Struct(">ii")
+
+
+def flip_byte(
+    path: Path, position: int, *, mask: int | None = None, value: int | None = None
+) -> None:
+    """Change one byte: its bits in `mask`, or all of it to `value`.
+
+    Raises ValueError if the byte would stay as it is, so that no test changes nothing.
+    """
+    with open(path, "r+b") as file:
+        file.seek(position)
+        (old,) = file.read(1)
+        new = value if value is not None else old ^ (mask or 0)
+        if new == old:
+            raise ValueError(f"{path.name}: byte {position} is {new:#04x} already")
+        file.seek(position)
+        file.write(bytes([new]))
+
+
+def cut_to(path: Path, size: int) -> None:
+    """Shorten a file; ValueError if it is not longer than that."""
+    if size >= path.stat().st_size:
+        raise ValueError(f"{path.name} has no more than {size} bytes")
+    os.truncate(path, size)
+
+
+def zero_range(path: Path, start: int, end: int) -> None:
+    """Put zeros from byte `start` up to, not including, `end`; behind the end the file grows."""
+    with open(path, "r+b") as file:
+        file.seek(start)
+        file.write(bytes(end - start))
+
+
+def fix_crc(path: Path, position: int) -> None:
+    """Make the crc of the message that begins at `position` right for the bytes it has now."""
+    with open(path, "r+b") as file:
+        file.seek(position)
+        _, size = _OFFSET_AND_SIZE.unpack(file.read(SIZE_END))
+        file.seek(position + CRC_END)
+        covered = file.read(size - _CRC.size)
+        file.seek(position + SIZE_END)
+        file.write(_CRC.pack(zlib.crc32(covered)))
+
+
+def message_positions(data: bytes) -> list[int]:
+    """Return where each message of a `.log` begins, and last where the file ends.
+
+    Raises ValueError if the chain of sizes does not end at the end of the file.
+    """
+    positions = [0]
+    while positions[-1] < len(data):
+        _, size = _OFFSET_AND_SIZE.unpack_from(data, positions[-1])
+        positions.append(positions[-1] + SIZE_END + size)
+    if positions[-1] != len(data):
+        raise ValueError(f"the last message ends at {positions[-1]}, the file at {len(data)}")
+    return positions
+
+
+def offsets_in(data: bytes) -> list[int]:
+    """Return the offset field of each message of a `.log` whose sizes are right."""
+    return [
+        _OFFSET_AND_SIZE.unpack_from(data, position)[0] for position in message_positions(data)[:-1]
+    ]
+
+
+def index_entries(data: bytes) -> list[tuple[int, int]]:
+    """Return the (relative offset, position) pairs of an undamaged `.index`."""
+    return list(_ENTRY.iter_unpack(data))
+
+
+def encode_entries(entries: list[tuple[int, int]]) -> bytes:
+    """Return the bytes of an `.index` with these pairs, however senseless they are."""
+    return b"".join(_ENTRY.pack(*entry) for entry in entries)
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    """Return the contents of all files below a directory by their relative paths."""
+    paths = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in paths}
+
+
+def restore(directory: Path, files: dict[str, bytes]) -> None:
+    """Make a directory hold exactly these files again; sub-directories stay."""
+    for path in directory.rglob("*"):
+        if path.is_file() and path.relative_to(directory).as_posix() not in files:
+            path.unlink()
+    for name, data in files.items():
+        path = directory / name
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
