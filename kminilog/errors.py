@@ -179,7 +179,7 @@ class SourceError(KMiniLogError):
 
 
 class SparkUnavailableError(KMiniLogError):
-    """Spark cannot run here: Java or pyspark is missing or too old, or the session did not start."""
+    """Spark cannot run here: no Java, no pyspark, one too old, or no session."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"Spark cannot run: {reason}")

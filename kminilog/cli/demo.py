@@ -56,7 +56,14 @@ class Done(NamedTuple):
     metavar="FILE",
     help="A real access log, plain or .gz, instead of a made-up one.",
 )
-@click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Lines of the made-up log.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the made-up log.")
 @click.option(
     "--keep",

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kminilog.cli.layout import offset_range
-from kminilog.cli.options import config_option, dialect_option, json_option
+from kminilog.cli.options import config_option, dialect_option, json_option, partitioner_option
 from kminilog.cli.output import count, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
@@ -22,12 +22,23 @@ from kminilog.storage.topics import Topic
 @click.option("--topic", required=True, metavar="T", help="Where to; created if it is not there.")
 @reading_options
 @click.option("--partitions", type=int, metavar="N", help="Of a topic that is created.")
-@click.option("--partitioner", default="default-2.4", show_default=True, metavar="NAME")
+@partitioner_option
 @dialect_option
 @config_option("A setting of a topic that is created; repeatable.")
 @click.option("--job-id", metavar="ID", help="A job that is committed is not written again.")
-@click.option("--plan", type=click.Choice(["auto", "sorted", "runs"]), default="auto")
-@click.option("--max-rejected", type=click.IntRange(min=0), default=0, metavar="N")
+@click.option(
+    "--plan",
+    type=click.Choice(["auto", "sorted", "runs"]),
+    default="auto",
+    help="How Spark divides the work; runs is still to come.",
+)
+@click.option(
+    "--max-rejected",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Unreadable records to put up with; only 0 today.",
+)
 @master_option
 @json_option
 @click.pass_obj

@@ -56,6 +56,12 @@ def warn(text: str) -> None:
     print(f"kminilog: {line}", file=sys.stderr, flush=True)
 
 
+def warn_all(texts: Iterable[str]) -> None:
+    """Write some lines to stderr."""
+    for text in texts:
+        warn(text)
+
+
 def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
     """Return the JSON field of a key or value.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.options import json_option
+from kminilog.cli.options import json_option, partitioner_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.producer.partitioners.keyed import keyed_rule
@@ -27,7 +27,7 @@ class KeysInOrder(click.Command):
 
 
 @click.command("partition", cls=KeysInOrder)
-@click.option("--partitioner", default="default-2.4", show_default=True, metavar="NAME")
+@partitioner_option
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
 @click.option("--key", "keys", multiple=True, metavar="K", help="A key, as text; repeatable.")
 @click.option(

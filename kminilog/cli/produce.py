@@ -17,8 +17,8 @@ from typing import BinaryIO, NamedTuple
 
 import click
 
-from kminilog.cli.options import config_option, json_option
-from kminilog.cli.output import count, flush, warn, write_line, write_record
+from kminilog.cli.options import config_option, json_option, partitioner_option
+from kminilog.cli.output import count, flush, warn_all, write_line, write_record
 from kminilog.errors import MessageTooLargeError, NullValueError
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
@@ -44,9 +44,15 @@ class Record(NamedTuple):
 @click.option("--key-separator", metavar="S", help="The key is what stands before the first S.")
 @click.option("--key-regex", metavar="R", help="The key is group 1 of R, else all that it matches.")
 @click.option("--null-value", metavar="TOKEN", help="A value of just TOKEN means null.")
-@click.option("--partitioner", default="default-2.4", show_default=True, metavar="NAME")
+@partitioner_option
 @click.option("--partition", type=int, metavar="N", help="All messages go to partition N.")
-@click.option("--acks", type=click.Choice(["0", "1", "-1"]), default="1", show_default=True)
+@click.option(
+    "--acks",
+    type=click.Choice(["0", "1", "-1"]),
+    default="1",
+    show_default=True,
+    help="0: do not wait, and print -1 as offset. 1 and -1 are the same on one broker.",
+)
 @click.option("--seed", type=int, help="Of the random choice of a partition.")
 @config_option("A setting of the producer, e.g. batch.size=65536; repeatable.")
 @json_option
@@ -74,12 +80,11 @@ def command(
     records = _records(file, _key_rule(key_separator, key_regex), null_value)
     report = _Report(found, is_acknowledged=acks != "0", as_json=as_json)
     with LogDirWriter.open(log_dir_path) as writer:
-        for warning in writer.warnings:
-            warn(warning)
         try:
             for batch in _batches(records, batch_bytes):
                 report.add(_write(writer, found, batch, place(batch)))
         finally:
+            warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close()
 
 

@@ -1,6 +1,6 @@
 """Signs of life on stderr while a command works for long.
 
-On a terminal a line that moves, with rich; anywhere else, or with NO_COLOR, a plain line every few
+On a terminal a line that moves, with rich; anywhere else, or with NO_COLOR, a plain line every ten
 seconds. Nothing at all if the work is done before the first of them. Knows no command.
 """
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager

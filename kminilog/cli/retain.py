@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.options import json_option
-from kminilog.cli.output import count, warn, write_document, write_line, write_lines
+from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
 from kminilog.errors import CorruptLogError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.settings import TopicSettings
@@ -49,16 +49,14 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
         done = [_plan(log_dir.reader(partition), now_ms) for partition in _partitions(log_dir)]
     else:
         with LogDirWriter.open(log_dir_path) as writer:
-            for warning in writer.warnings:
-                warn(warning)
             for partition in _partitions(writer):
                 try:
                     done.append(_delete(writer, partition, now_ms))
                 except CorruptLogError as error:
                     damaged.append(error)
+            warn_all(writer.warnings)
     _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
-    for damage in damaged:
-        warn(str(damage))
+    warn_all(map(str, damaged))
     return 2 if damaged else 0
 
 

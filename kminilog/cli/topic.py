@@ -7,7 +7,15 @@ import click
 
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import config_option, dialect_option, json_option
-from kminilog.cli.output import count, table, warn, write_document, write_line, write_lines
+from kminilog.cli.output import (
+    count,
+    table,
+    warn,
+    warn_all,
+    write_document,
+    write_line,
+    write_lines,
+)
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
 from kminilog.storage.log_dir import LogDir, LogDirWriter
@@ -38,7 +46,7 @@ def create(
     settings = TopicSettings.from_config(parse_config(config, scope="topic"))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
     with LogDirWriter.open(log_dir_path, create=True) as writer:
-        _warn_all(writer)
+        warn_all(writer.warnings)
         writer.create_topic(topic)
         if as_json:
             write_document(describe_topic(writer, topic))
@@ -89,7 +97,7 @@ def alter(
         raise click.UsageError("nothing to alter: give --partitions or --config")
     before = LogDir(log_dir_path).topic(name)
     with LogDirWriter.open(log_dir_path) as writer:
-        _warn_all(writer)
+        warn_all(writer.warnings)
         settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
         topic = writer.alter_topic(name, partitions=partitions, settings=settings)
         description = describe_topic(writer, topic)
@@ -143,8 +151,3 @@ def _write_description(description: dict[str, Any]) -> None:
         for partition in partitions
     ]
     write_lines(table(("partition", "offsets", "bytes", "segments"), ranges))
-
-
-def _warn_all(writer: LogDirWriter) -> None:
-    for warning in writer.warnings:
-        warn(warning)

@@ -20,19 +20,42 @@ if TYPE_CHECKING:
     from kminilog.verification.report import Report
 
 
-@click.command("verify")
+class SourcesTogether(click.Command):
+    """A command whose `--against` takes all words up to the next option: `--against logs/*.txt`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, `--against A B` as `--against A --against B`."""
+        repeated: list[str] = []
+        sources: int | None = None  # words since --against
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                sources = 0 if arg == "--against" else None
+            elif sources is not None:
+                repeated += ["--against"] * (sources > 0)
+                sources += 1
+            repeated.append(arg)
+        return super().parse_args(ctx, repeated)
+
+
+@click.command("verify", cls=SourcesTogether)
 @click.argument("topics", nargs=-1, metavar="[TOPIC]...")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
     help="Who checks; the default is local, and spark with --against.",
 )
-@click.option("--against", multiple=True, metavar="SOURCE", help="A file or folder; repeatable.")
+@click.option("--against", multiple=True, metavar="SOURCE...", help="Files and folders.")
 @reading_options
 @click.option("--job", metavar="ID", help="With --against: only what this ingest job wrote.")
 @click.option("--partitioner", metavar="NAME", help="What keys were placed by.")
-@click.option("--allow", multiple=True, metavar="CLASS", help="No finding; repeatable.")
-@click.option("--report", "report_file", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--allow", multiple=True, metavar="CLASS", help="Is no finding; repeatable.")
+@click.option(
+    "--report",
+    "report_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the report there: JSON if it ends in .json, else text.",
+)
 @master_option
 @json_option
 @click.pass_obj

@@ -12,8 +12,9 @@ the n-th copy here:
                                       d1       extra: the source has nothing like it
 
 A pair is out of order if its key has, in front of it in its partition, a record that comes later in
-the source. Copies are recognised by a 128-bit hash, so that values do not travel. Only counts and a
-few samples come to the driver. Source: ours.
+the source. Where a copy is missing or there are too many, nobody can tell which copy is which, so
+these are not judged by their order. Copies are recognised by a 128-bit hash, so that values do not
+travel. Only counts and a few samples come to the driver. Source: ours.
 """
 
 from typing import NamedTuple
@@ -109,14 +110,17 @@ def _judge(records: DataFrame, messages: DataFrame) -> DataFrame:
     # One shuffle serves the numbering and the pairing.
     copies = Window.partitionBy("fingerprint")
     one_side = Window.partitionBy("fingerprint", sql.col("source").isNull())
+    counts = [sql.count(side).over(copies) for side in ("source", "stored")]
+    columns = ("key", "source", "stored", "first_source", "is_balanced")
     pairs = (
         sides.repartition("fingerprint")
         .withColumn("number", sql.row_number().over(one_side.orderBy("source", "stored")))
         .withColumn("first_source", sql.min("source").over(copies))
+        .withColumn("is_balanced", counts[0] == counts[1])
         .groupBy("fingerprint", "number")
-        .agg(*(sql.max(name).alias(name) for name in ("key", "source", "stored", "first_source")))
+        .agg(*(sql.max(name).alias(name) for name in columns))
     )
-    return pairs.withColumn("kind", _kind()).drop("fingerprint", "number")
+    return pairs.withColumn("kind", _kind()).drop("fingerprint", "number", "is_balanced")
 
 
 def _fingerprint() -> Column:
@@ -138,11 +142,14 @@ def _kind() -> Column:
         .orderBy("stored")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    is_pair = source.isNotNull() & stored.isNotNull()
-    previous = sql.last(sql.when(is_pair, source), ignorenulls=True).over(in_front)
+    # Balanced ones are all pairs.
+    previous = sql.last(sql.when(sql.col("is_balanced"), source), ignorenulls=True).over(in_front)
     return (
         sql.when(stored.isNull(), FindingClass.MISSING.value)
         .when(sql.col("first_source").isNull(), FindingClass.EXTRA.value)
         .when(source.isNull(), FindingClass.DUPLICATE.value)
-        .when(key.isNotNull() & (source < previous), FindingClass.KEY_ORDER.value)
+        .when(
+            key.isNotNull() & sql.col("is_balanced") & (source < previous),
+            FindingClass.KEY_ORDER.value,
+        )
     )

@@ -74,6 +74,7 @@ def read_files(
         "files": listed,
         "columns": list(columns),
         "header": header,
+        "split_bytes": SPLIT_BYTES,
         "cores": spark.sparkContext.defaultParallelism,
     }
     return spark.read.format(_FileSource.name()).option("options", json.dumps(options)).load()
@@ -106,12 +107,14 @@ class _FileReader(DataSourceReader):
         files: list[tuple[int, str, int]],
         columns: list[str],
         header: bool,
+        split_bytes: int,
         cores: int,
     ) -> None:
         self._format = format
         self._files = files
         self._columns = columns
         self._header = header
+        self._split_bytes = split_bytes
         self._cores = cores
 
     def partitions(self) -> Sequence[FileGroup]:
@@ -121,7 +124,7 @@ class _FileReader(DataSourceReader):
 
     def _pieces(self, rank: int, path: str, size_bytes: int) -> list[Piece]:
         is_whole = self._format == "csv" or is_compressed(path)
-        step = size_bytes if is_whole else SPLIT_BYTES
+        step = size_bytes if is_whole else self._split_bytes
         starts = range(0, max(size_bytes, 1), max(step, 1))
         return [Piece(rank, path, start, start + step, is_whole) for start in starts]
 

@@ -73,7 +73,7 @@ def spark_session(
         try:
             session = builder.getOrCreate()
         except (PySparkException, Py4JError, RuntimeError) as error:
-            reason = f"the session on {master} did not start: {_last_line(log) or error}"
+            reason = f"the session on {master} did not start: {_cause(f'{error}{_text(log)}')}"
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
     return session
@@ -120,7 +120,12 @@ def _stderr_into(log: IO[bytes]) -> Iterator[None]:
         os.close(saved)
 
 
-def _last_line(log: IO[bytes]) -> str:
+def _text(log: IO[bytes]) -> str:
     log.seek(0)
-    lines = log.read().decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return log.read().decode(errors="replace")
+
+
+def _cause(text: str) -> str:
+    """The message of the first exception that the JVM tells of, else the first line."""
+    of_exception = re.search(r"(?:Exception|Error): (.+)", text)
+    return of_exception[1].strip() if of_exception else text.strip().split("\n")[0]

@@ -11,6 +11,7 @@ with its nulls (csv, parquet). Names in SQL are those of the columns; the only o
 `value`. What becomes of the records is not known here.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -55,8 +56,8 @@ class Source:
         return ", ".join(self.paths)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a manifest says of the source of a job."""
-        return asdict(self)
+        """Return what a manifest says of the source of a job; paths are made absolute."""
+        return {**asdict(self), "paths": [os.path.abspath(path) for path in self.paths]}
 
 
 class Place(NamedTuple):

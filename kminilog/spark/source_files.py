@@ -1,8 +1,8 @@
 """Which files a source is made of, in source order: arguments as given, then path.
 
-An argument is a file, a directory or a glob. A directory stands for all files below it; names that
-begin with '.' or '_' are left out there, as Spark and Hadoop do. What is in the files is not known
-here. Driver and executors must see the same files under the same paths.
+An argument is a file, a directory or a glob. A directory stands for all files below it. Names that
+begin with '.' or '_' are left out unless an argument spells them out, as Spark and Hadoop do. What
+is in the files is not known here. Driver and executors must see them under the same paths.
 """
 
 import glob
@@ -49,7 +49,7 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
 
 def _expand(argument: str) -> list[tuple[str, str | None]]:
     """The files of one argument by path, each with the directory that was named."""
-    names = [argument] if os.path.exists(argument) else glob.glob(argument, recursive=True)
+    names = [argument] if os.path.exists(argument) else _glob(argument)
     found: dict[str, str | None] = {}
     for name in map(os.path.abspath, names):
         if os.path.isdir(name):
@@ -62,13 +62,26 @@ def _expand(argument: str) -> list[tuple[str, str | None]]:
     return sorted(found.items(), key=lambda item: os.fsencode(item[0]))
 
 
+def _glob(pattern: str) -> list[str]:
+    spelled_out = set(pattern.split(os.sep))
+    return [
+        name
+        for name in glob.glob(pattern, recursive=True)
+        if not any(_is_hidden(part) for part in set(name.split(os.sep)) - spelled_out)
+    ]
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
 def _walk(directory: str) -> Iterator[str]:
     def refuse(error: OSError) -> None:
         raise SourceError(str(error.filename), reason=str(error.strerror))
 
     for parent, directories, names in os.walk(directory, onerror=refuse):
-        directories[:] = [name for name in directories if name[0] not in "._"]
-        yield from (os.path.join(parent, name) for name in names if name[0] not in "._")
+        directories[:] = [name for name in directories if not _is_hidden(name)]
+        yield from (os.path.join(parent, name) for name in names if not _is_hidden(name))
 
 
 def _size(path: str) -> int:

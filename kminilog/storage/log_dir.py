@@ -235,6 +235,8 @@ class LogDirWriter(LogDir):
                 scan_from = self._recovery_points.get(topic_partition, 0)
                 self._open_log(topic_partition, scan_from=scan_from)
                 self.release(topic_partition)
+        # At once: a point above where a cut log now ends would hide what is appended below it.
+        write_checkpoint(self.path, self._recovery_points)
         self._was_clean = True
 
     def _plan(self, topic_partition: TopicPartition, *, scan_from: int | None) -> RecoveryPlan:

@@ -61,9 +61,7 @@ def judge_offset(
     """
     offset = message.offset
     reach = 2 if is_damage_between else 1
-    is_altered = goes_on(expected, after, reach) and not goes_on(offset, after, reach)
-    if not is_plain(message):
-        is_altered = is_altered and after is not None and after.offset != offset  # no copy of it
+    is_altered = _is_altered(message, expected, after, reach)
     if offset == expected or (not is_plain(message) and offset > expected and not is_altered):
         return None
     if is_altered or offset < 0:
@@ -79,6 +77,15 @@ def judge_offset(
     if offset > expected:
         return gap(range(expected, offset))
     return overlap(offset, expected)
+
+
+def _is_altered(message: Message, expected: int, after: Message | None, reach: int) -> bool:
+    """Tell if what comes next goes on as if this message had an offset that may stand here."""
+    if after is None or goes_on(message.offset, after, reach):
+        return False
+    if is_plain(message):
+        return goes_on(expected, after, reach)
+    return expected < after.offset and not expected <= message.offset <= after.offset
 
 
 def goes_on(offset: int, after: Message | None, reach: int = 1) -> bool:

@@ -114,6 +114,7 @@ def verify_storage(
         "log_dir": str(log_dir.path),
         "topics": [topic.name for topic in found],
         "partitioner": partitioner,
+        "engine": "local",
     }
     report = Report(scope, allowed=allowed)
     for topic, rule in rules:

@@ -276,16 +276,14 @@ class _SegmentCheck:
             self._tally.add(finding)
 
     def _judge_one(self, index: IndexCheck) -> Tally:
-        path = self._segment.index.path
-        sizes = (self._segment.file_bytes, path.stat().st_size)
-        is_growing = sizes != (self._log_bytes, len(self._index_data))
-        tally = self._tally_of(index, is_growing=is_growing)
+        tally = self._tally_of(index)
         if tally.total():
             lenient = self._tally_of(index, is_growing=True)
-            if lenient.total() < tally.total() and has_grown(path, len(self._index_data)):
+            index_bytes = len(self._index_data)
+            if lenient.total() < tally.total() and has_grown(self._segment.index.path, index_bytes):
                 return lenient
         return tally
 
-    def _tally_of(self, index: IndexCheck, *, is_growing: bool) -> Tally:
+    def _tally_of(self, index: IndexCheck, *, is_growing: bool = False) -> Tally:
         faults = index.faults(self._log_bytes, is_growing=is_growing)
         return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

@@ -248,3 +248,15 @@ def test_recover_by_force_of_a_message_with_a_wrong_offset_counts_it_as_lost(tmp
         plan = writer.recovery_plan(ORDERS_0)
         assert plan.damage is not None
         assert plan.damage.lost_messages == len(log.messages) - log.offsets(name)[1]
+
+
+def test_recover_by_force_counts_whole_messages_between_two_damages_as_lost(tmp_path, dialect):
+    log = write_small_log(tmp_path, dialect, settings=TopicSettings())
+    (name,) = log.logs
+    for slot in (2, 5):
+        flip_byte(log.directory / name, log.positions(name)[slot] + CRC_END + 2, mask=0xFF)
+    with LogDirWriter.open(log.path, recover=False) as writer:
+        plan = writer.recovery_plan(ORDERS_0)
+        assert plan.damage is not None
+        assert plan.damage.position == log.positions(name)[2]
+        assert plan.damage.lost_messages == len(log.messages) - 4

@@ -51,8 +51,8 @@ def test_read_beside_the_writer_sees_a_prefix_in_order_without_gaps(
         followed = [thread.result() for thread in threads]
         followed += [Followed(*map(int, finish(process).split())) for process in processes]
         writer.log(ORDERS_0).check()
+    assert any(reader.waited for reader in followed), "nobody read beside the writer"
     for reader in followed:
-        assert reader.reads > 10, "it read all at once: that was not beside the writer"
         assert (reader.messages == messages) == (reader.overtaken == 0)
         assert retains or reader.overtaken == 0
 

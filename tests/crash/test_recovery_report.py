@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from kminilog.settings import TopicSettings
+from kminilog.storage.checkpoint import read_checkpoint
 from tests.crash.numbered_messages import numbered_messages
 from tests.crash.small_log import (
     MESSAGES,
@@ -138,6 +139,16 @@ def test_open_after_a_cut_below_the_recovery_point_does_not_warn_again(tmp_path,
     stop_uncleanly(log.path, has_checkpoint=True)
     with log.open() as writer:
         assert writer.warnings == []
+
+
+def test_open_after_a_cut_puts_the_lower_recovery_point_on_record_at_once(tmp_path, dialect):
+    """Else what is appended below the old one would not be read after the next crash."""
+    log = write_small_log(tmp_path, dialect, has_checkpoint=True)
+    name = log.logs[-1]
+    assert read_checkpoint(log.path) == {ORDERS_0: len(MESSAGES)}
+    cut_to(log.directory / name, log.positions(name)[-2])
+    with log.open():
+        assert read_checkpoint(log.path) == {ORDERS_0: len(MESSAGES) - 1}
 
 
 def test_recover_same_place_twice_keeps_both_side_files(tmp_path, dialect):

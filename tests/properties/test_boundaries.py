@@ -58,7 +58,10 @@ def test_find_at_each_segment_boundary_finds_the_message(data, dialect, base_off
                 message = found.located.message
                 assert message.offset == offset
                 assert (message.key, message.value) == messages[offset - start]
-                assert found.segment.log_path.name == holder_of(files, offset)
+                holder = holder_of(files, offset)
+                assert found.segment.log_path.name == holder
+                bases = sorted(boundaries)
+                assert f"{bases[dialect.segment_slot(bases, offset)]:020d}.log" == holder
         log.close()
 
 

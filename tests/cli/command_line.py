@@ -1,0 +1,81 @@
+"""Running the command line: in this process where that is enough, else as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+
+PROJECT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-m", "kminilog.cli.main"]
+
+
+class Run(NamedTuple):
+    """What a command did: its exit code, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+    out_bytes: bytes = b""
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The objects on stdout, one a line."""
+        return [json.loads(line) for line in self.out.split("\n")[:-1]]
+
+
+class CommandLine:
+    """`kminilog` with one log dir."""
+
+    def __init__(self, log_dir: Path) -> None:
+        self.log_dir = log_dir
+
+    def __call__(self, *arguments: str | Path | int, stdin: bytes = b"") -> Run:
+        """Run a command in this process."""
+        texts = ["--log-dir", str(self.log_dir), *map(str, arguments)]
+        result = CliRunner().invoke(main, texts, input=stdin)
+        return Run(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+
+    def ok(self, *arguments: str | Path | int, stdin: bytes = b"") -> Run:
+        """Run a command that must end with exit code 0 and say nothing on stderr."""
+        run = self(*arguments, stdin=stdin)
+        assert (run.code, run.err) == (0, ""), run
+        return run
+
+    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
+        """Start a command as a process of its own."""
+        return subprocess.Popen(
+            [*PROGRAM, "--log-dir", str(self.log_dir), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            **options,
+        )
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a process that is to find this checkout, and buffers its output."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**kept, "PYTHONPATH": str(PROJECT)}
+
+
+def assert_one_line(run: Run, code: int, *parts: str) -> None:
+    """Assert that a command ended with this code and one line that says all of this."""
+    assert run.code == code, run
+    assert run.out == "", run
+    assert run.err.startswith("kminilog: "), run
+    assert run.err.count("\n") == 1, run
+    assert run.err.endswith("\n"), run
+    assert "Traceback" not in run.err, run
+    for part in parts:
+        assert part in run.err, run

@@ -1,0 +1,165 @@
+"""`consume`: from an offset on, over partitions and topics, until it is to end."""
+
+import pytest
+
+from kminilog.cli import consume
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDirWriter
+from tests.cli.command_line import CommandLine, assert_one_line
+from tests.damage import flip_byte
+
+END = ["--config", "consumer.timeout.ms=0"]
+
+
+def test_consume_text_is_the_value_or_key_tab_value(orders):
+    assert orders.ok("consume", "orders", "--max-messages", 2).out == "value0\nvalue1\n"
+    run = orders.ok("consume", "orders", "--max-messages", 1, "--print-key")
+    assert run.out == "key0\tvalue0\n"
+
+
+def test_consume_json_has_the_fields_of_the_contract(orders):
+    records = orders.ok("consume", "orders", *END, "--json").records
+    assert records[7] == {
+        "topic": "orders",
+        "partition": 0,
+        "offset": 7,
+        "key": "key7",
+        "value": "value7",
+    }
+    assert [record["offset"] for record in records] == list(range(20))
+
+
+def test_consume_bytes_that_are_no_text_are_base64(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
+    options = ["--key-separator", ":", "--null-value", "-"]
+    kminilog.ok("produce", "t", *options, stdin=b"\xff:\xfe\nx\n:-\n")
+    fields = [
+        {name: value for name, value in record.items() if name.startswith(("key", "value"))}
+        for record in kminilog.ok("consume", "t", *END, "--json").records
+    ]
+    assert fields == [
+        {"key_base64": "/w==", "value_base64": "/g=="},
+        {"key": None, "value": "x"},
+        {"key": "", "value": None},
+    ]
+    run = kminilog.ok("consume", "t", *END, "--print-key")
+    assert run.out_bytes == b"\xff\t\xfe\nnull\tx\n\tnull\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "offsets"),
+    [("earliest", range(20)), ("17", range(17, 20)), ("20", []), ("latest", [])],
+)
+def test_consume_starts_at_the_offset(orders, start, offsets):
+    records = orders.ok("consume", "orders", "--offset", start, *END, "--json").records
+    assert [record["offset"] for record in records] == list(offsets)
+
+
+def test_consume_fetches_small_pieces_across_segments(orders):
+    options = [*END, "--config", "fetch.max.bytes=1", "--json"]
+    records = orders.ok("consume", "orders", *options).records
+    assert [record["offset"] for record in records] == list(range(20))
+
+
+def test_consume_max_messages_counts_over_partitions(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 3)
+    for partition in range(3):
+        kminilog.ok("produce", "t", "--partition", partition, stdin=b"%d\n" % partition * 2)
+    assert kminilog.ok("consume", "t", "--max-messages", 5).out == "0\n0\n1\n1\n2\n"
+    assert kminilog.ok("consume", "t", "--max-messages", 0).out == ""
+    assert kminilog.ok("consume", "t", "--partition", 1, *END).out == "1\n1\n"
+
+
+def test_consume_pattern_takes_the_topics_whose_whole_name_matches(kminilog):
+    for name in ("log-a", "log-b", "other-log-a"):
+        kminilog.ok("topic", "create", name, "--partitions", 1)
+        kminilog.ok("produce", name, stdin=name.encode() + b"\n")
+    assert kminilog.ok("consume", "--pattern", "log-.", *END).out == "log-a\nlog-b\n"
+
+
+class Clock:
+    """A clock that only `sleep` moves; at 0.7 s somebody writes a message."""
+
+    def __init__(self, kminilog: CommandLine) -> None:
+        self.kminilog = kminilog
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        is_due = self.now < 0.7 <= self.now + seconds
+        self.now += seconds
+        if is_due:
+            with LogDirWriter.open(self.kminilog.log_dir) as writer:
+                writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+
+
+def test_consume_waits_for_more_until_the_timeout_after_the_last_message(orders, monkeypatch):
+    clock = Clock(orders)
+    monkeypatch.setattr(consume, "time", clock)
+    options = ["--offset", 19, "--config", "consumer.timeout.ms=1000", "--json"]
+    records = orders.ok("consume", "orders", *options).records
+    assert [(record["offset"], record["value"]) for record in records] == [
+        (19, "value19"),
+        (20, "late"),
+    ]
+    assert 1.7 <= clock.now < 2.0
+
+
+def test_consume_prints_what_comes_while_it_waits(orders):
+    process = orders.start("consume", "orders", "--offset", "19", "--max-messages", "2")
+    assert process.stdout
+    assert process.stdout.readline() == b"value19\n"
+    orders.ok("produce", "orders", stdin=b"late\n")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, b"late\n", b"")
+
+
+def test_consume_offset_beyond_the_end_is_the_answer_no(orders):
+    run = orders("consume", "orders", "--offset", 21, *END)
+    assert_one_line(run, 1, "offset 21 is out of range", "0 up to, not including, 20")
+
+
+def test_consume_offset_below_the_start_is_the_answer_no(orders):
+    orders.ok("topic", "alter", "orders", "--config", "retention.bytes=200")
+    orders.ok("retain")
+    run = orders("consume", "orders", "--offset", 0, *END)
+    assert_one_line(run, 1, "offset 0 is out of range")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ([], "--pattern"),
+        (["orders", "--pattern", "o.*"], "--pattern"),
+        (["--pattern", "("], "--pattern '('"),
+        (["--pattern", "no"], "no topic matches 'no'"),
+        (["nothing"], "Topic nothing doesn't exist"),
+        (["orders", "--partition", 1], "[0, 0]"),
+        (["orders", "--partition", -1], "[0, 0]"),
+        (["orders", "--offset", -5], "none is negative"),
+        (["orders", "--offset", "soon"], "'soon' is no offset"),
+        (["wide", "--offset", 0], "--partition"),
+        (["orders", "--config", "segment.bytes=9"], "consumer.timeout.ms"),
+        (["orders", "--config", "consumer.timeout.ms=x"], "not a whole number"),
+        (["orders", "--group", "g"], "--group"),
+    ],
+)
+def test_consume_bad_input_is_one_line(orders, arguments, part):
+    orders.ok("topic", "create", "wide", "--partitions", 2)
+    assert_one_line(orders("consume", *arguments, *END), 2, part)
+
+
+def test_consume_damage_is_one_line_that_names_the_place(orders):
+    log = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
+    flip_byte(log, 32 + 20, mask=1)
+    run = orders("consume", "orders", *END)
+    assert run.code == 2
+    assert run.out == "value0\n"
+    assert run.err.startswith(f"kminilog: {log}: damaged at byte 32")
+
+
+def test_consume_needs_no_lock(orders):
+    with LogDirWriter.open(orders.log_dir):
+        assert len(orders.ok("consume", "orders", *END, "--json").records) == 20

@@ -1,0 +1,348 @@
+"""`dump`: every message and index entry, damage included, in all its formats."""
+
+import gzip
+import json
+import shutil
+import zlib
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.message import encode
+from tests.cli.command_line import CommandLine, Run, assert_one_line
+from tests.damage import cut_to, files_of, flip_byte, message_positions, zero_range
+from tests.shared_data import shared_file
+
+FIELDS = {
+    "offset",
+    "position",
+    "size",
+    "crc",
+    "valid",
+    "magic",
+    "attributes",
+    "key_size",
+    "value_size",
+    "key",
+    "value",
+}
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A loose `.log` with five messages in the kafka dialect; each is 28 bytes long."""
+    path = tmp_path / ("0" * 20 + ".log")
+    path.write_bytes(b"".join(encode(KAFKA, offset, b"k", b"%d" % offset) for offset in range(5)))
+    return path
+
+
+def dump(kminilog: CommandLine, path: Path, *options: str) -> Run:
+    return kminilog("dump", path, "--dialect", "kafka", *options)
+
+
+def test_dump_json_has_the_fields_of_the_contract(kminilog, tmp_path):
+    path = tmp_path / "x.log"
+    path.write_bytes(encode(KAFKA, 7, None, b"\xff") + encode(KAFKA, 8, "ключ".encode(), None))
+    first, second = kminilog.ok("dump", path, "--dialect", "kafka", "--json").records
+    assert set(second) >= FIELDS
+    data = path.read_bytes()
+    assert {name: first[name] for name in ("offset", "position", "size", "crc")} == {
+        "offset": 7,
+        "position": 0,
+        "size": 15,
+        "crc": zlib.crc32(data[16:27]),
+    }
+    assert (first["key"], first["value_base64"]) == (None, "/w==")
+    assert (first["key_size"], first["value_size"]) == (-1, 1)
+    assert (second["position"], second["valid"]) == (27, True)
+    assert (second["key"], second["value"]) == ("ключ", None)
+    assert (second["key_size"], second["value_size"]) == (8, -1)
+
+
+def test_dump_real_broker_segment_gives_what_its_authors_recorded(kminilog):
+    expected = gzip.decompress(shared_file("kafka-0.8-segment/expected.txt.gz").read_bytes())
+    path = shared_file("kafka-0.8-segment/00000000000000000000.log")
+    records = kminilog.ok("dump", path, "--dialect", "kafka", "--json").records
+    assert len(records) == 11_394
+    assert all(record["valid"] and record["key"] is None for record in records)
+    lines = [f"{record['offset']}: {json.dumps(record['value'])}" for record in records]
+    assert lines == expected.decode().splitlines()
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+def test_dump_takes_the_dialect_from_the_topic(kminilog, dialect, monkeypatch):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", dialect)
+    kminilog.ok("produce", "t", stdin=b"value\n")
+    monkeypatch.chdir(kminilog.log_dir / "t-0")
+    (record,) = kminilog.ok("dump", "0" * 20 + ".log", "--json").records
+    assert record["value"] == "value"
+
+
+def test_dump_takes_a_loose_file_as_documented(kminilog, tmp_path):
+    path = tmp_path / "x.log"
+    path.write_bytes(encode(DOCUMENTED, 0, None, b"value"))
+    assert kminilog.ok("dump", path, "--json").records[0]["value"] == "value"
+
+
+def test_dump_text_shows_data_only_when_asked(kminilog, log):
+    plain = kminilog.ok("dump", log, "--dialect", "kafka").out.splitlines()
+    assert len(plain) == 5
+    assert plain[1].startswith("offset 1 at byte 28: size 16, crc ")
+    assert plain[1].endswith("key 1 byte, value 1 byte")
+    with_data = kminilog.ok("dump", log, "--dialect", "kafka", "--print-data").out.splitlines()
+    assert with_data[:2] == [plain[0], '    key "k", value "0"']
+
+
+def test_dump_hex_shows_every_byte(kminilog, log):
+    lines = kminilog.ok("dump", log, "--dialect", "kafka", "--hex").out.splitlines()
+    rows = [line for line in lines if line.startswith("    ")]
+    assert b"".join(bytes.fromhex(row[14:61]) for row in rows) == log.read_bytes()
+    records = kminilog.ok("dump", log, "--dialect", "kafka", "--hex", "--json").records
+    assert b"".join(bytes.fromhex(record["hex"]) for record in records) == log.read_bytes()
+
+
+def test_dump_empty_log_prints_nothing(kminilog, log):
+    log.write_bytes(b"")
+    assert kminilog.ok("dump", log, "--json").out == ""
+
+
+# ---- damage
+
+
+def damaged(run: Run, slot: int) -> dict[str, object]:
+    """The record of the only damage in a dump, at a place among its lines."""
+    assert run.code == 1, run
+    assert [n for n, record in enumerate(run.records) if not record["valid"]] == [slot]
+    record = run.records[slot]
+    assert set(record) >= FIELDS | {"fault", "detail", "skipped_bytes"}
+    return record
+
+
+def test_dump_bad_crc_shows_what_stands_there_and_goes_on(kminilog, log):
+    flip_byte(log, 2 * 28 + 27, mask=1)
+    run = dump(kminilog, log, "--json")
+    record = damaged(run, 2)
+    assert [record["offset"] for record in run.records] == [0, 1, 2, 3, 4]
+    assert (record["position"], record["fault"], record["skipped_bytes"]) == (56, "bad-crc", 28)
+    assert (record["key"], record["value"], record["value_size"]) == ("k", "3", 1)
+    assert record["crc"] == int.from_bytes(log.read_bytes()[68:72])
+
+
+def test_dump_torn_tail_is_shown_with_what_is_known(kminilog, log):
+    cut_to(log, 5 * 28 - 3)
+    record = damaged(dump(kminilog, log, "--json"), 4)
+    assert (record["fault"], record["offset"], record["size"]) == ("torn-tail", 4, 16)
+    assert (record["key"], record["value"], record["skipped_bytes"]) == (None, None, 25)
+
+
+def test_dump_torn_tail_of_few_bytes_has_no_header(kminilog, log):
+    cut_to(log, 4 * 28 + 10)
+    record = damaged(dump(kminilog, log, "--json"), 4)
+    assert (record["fault"], record["offset"], record["size"]) == ("torn-tail", 4, None)
+
+
+def test_dump_bad_magic_is_named(kminilog, log):
+    flip_byte(log, 28 + 16, value=2)
+    record = damaged(dump(kminilog, log, "--json"), 1)
+    assert (record["fault"], record["magic"]) == ("bad-magic", 2)
+
+
+def test_dump_wrong_size_is_named_and_the_next_message_found(kminilog, log):
+    flip_byte(log, 28 + 11, value=200)
+    run = dump(kminilog, log, "--json")
+    record = damaged(run, 1)
+    assert (record["fault"], record["size"], record["skipped_bytes"]) == ("bad-length", 200, 28)
+    assert [record["offset"] for record in run.records] == [0, 1, 2, 3, 4]
+
+
+def test_dump_zeros_at_the_end_are_one_damage(kminilog, log):
+    zero_range(log, 5 * 28, 5 * 28 + 100)
+    record = damaged(dump(kminilog, log, "--json"), 5)
+    assert (record["fault"], record["skipped_bytes"]) == ("bad-length", 100)
+
+
+def test_dump_only_message_damaged_is_still_a_log(kminilog, log):
+    cut_to(log, 28)
+    flip_byte(log, 27, mask=1)
+    damaged(dump(kminilog, log, "--json"), 0)
+
+
+def test_dump_damage_in_text_is_a_line(kminilog, log):
+    flip_byte(log, 27, mask=1)
+    run = dump(kminilog, log, "--hex")
+    assert run.code == 1
+    assert run.out.startswith("offset 0 at byte 0: DAMAGED, bad-crc: crc is ")
+    assert len([line for line in run.out.splitlines() if "DAMAGED" in line]) == 1
+
+
+# ---- compressed messages
+
+
+def wrapper(dialect: Dialect, codec: int, inner: bytes, last_offset: int) -> bytes:
+    return encode(dialect, last_offset, None, inner, attributes=codec)
+
+
+@pytest.fixture
+def compressed(log: Path) -> Path:
+    """The five messages of `log` in one gzip message, and a plain one behind it."""
+    inner = gzip.compress(log.read_bytes(), mtime=0)
+    log.write_bytes(wrapper(KAFKA, 1, inner, 4) + encode(KAFKA, 5, b"k", b"5"))
+    return log
+
+
+def test_dump_names_the_codec(kminilog, compressed):
+    first, second = dump(kminilog, compressed, "--json").records
+    assert (first["codec"], first["attributes"], first["offset"]) == ("gzip", 1, 4)
+    assert (second["codec"], second["attributes"]) == ("none", 0)
+    assert "compressed with gzip" in dump(kminilog, compressed).out.splitlines()[0]
+
+
+def test_dump_deep_opens_gzip(kminilog, compressed):
+    *inner, last = kminilog.ok("dump", compressed, "--dialect", "kafka", "--deep", "--json").records
+    assert [(r["offset"], r["value"], r["position"]) for r in inner] == [
+        (offset, str(offset), 0) for offset in range(5)
+    ]
+    assert all(record["deep"] is True for record in inner)
+    assert (last["offset"], "deep" in last) == (5, False)
+
+
+def test_dump_deep_finds_damage_inside(kminilog, log):
+    flip_byte(log, 28 + 27, mask=1)
+    inner = gzip.compress(log.read_bytes(), mtime=0)
+    log.write_bytes(wrapper(KAFKA, 1, inner, 4))
+    run = dump(kminilog, log, "--deep", "--json")
+    assert run.code == 1
+    assert [record["valid"] for record in run.records] == [True, False]
+
+
+def test_dump_deep_reports_gzip_that_cannot_be_opened(kminilog, log):
+    log.write_bytes(wrapper(KAFKA, 1, b"no gzip", 4) + encode(KAFKA, 5, b"k", b"5"))
+    record = damaged(dump(kminilog, log, "--deep", "--json"), 0)
+    assert record["fault"] == "bad-compression"
+
+
+@pytest.mark.parametrize(("codec", "name"), [(2, "snappy"), (3, "lz4")])
+@pytest.mark.parametrize("line_format", ["text", "kafka"])
+def test_dump_deep_refuses_other_codecs_in_one_line(kminilog, log, codec, name, line_format):
+    log.write_bytes(wrapper(KAFKA, codec, b"...", 4))
+    run = dump(kminilog, log, "--deep", "--format", line_format)
+    assert run.code == 2
+    assert run.err.startswith(f"kminilog: {log} at byte 0: a message compressed with {name}; only")
+    assert run.err.count("\n") == 1
+    assert dump(kminilog, log, "--format", line_format).code == 0
+
+
+@pytest.mark.parametrize("command", [["consume", "t", "--max-messages", 1], ["find", "t-0", 0]])
+def test_compressed_message_is_refused_in_one_line_elsewhere(kminilog, compressed, command):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
+    shutil.copy(compressed, kminilog.log_dir / "t-0")
+    assert_one_line(kminilog(*command), 2, "compressed with gzip", "dump --deep")
+
+
+# ---- indexes
+
+
+def test_dump_index_has_absolute_and_relative_offsets(orders):
+    path = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    assert orders.ok("dump", path, "--json").records == [
+        {"offset": 8, "position": 64, "relative_offset": 3},
+        {"offset": 10, "position": 128, "relative_offset": 5},
+    ]
+    assert orders.ok("dump", path).out.splitlines()[0] == "offset 8 at byte 64 (relative 3)"
+
+
+@pytest.mark.parametrize(
+    ("tail", "detail"),
+    [
+        (bytes(3), "torn index entry at byte 16"),
+        (bytes(16), "index does not ascend at byte 16"),
+        (bytes([0, 0, 0, 6, 0, 0, 0, 128]), "index does not ascend at byte 16"),
+    ],
+)
+def test_dump_unsound_index_shows_the_sound_entries_and_why_it_stops(orders, tail, detail):
+    path = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    path.write_bytes(path.read_bytes() + tail)
+    run = orders("dump", path, "--json")
+    assert run.code == 1
+    assert [record["offset"] for record in run.records] == [8, 10, None]
+    assert run.records[-1]["detail"] == detail
+    assert run.records[-1]["skipped_bytes"] == len(tail)
+    assert "DAMAGED" in orders("dump", path).out
+
+
+# ---- Kafka's own lines (tests/conformance compares them with the real tool)
+
+
+def test_dump_kafka_format_prints_the_known_line(kminilog, log):
+    log.write_bytes(encode(KAFKA, 0, None, b"message1"))
+    out = kminilog.ok("dump", log, "--format", "kafka", "--print-data").out
+    assert out.splitlines() == [
+        f"Dumping {log}",
+        "Starting offset: 0",
+        "offset: 0 position: 0 isvalid: true payloadsize: 8 magic: 0 "
+        "compresscodec: NoCompressionCodec crc: 3916773564 payload: message1",
+    ]
+
+
+def test_dump_kafka_format_of_damage_ends_with_1(kminilog, log):
+    flip_byte(log, 27, mask=1)
+    run = kminilog("dump", log, "--format", "kafka")
+    assert run.code == 1
+    assert " isvalid: false " in run.out
+
+
+def test_dump_kafka_format_names_a_torn_tail(kminilog, log):
+    cut_to(log, 5 * 28 - 1)
+    run = kminilog("dump", log, "--format", "kafka")
+    assert run.code == 1
+    assert run.out.splitlines()[-1] == f"Found 27 invalid bytes at the end of {log.name}"
+
+
+def test_dump_kafka_format_complains_on_stderr_about_a_gap(kminilog, log):
+    log.write_bytes(encode(KAFKA, 0, None, b"") + encode(KAFKA, 5, None, b""))
+    run = kminilog("dump", log, "--format", "kafka")
+    assert run.code == 1
+    assert run.err == f"Non-secutive offsets in :{log}\n  0 is followed by 5\n"
+
+
+# ---- what cannot be dumped
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "part"),
+    [
+        ("notes.txt", b"hello\n", [], "neither a .log nor an .index file"),
+        ("notes.log", b"hello, this is a text file and no log\n", [], "no message in 38 bytes"),
+        ("short.log", b"hi\n", [], "no message in 3 bytes"),
+        ("0" * 20 + ".log", b"hello, a text file" * 9, ["--format", "kafka"], "no message in"),
+        ("copy.log", encode(KAFKA, 0, None, b""), ["--format", "kafka"], "20 digits"),
+        ("copy.index", bytes(8), [], "20 digits"),
+        ("x.log", b"", ["--format", "kafka", "--json"], "not JSON"),
+        ("x.log", b"", ["--format", "csv"], "'csv'"),
+        ("x.log", b"", ["--dialect", "latin"], "'latin'"),
+    ],
+)
+def test_dump_bad_input_is_one_line(kminilog, tmp_path, name, content, options, part):
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert_one_line(kminilog("dump", path, *options), 2, part)
+
+
+def test_dump_missing_file_and_directory_are_one_line(kminilog, tmp_path):
+    assert_one_line(kminilog("dump", tmp_path / "no.log"), 2, "no.log", "does not exist")
+    (tmp_path / "dir.log").mkdir()
+    assert_one_line(kminilog("dump", tmp_path / "dir.log"), 2, "dir.log", "is a directory")
+
+
+def test_dump_changes_nothing(orders):
+    before = files_of(orders.log_dir)
+    for path in sorted((orders.log_dir / "orders-0").iterdir()):
+        orders.ok("dump", path)
+    assert files_of(orders.log_dir) == before
+
+
+def test_dump_positions_are_those_of_the_file(orders):
+    path = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
+    positions = [record["position"] for record in orders.ok("dump", path, "--json").records]
+    assert positions == message_positions(path.read_bytes())[:-1]

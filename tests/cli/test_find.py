@@ -1,0 +1,188 @@
+"""`find`: the contract's fields, and the classroom view of a search."""
+
+import struct
+
+import pytest
+
+from kminilog.format.dialect import DOCUMENTED
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.topics import Topic
+from tests.cli.command_line import CommandLine, assert_one_line
+from tests.damage import files_of, flip_byte, index_entries, message_positions
+
+FIELDS = {
+    "topic",
+    "partition",
+    "offset",
+    "segment",
+    "segments_probed",
+    "index_entry",
+    "index_probes",
+    "scanned_messages",
+    "scanned_bytes",
+    "position",
+    "message",
+}
+MESSAGE = {
+    "offset",
+    "position",
+    "size",
+    "crc",
+    "valid",
+    "magic",
+    "attributes",
+    "key_size",
+    "value_size",
+    "key",
+    "value",
+}
+
+
+def test_find_json_has_the_fields_of_the_contract(orders):
+    found = orders.ok("find", "orders-0", 9, "--json").document
+    assert set(found) >= FIELDS
+    assert set(found["message"]) >= MESSAGE
+    assert (found["topic"], found["partition"], found["offset"]) == ("orders", 0, 9)
+    assert found["message"]["key"] == "key9"
+
+
+@pytest.mark.parametrize("offset", range(20))
+def test_find_every_offset_says_where_the_files_have_it(orders, offset):
+    found = orders.ok("find", "orders-0", offset, "--json").document
+    files = files_of(orders.log_dir / "orders-0")
+    log = files[f"{found['segment']}.log"]
+    base_offset = int(found["segment"])
+    entries = [
+        {"offset": base_offset + relative, "position": position, "relative_offset": relative}
+        for relative, position in index_entries(files[f"{found['segment']}.index"])
+    ]
+    position = found["position"]
+    assert struct.unpack_from(">q", log, position) == (offset,)
+    below = [entry for entry in entries if entry["offset"] <= offset]
+    assert found["index_entry"] == (below[-1] if below else None)
+    start = below[-1]["position"] if below else 0
+    scanned = [at for at in message_positions(log)[:-1] if start <= at <= position]
+    end = position + 12 + found["message"]["size"]
+    assert found["scanned_messages"] == len(scanned)
+    assert found["scanned_bytes"] == end - start
+    assert found["message"]["value"] == f"value{offset}"
+    assert all(len(name) == 20 and name.isdigit() for name in found["segments_probed"])
+    assert 1 <= found["index_probes"] <= len(entries).bit_length()
+
+
+@pytest.fixture
+def worked_example(kminilog: CommandLine) -> CommandLine:
+    """The documents' partition, whose segment 368769 begins with offset 368770."""
+    with LogDirWriter.open(kminilog.log_dir, create=True) as writer:
+        settings = TopicSettings(index_interval_bytes=450)
+        topic = Topic("orders", dialect=DOCUMENTED, settings=settings)
+        writer.create_topic(topic, base_offset=368759)
+        log = writer.log(TopicPartition("orders", 0))
+        log.append([(None, b"before")] * 10)
+        log.roll()
+        log.append([(None, b"x" * 226)] * 2)
+        log.append([(None, b"after")] * 10)
+    return kminilog
+
+
+@pytest.mark.parametrize(
+    ("offset", "segment", "entry"),
+    [
+        (368769, 368759, None),
+        (368770, 368769, None),
+        (368776, 368769, {"offset": 368772, "position": 496, "relative_offset": 3}),
+    ],
+)
+def test_find_worked_example_is_in_the_segment_of_the_documents(
+    worked_example, offset, segment, entry
+):
+    found = worked_example.ok("find", "orders-0", offset, "--json").document
+    assert found["segment"] == f"{segment:020d}"
+    assert found["index_entry"] == entry
+
+
+def test_find_text_is_one_line(orders):
+    assert orders.ok("find", "orders-0", 7).out == (
+        'orders-0 offset 7: 00000000000000000005.log at byte 32, key "key7", value "value7"\n'
+    )
+
+
+def test_find_explain_shows_every_probe_of_the_search(orders):
+    found = orders.ok("find", "orders-0", 15, "--json").document
+    text = orders.ok("find", "orders-0", 15, "--explain").out
+    names, index, scan, message = text.split("\n\n")[1:]
+    probed = [line.split()[2] for line in names.splitlines() if "go on to" in line]
+    assert probed == found["segments_probed"]
+    assert names.splitlines()[-1].strip().startswith(f"→ {found['segment']}.log")
+    assert len([line for line in index.splitlines() if "go on to" in line]) == found["index_probes"]
+    assert f"offset {found['index_entry']['offset']} begins at byte" in index
+    assert (
+        len([line for line in scan.splitlines() if "next" in line or "found" in line])
+        == found["scanned_messages"]
+    )
+    assert 'key "key15", value "value15"' in message
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+def test_find_explain_shows_every_byte_of_the_message(kminilog, dialect):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", dialect)
+    kminilog.ok(
+        "produce", "t", "--key-separator", ":", stdin=b"a:b\nkey:\xff value of some length\n"
+    )
+    text = kminilog.ok("find", "t-0", 1, "--explain").out
+    heading, *rows = text.split("4. Message")[1].splitlines()[1:-1]
+    columns = [heading.index(name) for name in ("field", "bytes", "meaning")]
+    shown = b"".join(bytes.fromhex(row[columns[1] : columns[2]]) for row in rows)
+    log = (kminilog.log_dir / "t-0" / ("0" * 20 + ".log")).read_bytes()
+    assert shown == log[message_positions(log)[1] :]
+    fields = ["offset", "size", "crc", "magic", "attributes", "key length", "key"]
+    fields += ["value length", "value"] if dialect == "kafka" else ["value"]
+    names = [row[columns[0] : columns[1]].strip() for row in rows]
+    assert [name for name in names if name] == fields
+
+
+def test_find_explain_tells_that_an_index_entry_was_not_trusted(orders):
+    index = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    flip_byte(index, 15, mask=1)
+    text = orders.ok("find", "orders-0", 11, "--explain").out
+    assert "no message with its offset stands there: start at byte 0" in text
+    assert orders.ok("find", "orders-0", 11, "--json").document["index_entry"] is None
+
+
+def test_find_explain_leaves_out_the_middle_of_a_long_scan(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", stdin=b"x\n" * 50)
+    text = kminilog.ok("find", "t-0", 40, "--explain").out
+    assert "35 more: next" in text
+    assert "no entry is low enough: start at byte 0" in text
+
+
+def test_find_offset_beyond_the_end_is_the_answer_no(orders):
+    assert_one_line(orders("find", "orders-0", 20), 1, "offset 20 is out of range")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["orders-0", -1], "-1 is no offset"),
+        (["orders-0", "-12"], "-12 is no offset"),
+        (["orders-0", 2**63], "is no offset"),
+        (["orders-0", "x"], "'x' is no offset"),
+        (["orders", 1], "write TOPIC-PARTITION, like orders-0"),
+        (["orders-", 1], "write TOPIC-PARTITION, like orders-0"),
+        (["orders-01", 1], "write TOPIC-PARTITION, like orders-0"),
+        (["orders-1", 1], "[0, 0]"),
+        (["other-0", 1], "Topic other doesn't exist"),
+        (["orders-0", 1, "--explian"], "--explian"),
+    ],
+)
+def test_find_bad_input_is_one_line(orders, arguments, part):
+    assert_one_line(orders("find", *arguments), 2, part)
+
+
+def test_find_behind_damage_is_one_line_that_names_the_place(orders):
+    log = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
+    flip_byte(log, 20, mask=1)
+    assert_one_line(orders("find", "orders-0", 0), 2, f"{log}: damaged at byte 0")

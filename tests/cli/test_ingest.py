@@ -1,0 +1,109 @@
+"""`ingest` and `verify --against`: what is refused before Spark starts, and whole runs with it."""
+
+import sys
+
+import pytest
+
+from tests.cli.command_line import Run, assert_one_line
+from tests.damage import files_of
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ([], "--topic"),
+        (["--topic", "x/y"], "illegal topic name"),
+        (["--topic", "t", "--partitions", 0], "not 0"),
+        (["--topic", "t", "--plan", "runs"], "--plan sorted"),
+        (["--topic", "t", "--plan", "fast"], "'fast'"),
+        (["--topic", "t", "--max-rejected", 1], "still to come"),
+        (["--topic", "t", "--max-rejected", -1], "-1"),
+        (["--topic", "t", "--partitioner", "nope"], "there is: default-2.4"),
+        (["--topic", "t", "--config", "segment.byte=9"], "segment.bytes"),
+        (["--topic", "t", "--format", "avro"], "'avro'"),
+        (["--topic", "t", "--key", "a", "--key-expr", "b"], "give one of --key"),
+    ],
+)
+def test_ingest_bad_input_is_one_line_before_spark_starts(kminilog, tmp_path, options, part):
+    source = tmp_path / "source.txt"
+    source.write_bytes(b"x\n")
+    began_with = "pyspark" in sys.modules
+    assert_one_line(kminilog("ingest", source, *options), 2, part)
+    assert not kminilog.log_dir.exists()
+    if "--key-expr" not in options:
+        assert ("pyspark" in sys.modules) == began_with
+
+
+def test_ingest_without_source_is_one_line(kminilog):
+    assert_one_line(kminilog("ingest", "--topic", "t"), 2, "SOURCE")
+
+
+def without_progress(run: Run) -> Run:
+    """The run without the lines that a slow machine makes it say meanwhile."""
+    lines = run.err.splitlines(keepends=True)
+    return run._replace(err="".join(line for line in lines if " … " not in line))
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+class TestWithSpark:
+    def test_ingest_then_verify_accounts_for_every_record(self, kminilog, tmp_path):
+        source = tmp_path / "orders.txt"
+        source.write_bytes(b"".join(b"k%d:\xff%d\n" % (n % 7, n) for n in range(300)))
+        reading = ["--key-regex", "^([^:]*):"]
+        run = kminilog(
+            "ingest",
+            source,
+            "--topic",
+            "t",
+            "--partitions",
+            3,
+            *reading,
+            "--job-id",
+            "j1",
+            "--json",
+        )
+        assert run.code == 0, run
+        result = run.document
+        assert (result["job_id"], result["topic"], result["rejected"]) == ("j1", "t", 0)
+        assert result["seconds"] > 0
+        assert sum(partition["count"] for partition in result["partitions"]) == 300
+        assert all(
+            set(partition) >= {"first_offset", "next_offset", "count", "bytes", "digest"}
+            for partition in result["partitions"]
+        )
+
+        against = ["--engine", "spark", "--against", source, *reading]
+        verified = kminilog("verify", "t", *against, "--json")
+        assert verified.code == 0, verified
+        assert verified.document["verdict"] == "ok"
+        assert verified.document["conservation"]["source"] == 300
+
+        source.write_bytes(source.read_bytes() + b"k1:new\n")
+        missing = kminilog("verify", "t", *against[2:])
+        assert missing.code == 1, missing
+        assert "missing" in missing.out
+        assert f"{source}, line 301" in missing.out
+
+    @pytest.mark.parametrize(
+        ("content", "options", "part"),
+        [
+            (None, [], "source.csv"),
+            (b"", [], "no records"),
+            (b"a,b\n1,2\n", ["--format", "csv", "--key", "c"], "no column 'c'; there is: a, b"),
+            (b"x" * 200 + b"\n", ["--config", "segment.bytes=100"], "segment.bytes"),
+            (b"x" * 200 + b"\n", ["--config", "max.message.bytes=100"], "max.message.bytes"),
+        ],
+        ids=["missing", "empty", "no-column", "above-segment", "above-message"],
+    )
+    def test_ingest_bad_source_is_one_line_and_changes_nothing(
+        self, kminilog, tmp_path, content, options, part
+    ):
+        kminilog.ok("topic", "create", "other", "--partitions", 1)
+        before = files_of(kminilog.log_dir)
+        source = tmp_path / "source.csv"
+        if content is not None:
+            source.write_bytes(content)
+        run = kminilog("ingest", source, "--topic", "t", *options)
+        assert_one_line(without_progress(run), 2, part)
+        assert files_of(kminilog.log_dir) == before

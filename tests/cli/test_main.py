@@ -1,0 +1,215 @@
+"""The frame around every command: exit codes, errors in one line, pipes, Ctrl-C, imports."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+import kminilog as package
+from kminilog.cli import ls
+from kminilog.cli.main import COMMANDS
+from tests.cli.command_line import PROJECT, CommandLine, assert_one_line, environment
+
+HEAVY = {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark", "kminilog.verification"}
+LOADED = """
+import json, sys
+from kminilog.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    print(json.dumps([end.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def test_version_is_printed(kminilog):
+    assert kminilog.ok("--version").out == f"kminilog {package.__version__}\n"
+
+
+def test_help_names_every_command(kminilog):
+    out = kminilog.ok("--help").out
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_command_describes_each_option(kminilog, name):
+    out = kminilog.ok(name, "--help").out
+    assert out.startswith(f"Usage: kminilog {name} ")
+
+
+def test_no_command_shows_help_and_is_a_usage_error(kminilog):
+    run = kminilog()
+    assert run.code == 2
+    assert "Usage: kminilog" in run.err
+    assert run.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["fnid"], "No such command 'fnid'"),
+        (["find"], "Missing argument"),
+        (["ls", "--no-such-option"], "--no-such-option"),
+        (["topic"], "Missing command"),
+        (["topic", "create", "x", "--partitions", "many"], "many"),
+        (["consume", "x", "--max-messages", "-1"], "-1"),
+    ],
+)
+def test_usage_error_is_one_line_that_names_the_help(kminilog, arguments, part):
+    assert_one_line(kminilog(*arguments), 2, part, "--help`")
+
+
+def test_json_is_accepted_before_the_command(orders):
+    assert orders.ok("--json", "ls").document == orders.ok("ls", "--json").document
+
+
+def test_log_dir_is_taken_from_the_environment(orders, monkeypatch):
+    monkeypatch.setenv("KMINILOG_LOG_DIR", str(orders.log_dir))
+    process = subprocess.run(
+        [sys.executable, "-m", "kminilog.cli.main", "topic", "list", "--json"],
+        capture_output=True,
+        env=environment(),
+        check=True,
+    )
+    assert json.loads(process.stdout)[0]["topic"] == "orders"
+
+
+def test_unexpected_error_is_one_line(orders, monkeypatch):
+    monkeypatch.setattr(ls, "command", _failing(TypeError("first\nsecond")))
+    assert_one_line(orders("ls"), 2, "TypeError: first; `kminilog --debug")
+
+
+def test_debug_shows_the_traceback(orders):
+    run = orders("--debug", "find", "nothing-0", "1")
+    assert run.code == 2
+    assert "Traceback (most recent call last)" in run.err
+    assert run.err.splitlines()[-1].startswith("kminilog: Topic nothing doesn't exist")
+
+
+def test_operating_system_error_names_the_file(orders, monkeypatch):
+    monkeypatch.setattr(ls, "command", _failing(PermissionError(13, "Permission denied", "/x")))
+    assert_one_line(orders("ls"), 2, "/x: Permission denied")
+
+
+def test_closed_pipe_ends_quietly(kminilog):
+    kminilog.ok("topic", "create", "many", "--partitions", 1)
+    kminilog.ok("produce", "many", stdin=b"a line of some length\n" * 20_000)
+    process = kminilog.start("consume", "many", "--json", "--config", "consumer.timeout.ms=0")
+    assert process.stdout
+    assert process.stderr
+    assert json.loads(process.stdout.readline())["offset"] == 0
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 141
+
+
+def test_pipe_that_is_closed_from_the_beginning_ends_quietly(orders):
+    process = orders.start("ls")
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=30) == 141
+
+
+def test_error_about_a_name_with_a_newline_is_still_one_line(tmp_path):
+    run = CommandLine(tmp_path / "two\nlines")("ls")
+    assert_one_line(run, 2, "two lines: no such directory")
+
+
+def test_interrupt_ends_quietly(orders):
+    process = orders.start("consume", "orders")
+    assert process.stdout
+    assert process.stdout.readline() == b"value0\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"")
+
+
+def test_interrupt_of_produce_keeps_what_was_written_and_lets_go_of_the_lock(orders):
+    process = orders.start(
+        "produce", "orders", "--config", "batch.size=1", "--json", stdin=subprocess.PIPE
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"one\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["offset"] == 20
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"")
+    assert (
+        orders.ok("topic", "describe", "orders", "--json").document["partitions"][0][
+            "log_end_offset"
+        ]
+        == 21
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["find", "orders-0", "7", "--explain"],
+        ["consume", "orders", "--max-messages", "1"],
+        ["topic", "describe", "orders"],
+        ["partition", "--partitions", "3", "--key", "k"],
+    ],
+    ids=lambda arguments: arguments[0].strip("-"),
+)
+def test_command_without_spark_loads_nothing_heavy(orders, arguments):
+    process = subprocess.run(
+        [sys.executable, "-c", LOADED, "--log-dir", str(orders.log_dir), *arguments],
+        capture_output=True,
+        env=environment(),
+        check=True,
+    )
+    code, modules = json.loads(process.stderr)
+    assert code == 0
+    assert "kminilog.cli.main" in modules
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("name", ["dump", "verify", "ingest", "demo"])
+def test_help_of_command_loads_neither_spark_nor_arrays(name):
+    process = subprocess.run(
+        [sys.executable, "-c", LOADED, name, "--help"],
+        capture_output=True,
+        env=environment(),
+        check=True,
+    )
+    _, modules = json.loads(process.stderr)
+    assert not {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark"} & set(modules)
+
+
+def test_start_takes_a_small_multiple_of_importing_click(orders, capsys):
+    click_seconds = _fastest([sys.executable, "-c", "import click"])
+    program = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", str(orders.log_dir)]
+    for arguments in (["--version"], ["find", "orders-0", "7"]):
+        ratio = _fastest([*program, *arguments]) / click_seconds
+        with capsys.disabled():
+            print(f" [kminilog {arguments[0]}: {ratio:.1f} times import click]", end="")
+        assert ratio < 10  # the aim is 3; a busy machine must not make this fail
+
+
+def _fastest(command: list[str]) -> float:
+    seconds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run(
+            command, check=True, env=environment(), cwd=PROJECT, stdout=subprocess.DEVNULL
+        )
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)
+
+
+def _failing(error: Exception) -> click.Command:
+    def fail() -> None:
+        raise error
+
+    return click.Command("ls", callback=fail)

@@ -1,0 +1,67 @@
+"""Signs of life: a moving line on a terminal, plain lines elsewhere, no colour with NO_COLOR."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+from kminilog.cli import progress
+from tests.cli.command_line import PROGRAM, CommandLine, environment
+
+
+def run_on_a_terminal(kminilog: CommandLine, **variables: str) -> tuple[bytes, bytes]:
+    """Run `verify` with a terminal as stderr; return its stdout, and what the terminal got."""
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "--log-dir", str(kminilog.log_dir), "verify"],
+        stdout=subprocess.PIPE,
+        stderr=end,
+        env={**environment(), "TERM": "xterm", **variables},
+    )
+    os.close(end)
+    out, _ = process.communicate(timeout=60)
+    shown = b""
+    try:
+        while data := os.read(terminal, 4096):
+            shown += data
+    except OSError:
+        pass  # the other end is closed: that is all
+    finally:
+        os.close(terminal)
+    assert process.returncode == 0
+    return out, shown
+
+
+def test_working_on_a_terminal_moves_a_line_on_stderr_only(orders):
+    out, shown = run_on_a_terminal(orders)
+    assert b"\x1b" in shown
+    assert b"Verifying" in shown
+    assert b"\x1b" not in out
+
+
+def test_working_with_no_color_writes_no_escape_codes(orders):
+    _, shown = run_on_a_terminal(orders, NO_COLOR="1")
+    assert b"\x1b" not in shown
+
+
+def test_working_off_a_terminal_writes_plain_lines(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
+    written = ""
+    with progress.working("Title") as at:
+        at("a step")
+        while "a step" not in written:
+            written += capsys.readouterr().err
+    assert written.splitlines()[-1] == "kminilog: Title: a step … 0 s"
+    assert "\x1b" not in written
+
+
+def test_working_that_is_soon_done_says_nothing(capsys):
+    with progress.working("Title"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_working_that_fails_hands_the_error_on():
+    with pytest.raises(ValueError, match="inside"), progress.working("Title"):
+        raise ValueError("inside")

@@ -1,0 +1,160 @@
+"""`recover`: shown first, then done; damage only by force."""
+
+import os
+
+import pytest
+
+from tests.cli.command_line import assert_one_line
+from tests.damage import cut_to, files_of, flip_byte
+
+FIELDS = {
+    "topic",
+    "partition",
+    "dry_run",
+    "log_end_offset",
+    "cut",
+    "damage",
+    "side_files",
+    "rebuilt_indexes",
+    "removed_files",
+    "stray_files",
+    "warnings",
+}
+SEGMENTS = [f"{base_offset:020d}" for base_offset in (0, 5, 11, 16)]  # of `orders`
+
+
+@pytest.fixture
+def last_log(orders):
+    """The `.log` of the last segment, with offsets 17 to 19 in 102 bytes."""
+    return orders.log_dir / "orders-0" / f"{SEGMENTS[-1]}.log"
+
+
+@pytest.fixture
+def middle_log(orders):
+    """The `.log` of the second segment, with offsets 6 to 11."""
+    return orders.log_dir / "orders-0" / f"{SEGMENTS[1]}.log"
+
+
+def test_recover_sound_partition_has_nothing_to_do(orders):
+    before = files_of(orders.log_dir / "orders-0")
+    recovered = orders.ok("recover", "orders-0", "--json").document
+    assert set(recovered) >= FIELDS
+    assert (recovered["topic"], recovered["partition"], recovered["dry_run"]) == (
+        "orders",
+        0,
+        False,
+    )
+    assert (recovered["log_end_offset"], recovered["cut"], recovered["damage"]) == (20, None, None)
+    assert files_of(orders.log_dir / "orders-0") == before
+    assert orders.ok("recover", "orders-0").out.splitlines()[1] == "nothing to do"
+
+
+def test_recover_torn_tail_is_cut_and_kept(orders, last_log):
+    cut_to(last_log, 100)
+    recovered = orders.ok("recover", "orders-0", "--json").document
+    assert recovered["cut"] == {
+        "segment": SEGMENTS[-1],
+        "position": 68,
+        "reason": "unfinished message",
+        "lost_bytes": 32,
+        "lost_messages": 0,
+    }
+    assert (recovered["damage"], recovered["log_end_offset"]) == (None, 19)
+    assert recovered["side_files"] == [f"{last_log}.68.cut"]
+    assert last_log.stat().st_size == 68
+    assert orders("produce", "orders", stdin=b"again\n").code == 0
+    assert orders.ok("find", "orders-0", 19, "--json").document["message"]["value"] == "again"
+
+
+def test_recover_ignores_the_clean_shutdown_marker(orders, last_log):
+    assert (orders.log_dir / ".clean-shutdown").exists()
+    cut_to(last_log, 100)
+    assert orders.ok("recover", "orders-0", "--json").document["cut"]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_recover_dry_run_changes_nothing(orders, last_log, is_clean):
+    cut_to(last_log, 100)
+    if not is_clean:
+        (orders.log_dir / ".clean-shutdown").unlink()
+    before = files_of(orders.log_dir / "orders-0")
+    planned = orders.ok("recover", "orders-0", "--dry-run", "--json").document
+    assert (planned["dry_run"], planned["cut"]["position"]) == (True, 68)
+    assert planned["side_files"] == []
+    assert "would be cut" in orders.ok("recover", "orders-0", "--dry-run").out
+    assert files_of(orders.log_dir / "orders-0") == before
+
+
+def test_recover_damage_is_described_and_left_alone(orders, middle_log):
+    flip_byte(middle_log, 32 + 25, mask=1)
+    before = files_of(orders.log_dir / "orders-0")
+    run = orders("recover", "orders-0", "--json")
+    assert run.code == 1
+    damage = run.document["damage"]
+    assert (damage["segment"], damage["position"]) == (SEGMENTS[1], 32)
+    assert damage["reason"].startswith("bad-crc")
+    assert damage["lost_messages"] == 4 + 5 + 3
+    assert damage["lost_bytes"] == 196 - 32 + 170 + 102
+    assert (run.document["log_end_offset"], run.document["cut"]) == (7, None)
+    text = orders("recover", "orders-0")
+    assert text.code == 1
+    assert "12 whole messages lost" in text.out
+    assert "nothing was changed; --force cuts" in text.out
+    assert files_of(orders.log_dir / "orders-0") == before
+
+
+def test_recover_dry_run_with_force_says_what_would_be_lost(orders, middle_log):
+    flip_byte(middle_log, 32 + 25, mask=1)
+    before = files_of(orders.log_dir / "orders-0")
+    run = orders("recover", "orders-0", "--dry-run", "--force")
+    assert run.code == 0
+    assert "damage would be cut" in run.out
+    assert files_of(orders.log_dir / "orders-0") == before
+
+
+def test_recover_force_says_what_is_lost_and_cuts_there(orders, middle_log):
+    flip_byte(middle_log, 32 + 25, mask=1)
+    run = orders("recover", "orders-0", "--force", "--json")
+    assert run.code == 0
+    assert run.err.startswith(f"kminilog: --force cuts {middle_log} at byte 32 (bad-crc")
+    assert "12 whole messages lost" in run.err
+    assert len(run.document["side_files"]) == 3
+    assert all(os.path.exists(path) for path in run.document["side_files"])
+    assert orders("produce", "orders", stdin=b"next\n").code == 0
+    assert orders.ok("find", "orders-0", 7, "--json").document["message"]["value"] == "next"
+
+
+def test_recover_names_rebuilt_removed_and_stray_files(orders):
+    directory = orders.log_dir / "orders-0"
+    index = directory / f"{SEGMENTS[1]}.index"
+    original = index.read_bytes()
+    index.write_bytes(b"")
+    deleted = directory / f"{0:020d}.log.deleted"
+    deleted.write_bytes(b"")
+    stray = directory / "notes.txt"
+    stray.write_bytes(b"")
+    recovered = orders.ok("recover", "orders-0", "--json").document
+    assert recovered["rebuilt_indexes"] == [str(index)]
+    assert recovered["removed_files"] == [str(deleted)]
+    assert recovered["stray_files"] == [str(stray)]
+    assert index.read_bytes() == original
+    assert not deleted.exists()
+    assert stray.exists()
+
+
+def test_recover_log_below_the_recovery_point_is_a_warning(orders, last_log):
+    cut_to(last_log, 68)
+    recovered = orders.ok("recover", "orders-0", "--json").document
+    assert "the log ends at offset 19, but up to 20 it was on the disk" in recovered["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["orders"], "write TOPIC-PARTITION"),
+        (["orders-5"], "[0, 0]"),
+        (["nothing-0"], "Topic nothing doesn't exist"),
+    ],
+)
+def test_recover_bad_input_is_one_line(orders, arguments, part):
+    assert_one_line(orders("recover", *arguments), 2, part)

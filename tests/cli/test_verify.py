@@ -1,0 +1,119 @@
+"""`verify` with the local engine: verdict, exit code, report; and what it refuses."""
+
+import json
+
+import pytest
+
+from kminilog.cli import verify
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
+from tests.cli.command_line import assert_one_line
+from tests.damage import files_of, flip_byte
+
+FIELDS = {"verdict", "scope", "conservation", "partitions", "findings"}
+SAMPLE = {"topic", "partition", "segment", "offset", "position", "source", "detail"}
+MIDDLE = f"{5:020d}.log"
+
+
+def test_verify_sound_topic_is_ok(orders):
+    report = orders.ok("verify", "orders", "--json").document
+    assert set(report) >= FIELDS
+    assert (report["verdict"], report["findings"], report["conservation"]) == ("ok", [], {})
+    assert len(report["partitions"]) == 1
+    assert orders.ok("verify").out.splitlines()[-1] == "verdict: ok"
+
+
+def test_verify_damage_is_a_finding_with_its_place(orders):
+    flip_byte(orders.log_dir / "orders-0" / MIDDLE, 32 + 25, mask=1)
+    run = orders("verify", "--json")
+    assert (run.code, run.err) == (1, "")
+    assert run.document["verdict"] == "findings"
+    (finding,) = run.document["findings"]
+    assert {name: finding[name] for name in ("class", "severity", "count")} == {
+        "class": "bad-crc",
+        "severity": "error",
+        "count": 1,
+    }
+    (sample,) = finding["samples"]
+    assert set(sample) >= SAMPLE
+    assert (sample["topic"], sample["partition"], sample["position"]) == ("orders", 0, 32)
+    assert sample["segment"] == MIDDLE.removesuffix(".log")
+
+
+def test_verify_allow_makes_a_class_no_finding(orders):
+    flip_byte(orders.log_dir / "orders-0" / MIDDLE, 32 + 25, mask=1)
+    assert orders("verify", "--allow", "bad-crc").code == 0
+    assert orders("verify", "--allow", "bad-magic").code == 1
+
+
+def test_verify_offset_gap_is_a_finding_unless_allowed(kminilog):
+    kminilog.ok("topic", "create", "foreign", "--partitions", 1, "--dialect", "kafka")
+    messages = [encode(KAFKA, offset, None, b"v") for offset in (0, 1, 5, 6)]
+    (kminilog.log_dir / "foreign-0" / f"{0:020d}.log").write_bytes(b"".join(messages))
+    run = kminilog("verify", "foreign", "--json")
+    assert (run.code, [found["class"] for found in run.document["findings"]]) == (1, ["offset-gap"])
+    assert kminilog("verify", "foreign", "--allow", "offset-gap").code == 0
+
+
+def test_verify_checks_only_the_topics_that_are_named(orders):
+    orders.ok("topic", "create", "other", "--partitions", 1)
+    flip_byte(orders.log_dir / "orders-0" / MIDDLE, 32 + 25, mask=1)
+    assert orders("verify", "other").code == 0
+    assert orders("verify", "other", "orders").code == 1
+
+
+def test_verify_partitioner_finds_what_lies_in_the_wrong_partition(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 3)
+    options = ["--key-separator", ":", "--partition", 0]
+    kminilog.ok("produce", "t", *options, stdin=b"".join(b"k%d:v\n" % n for n in range(20)))
+    assert kminilog("verify", "t").code == 0
+    run = kminilog("verify", "t", "--partitioner", "default-2.4", "--json")
+    assert run.code == 1
+    assert [finding["class"] for finding in run.document["findings"]] == ["wrong-partition"]
+
+
+def test_verify_report_goes_to_a_file_as_json_or_text(orders, tmp_path):
+    as_json, as_text = tmp_path / "report.json", tmp_path / "report.txt"
+    printed = orders.ok("verify", "--report", as_json, "--json").document
+    assert json.loads(as_json.read_text()) == printed
+    out = orders.ok("verify", "--report", as_text).out
+    assert as_text.read_text() == out
+
+
+def test_verify_changes_nothing(orders):
+    before = files_of(orders.log_dir)
+    orders.ok("verify")
+    assert files_of(orders.log_dir) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["nothing"], "Topic nothing doesn't exist"),
+        (["nothing", "--engine", "spark"], "Topic nothing doesn't exist"),
+        (["--engine", "local", "--against", "x.txt"], "--against needs Spark"),
+        (["--engine", "flink"], "'flink'"),
+        (["--job", "j"], "--against"),
+        (["--allow", "bad-luck"], "bad-luck"),
+        (["--partitioner", "nope"], "there is: default-2.4"),
+        (["--against", "x", "--key", "a", "--key-regex", "b"], "give one of --key"),
+        (["--report", "/no/such/directory/x.txt"], "/no/such/directory/x.txt: No such file"),
+    ],
+)
+def test_verify_bad_input_is_one_line(orders, options, part):
+    run = orders("verify", *options)
+    assert_one_line(run._replace(out="") if "--report" in options else run, 2, part)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "topics", "sources"),
+    [
+        (["t", "--against", "a"], ("t",), ("a",)),
+        (["t", "u", "--against", "a", "b", "--json"], ("t", "u"), ("a", "b")),
+        (["--against", "a", "--against", "b", "c", "--key", "k", "t"], ("t",), ("a", "b", "c")),
+        (["--against=a", "t"], ("t",), ("a",)),
+    ],
+)
+def test_verify_against_takes_all_words_up_to_the_next_option(arguments, topics, sources):
+    context = verify.command.make_context("verify", arguments)
+    assert (context.params["topics"], context.params["against"]) == (topics, sources)

@@ -1,0 +1,101 @@
+"""The session: quiet, taken over if there is one, and one clear line if there cannot be any."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kminilog.spark.session import spark_session
+
+START = """
+import sys
+from kminilog.errors import SparkUnavailableError
+from kminilog.spark.session import spark_session
+try:
+    spark_session(*sys.argv[1:])
+except SparkUnavailableError as error:
+    print(error)
+"""
+
+
+def run(program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=200, check=True, env=os.environ | variables
+    )
+
+
+def fake_java(directory: Path, program: str) -> str:
+    java = directory / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\n{program}\n")
+    java.chmod(0o755)
+    return str(directory)
+
+
+def test_spark_session_that_is_active_is_used(spark: SparkSession):
+    assert spark_session("local[7]") is spark
+
+
+def test_spark_session_without_java_says_what_to_install(tmp_path):
+    result = run(START, PATH=str(tmp_path), JAVA_HOME="")
+    assert result.stdout.startswith("Spark cannot run: no java on PATH and JAVA_HOME is not set; ")
+    assert "install Java 17 or newer" in result.stdout
+    assert result.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("""echo 'openjdk version "11.0.2" 2019-01-15' >&2""", "is Java 11; install Java 17"),
+        ("""echo 'java version "1.8.0_292"' >&2""", "is Java 8; install Java 17"),
+        ("echo nonsense", "is no Java; install Java 17"),
+        ("exit 3", "does not run: "),
+    ],
+)
+def test_spark_session_with_a_java_that_is_not_17_says_so(tmp_path, program, reason):
+    result = run(START, JAVA_HOME=fake_java(tmp_path, program))
+    assert reason in result.stdout
+    assert result.stdout.count("\n") == 1
+
+
+def test_spark_session_without_pyspark_says_so():
+    result = run("import sys; sys.modules['pyspark'] = None" + START)
+    assert result.stdout.startswith("Spark cannot run: ")
+    assert result.stdout.endswith("install kminilog with its dependencies\n")
+
+
+FAIL_THEN_WORK = """
+import sys
+from kminilog.errors import SourceError, SparkUnavailableError
+from kminilog.spark.failures import spark_failures
+from kminilog.spark.session import spark_session
+try:
+    spark_session("local[nonsense]")
+except SparkUnavailableError as error:
+    print(error)
+spark = spark_session("local[1]")
+for sql in ("cast('x' AS int)", "nosuch(1)"):
+    try:
+        with spark_failures("S"):
+            spark.range(9).selectExpr(sql).write.format("noop").mode("append").save()
+    except SourceError as error:
+        print(error)
+spark.stop()
+"""
+
+
+def test_spark_session_says_nothing_but_our_errors(tmp_path):
+    log = tmp_path / "spark.log"
+    result = run(FAIL_THEN_WORK, KMINILOG_SPARK_LOG=str(log))
+    lines = result.stdout.splitlines()
+    assert len(lines) == 3
+    where = "Spark cannot run: the session on local[nonsense] did not start: "
+    assert lines[0] == where + "Could not parse Master URL: 'local[nonsense]'"
+    assert lines[1].startswith("source S: [CAST_INVALID_INPUT]")
+    assert lines[2].startswith("source S: [UNRESOLVED_ROUTINE]")
+    assert result.stderr == ""
+    assert "CAST_INVALID_INPUT" in log.read_text()

@@ -1,0 +1,277 @@
+"""Verification by Spark: silence on a clean log, and each fault named once, at its place."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kminilog.errors import LogDirError, SourceError, UnknownTopicOrPartitionError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.names import TopicPartition
+from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.settings import TopicSettings
+from kminilog.spark.ingest import ingest
+from kminilog.spark.source import Source
+from kminilog.spark.verify import verify
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import Report, verify_storage
+from tests.damage import flip_byte
+from tests.spark.log_content import Content, content_of, write_anew
+
+# Keys k0 to k4 in turn; every tenth line has no key; the last five repeat the first five.
+LINES = [b"k%d=%d" % (n % 5, n) if n % 10 else b"no key %d" % n for n in range(60)]
+LINES += LINES[:5]
+KEYED = {"key_regex": r"^(k\d)="}
+COUNTS = {"source": 65, "stored": 65, "missing": 0, "extra": 0, "duplicate": 0, "rejected": 0}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    path = tmp_path_factory.mktemp("source") / "t.txt"
+    path.write_bytes(b"\n".join(LINES))
+    return Source((str(path),), **KEYED)
+
+
+@pytest.fixture(scope="module")
+def ingested(spark: SparkSession, source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log dir with the source in a topic of three partitions; do not change it."""
+    path = tmp_path_factory.mktemp("ingested") / "log"
+    settings = TopicSettings(segment_bytes=300)
+    ingest(spark, path, source, topic="t", partitions=3, settings=settings, job_id="first")
+    return path
+
+
+Check = Callable[..., Report]
+
+
+@pytest.fixture
+def check(spark: SparkSession, source: Source) -> Check:
+    """Verify a log dir against the source."""
+
+    def run(log_dir: Path, topics: tuple[str, ...] = ("t",), **options: Any) -> Report:
+        return verify(spark, LogDir(log_dir), topics, **{"against": source, **options})
+
+    return run
+
+
+def findings(report: Report) -> dict[str, list[tuple[int, int | None, int | None]]]:
+    """Return, by class, partition, offset and line in the source of each finding."""
+    return {
+        found["class"]: [
+            (s["partition"], s["offset"], s["source"] and int(s["source"].rpartition(" ")[2]))
+            for s in found["samples"]
+        ]
+        for found in report.to_json()["findings"]
+    }
+
+
+def place_of(log_dir: Path, line: bytes) -> tuple[int, int]:
+    """Return partition and offset of the first message with this value."""
+    for partition, messages in content_of(log_dir, "t").items():
+        for offset, (_, value) in enumerate(messages):
+            if value == line:
+                return partition, offset
+    raise AssertionError(line)
+
+
+def test_verify_of_an_ingested_source_is_ok_and_the_equation_holds(check, ingested):
+    report = check(ingested)
+    assert report.to_json()["findings"] == []
+    assert report.verdict == "ok"
+    assert report.conservation == {**COUNTS, "holds": True}
+    assert sum(partition["message_count"] for partition in report.partitions) == len(LINES)
+
+
+# ---- each fault, put in by writing the messages anew, is named by its class at its place
+
+
+def test_verify_names_a_message_that_was_dropped(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k3=33")
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: c[partition].pop(offset))
+    report = check(log_dir)
+    assert findings(report) == {"missing": [(partition, None, 34)]}
+    assert report.verdict == "findings"
+    assert report.conservation == {**COUNTS, "stored": 64, "missing": 1, "holds": True}
+
+
+def test_verify_names_a_message_without_key_that_was_dropped(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"no key 20")
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: c[partition].pop(offset))
+    assert findings(check(log_dir)) == {"missing": [(-1, None, 21)]}
+
+
+def test_verify_names_one_copy_as_missing_if_one_of_several_was_dropped(check, ingested, tmp_path):
+    """Nobody can tell which; and that the others have moved up is no fault of their order."""
+    partition, offset = place_of(ingested, b"k1=1")
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: c[partition].pop(offset))
+    assert findings(check(log_dir)) == {"missing": [(partition, None, 62)]}
+
+
+def test_verify_names_copies_beyond_those_of_the_source(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k1=1")  # the source has it twice
+
+    def write_twice_more(content: Content) -> None:
+        content[partition] += [content[partition][offset]] * 2
+
+    log_dir = write_anew(ingested, tmp_path / "log", "t", write_twice_more)
+    end = len(content_of(ingested, "t")[partition])
+    report = check(log_dir)
+    assert findings(report) == {"duplicate": [(partition, end, 2), (partition, end + 1, 2)]}
+    assert report.conservation == {**COUNTS, "stored": 67, "duplicate": 2, "holds": True}
+
+
+def test_verify_names_a_message_in_another_partition(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k2=52")
+    other = (partition + 1) % 3
+
+    def move(content: Content) -> None:
+        content[other].append(content[partition].pop(offset))
+
+    log_dir = write_anew(ingested, tmp_path / "log", "t", move)
+    end = len(content_of(ingested, "t")[other])
+    report = check(log_dir)
+    assert findings(report) == {"wrong-partition": [(other, end, 53)]}
+    assert report.conservation == {**COUNTS, "holds": True}
+
+
+def test_verify_lets_a_message_without_key_be_in_any_partition(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"no key 30")
+
+    def move(content: Content) -> None:
+        content[(partition + 1) % 3].append(content[partition].pop(offset))
+
+    assert check(write_anew(ingested, tmp_path / "log", "t", move)).verdict == "ok"
+
+
+def test_verify_names_an_altered_message_as_missing_and_extra(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k4=44")
+
+    def alter(content: Content) -> None:
+        content[partition][offset] = (b"k4", b"k4=4!")
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", alter))
+    assert findings(report) == {
+        "missing": [(partition, None, 45)],
+        "extra": [(partition, offset, None)],
+    }
+    assert report.conservation == {**COUNTS, "missing": 1, "extra": 1, "holds": True}
+
+
+def test_verify_names_a_key_that_became_null_as_missing_and_extra(check, ingested, tmp_path):
+    """Null is not empty, and not nothing."""
+    partition, offset = place_of(ingested, b"k4=44")
+
+    def alter(content: Content) -> None:
+        content[partition][offset] = (None, b"k4=44")
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", alter))
+    assert findings(report).keys() == {"missing", "extra"}
+
+
+def test_verify_names_two_messages_of_a_key_that_have_changed_places(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k3=13")
+    _, later_offset = place_of(ingested, b"k3=18")
+
+    def swap(content: Content) -> None:
+        messages = content[partition]
+        messages[offset], messages[later_offset] = messages[later_offset], messages[offset]
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", swap))
+    assert findings(report) == {"key-order": [(partition, later_offset, 14)]}
+    assert report.conservation == {**COUNTS, "holds": True}
+
+
+def test_verify_lets_messages_of_different_keys_change_places(check, ingested, tmp_path):
+    partition = next(p for p, pairs in content_of(ingested, "t").items() if len({*pairs[:9]}) > 1)
+
+    def sort(content: Content) -> None:
+        content[partition].sort(key=lambda pair: pair[0] or b"")  # stable: in order per key
+
+    assert check(write_anew(ingested, tmp_path / "log", "t", sort)).verdict == "ok"
+
+
+def test_verify_keeps_few_samples_of_many_findings_and_counts_all(check, ingested, tmp_path):
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: [c[p].clear() for p in c])
+    report = check(log_dir)
+    (missing,) = report.to_json()["findings"]
+    assert (missing["class"], missing["count"], len(missing["samples"])) == ("missing", 65, 20)
+    assert report.conservation["stored"] == 0
+
+
+# ---- the storage, and what is not asked for
+
+
+def test_verify_of_the_storage_finds_what_one_process_finds(spark, ingested, tmp_path):
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda content: None)
+    flip_byte(next((log_dir / "t-0").glob("*.log")), 30, mask=1)
+    next((log_dir / "t-1").glob("*.index")).write_bytes(bytes(8))
+    (log_dir / "t-1" / "stray").write_text("x")
+    here = verify_storage(LogDir(log_dir)).to_json()
+    by_spark = verify(spark, LogDir(log_dir), []).to_json()
+    assert len(here["findings"]) == 3
+    assert {name: by_spark[name] for name in here if name != "scope"} == {
+        name: here[name] for name in here if name != "scope"
+    }
+
+
+def test_verify_of_a_damaged_message_goes_on_behind_it(check, ingested, tmp_path):
+    log_dir = write_anew(ingested, tmp_path / "log", "t", lambda content: None)
+    partition, offset = place_of(ingested, b"k3=8")
+    log = log_dir / f"t-{partition}" / "00000000000000000000.log"
+    flip_byte(log, log.read_bytes().index(b"k3=8"), mask=1)
+    assert findings(check(log_dir)) == {
+        "bad-crc": [(partition, offset, None)],
+        "missing": [(partition, None, 9)],
+    }
+
+
+def test_verify_of_one_job_looks_at_its_messages_only(spark, check, source, tmp_path):
+    log_dir = tmp_path / "log"
+    other = tmp_path / "other.txt"
+    other.write_bytes(b"k1=1\nsomething else\n")
+    ingest(spark, log_dir, Source((str(other),), **KEYED), topic="t", job_id="other")
+    ingest(spark, log_dir, source, topic="t", job_id="mine")
+    report = check(log_dir, job="mine")
+    assert report.verdict == "ok"
+    assert report.conservation == {**COUNTS, "holds": True}
+    report = check(log_dir, ())
+    assert {name: len(found) for name, found in findings(report).items()} == {
+        "extra": 1,
+        "duplicate": 1,
+    }
+
+
+def test_verify_without_a_recorded_partitioner_checks_the_one_that_is_given(check, tmp_path):
+    with LogDirWriter.open(tmp_path / "log", create=True) as writer:
+        writer.create_topic(Topic("t", 2, KAFKA))
+        for line in LINES:
+            key = line.partition(b"=")[0] if b"=" in line else None
+            partition = 1 - murmur2_partition(key, 2) if key == b"k0" else 0
+            if key not in (None, b"k0"):
+                partition = murmur2_partition(key, 2)
+            writer.log(TopicPartition("t", partition)).append([(key, line)])
+    assert check(tmp_path / "log").verdict == "ok"
+    report = check(tmp_path / "log", partitioner="default-2.4")
+    count = sum(line.startswith(b"k0") for line in LINES)
+    assert [(f["class"], f["count"]) for f in report.to_json()["findings"]] == [
+        ("wrong-partition", count)
+    ]
+
+
+def test_verify_that_cannot_be_done_is_one_clear_error(check, spark, ingested, tmp_path):
+    with LogDirWriter.open(tmp_path / "log", create=True) as writer:
+        writer.create_topic(Topic("a"))
+        writer.create_topic(Topic("b"))
+    for run, error, reason in (
+        (lambda: check(tmp_path / "log", ()), SourceError, "one topic, not with: a, b"),
+        (lambda: check(ingested, job="none"), LogDirError, "no committed job 'none'; there is: f"),
+        (lambda: check(ingested, ("x",)), UnknownTopicOrPartitionError, "Topic x doesn't exist"),
+        (lambda: check(ingested, against=Source(("gone",))), SourceError, "gone: no such file"),
+        (lambda: check(ingested, allow=["bad"]), ValueError, "no class of findings 'bad'"),
+        (lambda: check(ingested, partitioner="x"), ValueError, "no partitioner 'x'"),
+    ):
+        with pytest.raises(error, match=reason):
+            run()

@@ -1,0 +1,88 @@
+import pytest
+
+from kminilog.verification.index_checks import IndexCheck
+from tests.damage import encode_entries
+
+INTERVAL = 100
+# Ten messages of 60 bytes from offset 0 on: every second one is due an entry, at 120, 240, ...
+ENTRIES = [(2, 120), (4, 240), (6, 360), (8, 480)]
+LOG_BYTES = 600
+
+
+def faults(entries: list[tuple[int, int]], *, is_growing: bool = False, torn: bytes = b""):
+    check = IndexCheck(encode_entries(entries) + torn, 0, INTERVAL)
+    for offset in range(10):
+        check.tell_message(offset, offset, 60 * offset)
+    return [
+        (fault.kind.value, fault.offset, fault.position)
+        for fault in check.faults(LOG_BYTES, is_growing=is_growing)
+    ]
+
+
+def test_index_by_the_rule_has_no_fault():
+    assert faults(ENTRIES) == []
+
+
+def test_true_entries_that_are_not_due_are_no_fault():
+    assert faults([(n, 60 * n) for n in range(1, 10)]) == []
+
+
+def test_lost_entry_does_not_make_others_look_lost():
+    assert faults(ENTRIES[:1] + ENTRIES[2:]) == [("index-sparse", 4, 240)]
+
+
+def test_lost_entries_are_one_finding_that_counts_them():
+    check = IndexCheck(b"", 0, INTERVAL)
+    for offset in range(10):
+        check.tell_message(offset, offset, 60 * offset)
+    (fault,) = check.faults(LOG_BYTES)
+    assert (fault.offset, fault.position) == (2, 120)
+    assert fault.detail.startswith("4 index entries are missing")
+
+
+def test_bad_slot_stands_for_one_lost_entry_and_not_for_two():
+    assert faults([(2, 120), (0, 0), (6, 360), (8, 480)]) == [("index-order", 0, 8)]
+    assert faults([(2, 120), (0, 0), (8, 480)]) == [
+        ("index-order", 0, 8),
+        ("index-sparse", 4, 240),
+    ]
+
+
+def test_index_that_lags_while_a_writer_is_at_work_is_no_fault():
+    assert faults(ENTRIES[:2]) == [("index-sparse", 6, 360)]
+    assert faults(ENTRIES[:2], is_growing=True) == []
+    assert faults(ENTRIES[2:], is_growing=True) == [("index-sparse", 2, 120)]
+
+
+def test_entry_beyond_the_end_is_no_fault_while_a_writer_is_at_work():
+    newer = [*ENTRIES, (10, 600)]
+    assert faults(newer) == [("index-past-end", 10, 32)]
+    assert faults(newer, is_growing=True) == []
+
+
+@pytest.mark.parametrize("torn_bytes", [1, 7])
+def test_torn_entry_is_one_fault_whatever_is_lost_with_it(torn_bytes):
+    assert faults(ENTRIES[:1], torn=bytes(torn_bytes)) == [("index-order", None, 8)]
+
+
+def test_entries_behind_a_fault_in_the_log_may_all_be_off_by_as_much():
+    def shifted(entries: list[tuple[int, int]]) -> list[str]:
+        check = IndexCheck(encode_entries(entries), 0, INTERVAL)
+        for offset in range(10):
+            if offset == 3:  # its message is gone, and those behind it came forward
+                check.tell_fault(3, 4)
+            else:
+                check.tell_message(offset, offset, 60 * (offset - (offset > 3)))
+        return [fault.kind.value for fault in check.faults(LOG_BYTES - 60)]
+
+    assert shifted(ENTRIES) == []
+    assert shifted([(2, 120), (4, 180), (6, 300), (8, 420)]) == []
+    assert shifted([(2, 120), (4, 240), (6, 361), (8, 480)]) == ["index-position"]
+
+
+def test_entries_for_the_offsets_of_a_fault_are_not_judged():
+    check = IndexCheck(encode_entries([(2, 999), (3, 120)]), 0, INTERVAL)
+    check.tell_message(0, 0, 0)
+    check.tell_fault(1, 3)
+    check.tell_message(3, 3, 120)
+    assert list(check.faults(180)) == [fault for fault in check.faults(180) if fault.offset == 3]

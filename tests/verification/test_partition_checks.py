@@ -1,0 +1,223 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.settings import TopicSettings
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.recovery import carry_out, plan_recovery
+from kminilog.storage.retention import delete_expired
+from kminilog.verification.partition_checks import check_partition, join_segments
+from kminilog.verification.segment_checks import check_segment
+from tests.damage import cut_to
+from tests.verification.faults import Expected
+from tests.verification.logs import ORDERS, SETTINGS, check, found_in, write_log
+
+
+def write_segment(
+    directory: Path, dialect: Dialect, *offsets: int, first_offset: int | None = None
+) -> str:
+    """Write a pair with these offsets, named for the first of them or for another; no entries."""
+    directory.mkdir(exist_ok=True)
+    named_for = offsets[0] if first_offset is None else first_offset
+    name = f"{dialect.base_offset_for(named_for):020d}"
+    data = b"".join(encode(dialect, offset, b"k", b"v") for offset in offsets)
+    (directory / f"{name}.log").write_bytes(data)
+    (directory / f"{name}.index").write_bytes(b"")
+    return name
+
+
+def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
+    write_log(tmp_path, dialect, first_offset=100)
+    summary = check(tmp_path, dialect)
+    assert summary.to_json() == {
+        "topic": "orders",
+        "partition": 0,
+        "log_start_offset": 100,
+        "log_end_offset": 142,
+        "message_count": 42,
+        "size_bytes": sum(path.stat().st_size for path in tmp_path.glob("*.log")),
+        "segment_count": len(list(tmp_path.glob("*.log"))),
+        "finding_count": 0,
+    }
+    assert (summary.findings, summary.unchecked) == ([], [])
+
+
+def test_segments_may_be_checked_in_any_order(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    first, second, *_ = sorted(tmp_path.glob("*.log"))
+    second.unlink()
+    cut_to(first, 50)
+    reader = PartitionReader(tmp_path, ORDERS, dialect, SETTINGS)
+    summaries = [check_segment(ORDERS, segment, None) for segment in reader.segments()]
+    whole = join_segments(reader, summaries)
+    assert len(whole.findings) > 2
+    assert join_segments(reader, summaries[::-1]) == whole == check_partition(reader, None)
+
+
+# ---- where segments meet
+
+
+def test_gap_between_segments_is_found_at_the_first_message_behind_it(tmp_path, dialect):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, 5, 6)
+    summary = check(tmp_path, dialect)
+    assert found_in(summary) == [Expected("offset-gap", name, 5, 0)]
+    assert summary.findings[0].detail == "2 offsets are missing: 3 to 4"
+
+
+def test_first_messages_of_a_rightly_named_segment_missing_is_a_gap(tmp_path, dialect):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, 5, 6, first_offset=3)
+    assert found_in(check(tmp_path, dialect)) == [Expected("offset-gap", name, 5, 0)]
+
+
+def test_wrong_name_and_a_gap_are_two_findings(tmp_path, dialect):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, 9, 10, first_offset=5)
+    assert found_in(check(tmp_path, dialect)) == [
+        Expected("name-base-mismatch", name, 9, 0),
+        Expected("offset-gap", name, 9, 0),
+    ]
+
+
+@pytest.mark.parametrize("altered", [0, 4, 10**12, -7])
+def test_altered_offset_of_the_only_message_in_a_segment_is_disorder(tmp_path, dialect, altered):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, altered, first_offset=3)
+    write_segment(tmp_path, dialect, 4, 5)
+    summary = check(tmp_path, dialect)
+    assert found_in(summary) == [Expected("offset-disorder", name, 3, 0)]
+    assert (summary.log_start_offset, summary.log_end_offset) == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("altered", "kind"), [(0, "offset-overlap"), (9, "offset-gap"), (-7, "offset-disorder")]
+)
+def test_wrong_offset_of_the_only_message_of_the_last_segment_has_no_witness(
+    tmp_path, dialect, altered, kind
+):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, altered, first_offset=3)
+    offset = 3 if kind == "offset-disorder" else altered
+    assert found_in(check(tmp_path, dialect)) == [Expected(kind, name, offset, 0)]
+
+
+@pytest.mark.parametrize(
+    ("first_offset", "kind"), [(3, None), (7, "offset-gap"), (2, "name-base-mismatch")]
+)
+def test_empty_segment_is_judged_by_its_name(tmp_path, dialect, first_offset, kind):
+    write_segment(tmp_path, dialect, 0, 1, 2)
+    name = write_segment(tmp_path, dialect, first_offset=first_offset)
+    expected = [Expected(kind, name, first_offset, 0)] if kind else []
+    assert found_in(check(tmp_path, dialect)) == expected
+
+
+def test_unfinished_message_in_front_of_an_empty_segment_is_a_torn_tail(tmp_path, dialect):
+    name = write_segment(tmp_path, dialect, 0, 1, 2)
+    write_segment(tmp_path, dialect, first_offset=3)
+    cut_to(tmp_path / f"{name}.log", (tmp_path / f"{name}.log").stat().st_size - 1)
+    (found,) = found_in(check(tmp_path, dialect))
+    assert (found.kind, found.offset) == ("torn-tail", 2)
+
+
+def test_segment_that_cannot_be_read_hides_no_finding_elsewhere(tmp_path, dialect):
+    write_segment(tmp_path, dialect, 0, 1)
+    (tmp_path / f"{dialect.base_offset_for(2):020d}.log").mkdir()
+    (tmp_path / f"{dialect.base_offset_for(2):020d}.index").touch()
+    write_segment(tmp_path, dialect, 5, 6)
+    name = write_segment(tmp_path, dialect, 8)
+    summary = check(tmp_path, dialect)
+    assert found_in(summary) == [Expected("offset-gap", name, 8, 0)]
+    assert len(summary.unchecked) == 1
+
+
+# ---- the directory
+
+
+def test_files_of_recovery_and_retention_are_no_orphans(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    log = PartitionLog.open(
+        tmp_path, ORDERS, dialect, TopicSettings(segment_bytes=420, retention_bytes=900)
+    )
+    assert delete_expired(log, 0)
+    last = log.segments()[-1].log_path
+    log.close()
+    cut_to(last, last.stat().st_size - 1)
+    assert carry_out(plan_recovery(PartitionReader(tmp_path, ORDERS, dialect, SETTINGS)))
+    assert list(tmp_path.glob("*.cut"))
+    assert check(tmp_path, dialect).findings == []
+
+
+def test_pair_of_which_only_the_log_is_renamed_is_no_orphan(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    first = min(tmp_path.glob("*.log"))
+    first.rename(f"{first}.deleted")
+    assert check(tmp_path, dialect).findings == []
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "1.log", "0.index", f"{5:020d}.log.swap"])
+def test_stray_file_is_an_orphan_and_named(tmp_path, dialect, name):
+    write_log(tmp_path, dialect)
+    (tmp_path / name).write_bytes(b"")
+    (finding,) = check(tmp_path, dialect).findings
+    assert finding.kind == "orphan-file"
+    assert name in finding.detail
+
+
+def test_missing_directory_is_unchecked(tmp_path, dialect):
+    summary = check(tmp_path / "gone", dialect)
+    assert (summary.findings, summary.segment_count) == ([], 0)
+    (unchecked,) = summary.unchecked
+    assert "gone" in unchecked
+
+
+def test_compressed_messages_are_unchecked_and_counted_over_all_segments(tmp_path):
+    for offset in (0, 1):
+        name = write_segment(tmp_path, KAFKA, offset)
+        data = encode(KAFKA, offset, None, b"zip", attributes=1)
+        (tmp_path / f"{name}.log").write_bytes(data)
+    summary = check(tmp_path, KAFKA)
+    assert summary.findings == []
+    assert summary.unchecked == ["orders-0: the inside of 2 compressed messages"]
+
+
+# ---- a writer at work: `partition_of` is called in the middle of the reading
+
+
+def test_segments_that_retention_deletes_meanwhile_do_not_count(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    logs = sorted(tmp_path.glob("*.log"))
+
+    def delete_one(key: bytes) -> int:
+        for path in (logs[2], logs[0], logs[1]):
+            path.unlink(missing_ok=True)
+            path.with_suffix(".index").unlink(missing_ok=True)
+        return 0
+
+    summary = check(tmp_path, dialect, partition_of=delete_one)
+    assert (summary.findings, summary.unchecked) == ([], [])
+    assert summary.segment_count == len(logs) - 3
+
+
+def test_segments_that_a_writer_begins_meanwhile_are_no_findings(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    log = PartitionLog.open(tmp_path, ORDERS, dialect, SETTINGS)
+
+    def append(key: bytes) -> int:
+        log.append([(b"k", bytes(30))] * 4)
+        return 0
+
+    summary = check(tmp_path, dialect, partition_of=append)
+    assert (summary.findings, summary.unchecked) == ([], [])
+    assert len(log.segments()) > summary.segment_count + 3
+    assert check(tmp_path, dialect).message_count == log.log_end_offset
+
+
+def test_copy_of_a_partition_is_as_clean_as_the_partition(tmp_path, dialect):
+    write_log(tmp_path / "orders-0", dialect)
+    shutil.copytree(tmp_path / "orders-0", tmp_path / "copy")
+    assert check(tmp_path / "copy", dialect) == check(tmp_path / "orders-0", dialect)

@@ -1,0 +1,212 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.names import TopicPartition
+from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.publication import Manifest, publish, staging_path
+from kminilog.storage.topics import Topic
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.report import Report, partition_rule, verify_storage
+from tests.damage import cut_to, flip_byte
+
+ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path) -> LogDir:
+    """Two partitions of orders, each key where murmur2 puts it; an empty topic."""
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(ORDERS)
+        writer.create_topic(Topic("empty", 3))
+        for n in range(30):
+            key = b"k%d" % n
+            partition = ORDERS.partition(murmur2_partition(key, 2))
+            writer.log(partition).append([(key, b"value %d" % n)])
+    return LogDir(tmp_path)
+
+
+def first_log(log_dir: LogDir, partition: int = 0) -> Path:
+    return min(log_dir.directory(TopicPartition("orders", partition)).glob("*.log"))
+
+
+def report(*kinds: FindingClass, unchecked: list[str] | None = None, allow: tuple = ()) -> Report:
+    tally = Tally(Finding(kind, "orders", 0, "why") for kind in kinds)
+    return Report({}, tally=tally, unchecked=unchecked or [], allowed=frozenset(allow))
+
+
+# ---- verdict
+
+CRC, GAP = FindingClass.BAD_CRC, FindingClass.OFFSET_GAP
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unchecked", "allow", "verdict", "exit_code"),
+    [
+        ((), [], (), "ok", 0),
+        ((CRC,), [], (), "findings", 1),
+        ((FindingClass.INDEX_SPARSE,), [], (), "findings", 1),
+        ((CRC,), [], (CRC,), "ok", 0),
+        ((CRC,), [], (GAP,), "findings", 1),
+        ((CRC, GAP), [], (GAP,), "findings", 1),
+        ((), ["a file"], (), "partial", 2),
+        ((CRC,), ["a file"], (CRC,), "partial", 2),
+        ((CRC,), ["a file"], (), "findings", 1),
+    ],
+)
+def test_verdict_follows_from_findings_and_what_is_unchecked(
+    kinds, unchecked, allow, verdict, exit_code
+):
+    made = report(*kinds, unchecked=unchecked, allow=allow)
+    assert (made.verdict, made.exit_code) == (verdict, exit_code)
+    assert made.to_json()["unchecked"] == unchecked
+
+
+def test_to_text_names_the_place_of_each_sample_and_how_many_are_not_shown():
+    made = report(allow=(GAP,), unchecked=["orders-1: something"])
+    for offset in range(25):
+        made.tally.add(Finding(CRC, "orders", 0, "why", "0" * 20, offset, 10 * offset))
+    made.tally.add(Finding(GAP, "orders", 1, "gone", "0" * 20, 5, 0))
+    lines = made.to_text().splitlines()
+    assert lines[1].split() == ["bad-crc", "error", "25"]
+    assert lines[3] == "    orders-0/00000000000000000000.log, offset 1, byte 10: why"
+    assert lines[22] == "    and 5 more"
+    assert lines[23].split() == ["offset-gap", "error", "1,", "allowed"]
+    assert lines[-2:] == ["not checked: orders-1: something", "verdict: findings"]
+
+
+# ---- verify_storage
+
+
+def test_verify_clean_log_dir_is_ok_and_counts_everything(log_dir):
+    progress: list[str] = []
+    made = verify_storage(log_dir, [], partitioner="default-2.4", progress=progress.append)
+    assert made.verdict == "ok"
+    assert [p["topic"] for p in made.partitions] == ["empty"] * 3 + ["orders"] * 2
+    assert sum(p["message_count"] for p in made.partitions) == 30
+    assert len(progress) == 5
+    assert made.scope["topics"] == ["empty", "orders"]
+
+
+def test_verify_empty_topic_is_ok_with_zero_counts(log_dir):
+    made = verify_storage(log_dir, ["empty"])
+    assert made.verdict == "ok"
+    assert {p["message_count"] for p in made.partitions} == {0}
+
+
+def test_verify_log_dir_without_topics_is_ok(tmp_path):
+    made = verify_storage(LogDir(tmp_path))
+    assert (made.verdict, made.partitions) == ("ok", [])
+
+
+def test_verify_topic_that_is_named_twice_is_checked_once(log_dir):
+    assert len(verify_storage(log_dir, ["orders", "orders"]).partitions) == 2
+
+
+def test_verify_unknown_topic_is_an_error(log_dir):
+    with pytest.raises(UnknownTopicOrPartitionError):
+        verify_storage(log_dir, ["orders", "nothing"])
+
+
+def test_verify_unknown_class_to_allow_lists_all_classes(log_dir):
+    with pytest.raises(ValueError, match=r"'bad'.*bad-crc.*orphan-file"):
+        verify_storage(log_dir, [], allow=["bad"])
+
+
+def test_verify_unknown_partitioner_is_an_error(log_dir):
+    with pytest.raises(ValueError, match="default-9"):
+        verify_storage(log_dir, [], partitioner="default-9")
+
+
+def test_verify_damage_is_reported_with_the_fields_of_the_contract(log_dir):
+    log = first_log(log_dir, 1)
+    flip_byte(log, log.stat().st_size - 1, mask=1)
+    made = json.loads(json.dumps(verify_storage(log_dir, ["orders"]).to_json()))
+    assert made.keys() >= {"verdict", "scope", "conservation", "partitions", "findings"}
+    assert (made["verdict"], made["conservation"]) == ("findings", {})
+    (found,) = made["findings"]
+    assert found.keys() == {"class", "severity", "count", "samples"}
+    assert (found["class"], found["severity"], found["count"]) == ("bad-crc", "error", 1)
+    (sample,) = found["samples"]
+    assert (sample["topic"], sample["partition"], sample["segment"]) == ("orders", 1, log.stem)
+    assert [p["finding_count"] for p in made["partitions"]] == [0, 1]
+
+
+def test_verify_allowed_finding_is_reported_and_ok(log_dir):
+    flip_byte(first_log(log_dir), 20, mask=1)
+    (kind,) = verify_storage(log_dir).tally.counts()
+    made = verify_storage(log_dir, allow=[kind.value])
+    assert (made.verdict, made.tally.total()) == ("ok", 1)
+
+
+def test_verify_missing_partition_directory_is_partial(log_dir):
+    directory = log_dir.directory(TopicPartition("orders", 1))
+    for path in directory.iterdir():
+        path.unlink()
+    directory.rmdir()
+    made = verify_storage(log_dir)
+    assert (made.verdict, made.exit_code) == ("partial", 2)
+    assert str(directory) in made.unchecked[0]
+    cut_to(first_log(log_dir), 5)
+    both = verify_storage(log_dir)
+    assert (both.verdict, len(both.unchecked)) == ("findings", 1)
+
+
+# ---- where keys belong
+
+
+def commit_job(log_dir: LogDir, job_id: str, **facts: str) -> None:
+    staging_path(log_dir.path, job_id).mkdir(parents=True)
+    publish(log_dir.path, Manifest(job_id, "orders", [], facts))
+
+
+def swap_partitions(log_dir: LogDir) -> None:
+    one, other = (log_dir.directory(topic_partition) for topic_partition in ORDERS.all_partitions())
+    aside = one.with_name("aside")
+    one.rename(aside)
+    other.rename(one)
+    aside.rename(other)
+
+
+def test_verify_messages_in_the_wrong_partition_are_found_if_a_partitioner_is_given(log_dir):
+    swap_partitions(log_dir)
+    assert verify_storage(log_dir).verdict == "ok"
+    made = verify_storage(log_dir, partitioner="default-2.4")
+    assert made.tally.counts() == {FindingClass.WRONG_PARTITION: 30}
+
+
+def test_verify_messages_in_the_wrong_partition_are_found_if_a_job_recorded_it(log_dir):
+    commit_job(log_dir, "load", partitioner="default-2.4")
+    assert verify_storage(log_dir).verdict == "ok"
+    swap_partitions(log_dir)
+    assert verify_storage(log_dir).tally.counts() == {FindingClass.WRONG_PARTITION: 30}
+
+
+@pytest.mark.parametrize("recorded", [[], ["random"], ["default-2.4", "random"], [None]])
+def test_partition_rule_is_unknown_unless_all_jobs_agree_on_one_that_places_keys(log_dir, recorded):
+    for number, partitioner in enumerate(recorded):
+        commit_job(
+            log_dir, f"job-{number}", **({"partitioner": partitioner} if partitioner else {})
+        )
+    assert partition_rule(log_dir, ORDERS, None) is None
+    rule = partition_rule(log_dir, ORDERS, "default-2.4")
+    assert rule is not None
+    assert rule(b"21") == murmur2_partition(b"21", 2)
+
+
+def test_partition_rule_of_another_topic_does_not_count(log_dir):
+    commit_job(log_dir, "load", partitioner="default-2.4")
+    assert partition_rule(log_dir, ORDERS, None) is not None
+    assert partition_rule(log_dir, log_dir.topic("empty"), None) is None
+
+
+def test_verify_takes_no_lock_and_writes_nothing(log_dir):
+    with LogDirWriter.open(log_dir.path):
+        before = sorted((str(p), p.stat().st_mtime_ns) for p in log_dir.path.rglob("*"))
+        assert verify_storage(log_dir).verdict == "ok"
+        assert sorted((str(p), p.stat().st_mtime_ns) for p in log_dir.path.rglob("*")) == before
