@@ -83,7 +83,9 @@ def test_read_text_that_is_compressed_is_decompressed(tmp_path, suffix, compress
 
 
 @pytest.mark.parametrize(
-    "data", [gzip.compress(b"some text" * 99)[:-20], b"no gzip", gzip.compress(b"x") + b"rubbish"]
+    "data",
+    [gzip.compress(b"some text" * 99)[:-20], b"no gzip", gzip.compress(b"x") + b"rubbish"],
+    ids=["cut", "no gzip", "rubbish behind it"],
 )
 def test_read_text_of_broken_gzip_is_a_source_error_that_names_the_file(tmp_path, data):
     path = tmp_path / "t.gz"
