@@ -1,5 +1,6 @@
 """What the commands that use Spark share: how a source is read, and the session they run in."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -74,13 +75,21 @@ def spark_at_work(
 ) -> Iterator[tuple["SparkSession", Callable[[str], None]]]:
     """Start Spark and show that it works; yields the session, and what takes the present step.
 
-    The session is stopped in the end. Raises SparkUnavailableError if there is none.
+    A session that was there already goes on; one that was started is stopped in the end. Raises
+    SparkUnavailableError if there is none.
     """
     from kminilog.spark.session import spark_session
 
     with working(title) as at:
+        before = _active_session()
         spark = spark_session(master)
         try:
             yield spark, at
         finally:
-            spark.stop()
+            if spark is not before:
+                spark.stop()
+
+
+def _active_session() -> "SparkSession | None":
+    loaded = sys.modules.get("pyspark.sql")  # not loaded: then there is none
+    return loaded.SparkSession.getActiveSession() if loaded else None

@@ -202,7 +202,7 @@ def _keyed_partition(partitioner: str, partitions: int) -> Callable[..., Column]
 def _checked_value(topic: Topic) -> Column:
     """The value; an error, when it is evaluated, if the record can be no message of this topic."""
     lengths = (sql.coalesce(sql.octet_length(name), sql.lit(0)) for name in ("key", "value"))
-    size = sum(lengths, sql.lit(encoded_bytes(topic.dialect, None, None)))
+    size = sum(lengths, sql.lit(encoded_bytes(topic.dialect, None, None)).cast("long"))
     place = sql.concat_ws(
         "",
         sql.lit("rejected: file "),
@@ -239,19 +239,21 @@ def _named(error: SourceError, source: Source, files: Sequence[SourceFile]) -> S
 
 
 def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool) -> None:
-    if is_new:
-        writer.create_topic(topic)
     for topic_partition in topic.all_partitions():
         writer.release(topic_partition)
     try:
+        if is_new:
+            writer.create_topic(topic)
         publish(writer.path, manifest)
-    except OSError as error:
+    except (OSError, PublicationError) as error:
         if is_under_way(writer.path, manifest.job_id):
             reason = (
                 f"job {manifest.job_id} is committed, but not all of its files are in place "
                 f"({error}); opening the log dir for writing finishes it"
             )
             raise LogDirError(str(writer.path), reason=reason) from error
-        if is_new:
+        if is_new and topic in writer.topics():
             writer.delete_topic(topic.name)
+        if isinstance(error, PublicationError):
+            raise
         raise PublicationError(manifest.job_id, reason=f"cannot write: {error}") from error

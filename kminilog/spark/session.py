@@ -33,6 +33,8 @@ _CONFIG = {
     "spark.python.unix.domain.socket.enabled": "true",
     # A timestamp becomes the same text on every machine.
     "spark.sql.session.timeZone": "UTC",
+    # Two columns whose names differ in case only are two columns.
+    "spark.sql.caseSensitive": "true",
     "spark.driver.memory": "2g",
 }
 # The driver and its executors are one process: nobody else needs to reach it.

@@ -32,6 +32,7 @@ from kminilog.spark.record_formats import csv_columns, open_source
 from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
+_MAX_COLUMNS = 10_000
 _OWN_COLUMNS = (RANK, POSITION, ROW, LINE)
 
 
@@ -140,7 +141,11 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
         names = read_files(spark, files, format="text").select(
             sql.explode(sql.json_object_keys(line)).alias("name")
         )
-        return sorted(row.name for row in names.distinct().collect())
+        found = sorted(row.name for row in names.distinct().limit(_MAX_COLUMNS + 1).collect())
+        if len(found) > _MAX_COLUMNS:
+            reason = f"its objects have more than {_MAX_COLUMNS} names; they are no columns"
+            raise SourceError(str(source), reason=reason)
+        return found
     return []
 
 

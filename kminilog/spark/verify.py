@@ -124,7 +124,7 @@ def _check_against(
 
 
 def _within(manifest: Manifest) -> Column:
-    """The messages of a job; an offset is in a job's range or not, whatever its bytes say."""
+    """Tells the messages of a job, by their offsets."""
     ranges = (
         (sql.col("partition") == staged.partition)
         & (sql.col("offset") >= staged.first_offset)

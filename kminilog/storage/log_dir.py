@@ -196,7 +196,10 @@ class LogDirWriter(LogDir):
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; see recovery.carry_out."""
         self._marker.unlink(missing_ok=True)
-        return carry_out(plan, force=force)
+        side_files = carry_out(plan, force=force)
+        recovery_point = self._recovery_points.get(plan.topic_partition, 0)
+        self._recovery_points[plan.topic_partition] = min(recovery_point, plan.log_end_offset)
+        return side_files
 
     def release(self, topic_partition: TopicPartition) -> None:
         """Flush and close the log of a partition, if it is open; `log` opens it again."""

@@ -30,6 +30,7 @@ from kminilog.format.names import (
     CUT_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
+    TopicPartition,
     cut_file,
     parse_segment_file,
 )
@@ -63,6 +64,7 @@ class RecoveryPlan:
     segments that go with either. `log_end_offset` is where the sound part ends.
     """
 
+    topic_partition: TopicPartition
     directory: Path
     log_end_offset: int = 0
     cut: Break | None = None
@@ -109,8 +111,8 @@ def plan_recovery(
     the others are read whole: O(bytes). `examine` is the reading, replaceable by a faster equal.
     A log that ends below `recovery_point`, up to where it was on the disk, gets a warning.
     """
-    plan = RecoveryPlan(reader.directory)
-    _sort_files(plan)
+    plan = RecoveryPlan(reader.topic_partition, reader.directory)
+    _sort_files(plan, is_after_crash=scan_from is not None)
     segments = reader.segments()
     expected = plan.log_end_offset = reader.log_start_offset
     first_to_scan = len(segments)
@@ -179,7 +181,7 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     return side_files
 
 
-def _sort_files(plan: RecoveryPlan) -> None:
+def _sort_files(plan: RecoveryPlan, *, is_after_crash: bool) -> None:
     names = sorted(os.listdir(plan.directory))
     for name in names:
         path = plan.directory / name
@@ -189,7 +191,8 @@ def _sort_files(plan: RecoveryPlan) -> None:
             if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
                 plan.leftovers.append(path)
         elif name.endswith(DELETED_SUFFIX):
-            plan.leftovers.append(path)
+            if is_after_crash:  # else retention removes it when its time has come
+                plan.leftovers.append(path)
         elif not name.endswith(CUT_SUFFIX):
             plan.strays.append(path)
 

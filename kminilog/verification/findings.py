@@ -54,7 +54,8 @@ _WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
 class Finding(NamedTuple):
     """One thing that is wrong, or, with `stands_for` above 1, the sample for several like it.
 
-    `segment` is the 20 digits; `source` names the record of a source that is concerned.
+    `segment` is the 20 digits; `source` names the record of a source that is concerned. The
+    partition is -1 if it is not known: a record without a key that is missing.
     """
 
     kind: FindingClass
@@ -75,7 +76,8 @@ class Finding(NamedTuple):
         >>> Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170).place
         'orders-0/00000000000000000000.log, offset 5, byte 170'
         """
-        file = str(TopicPartition(self.topic, self.partition))
+        is_known = self.partition >= 0
+        file = str(TopicPartition(self.topic, self.partition)) if is_known else self.topic
         if self.segment is not None:
             file += f"/{self.segment}{INDEX_SUFFIX if self.kind in _IN_INDEX else LOG_SUFFIX}"
         offset = None if self.offset is None else f"offset {self.offset}"

@@ -23,7 +23,7 @@ from kminilog.storage.segment import Segment
 from kminilog.verification.findings import FindingClass
 
 _MAX_REPAIRED_BYTES = 1 << 26
-_LOOKS = 2000  # some milliseconds: a writer between two steps needs microseconds
+_LOOKS = 10_000  # some ten milliseconds: a writer between two steps needs microseconds
 
 
 class Damage(NamedTuple):

@@ -36,7 +36,7 @@ from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.segment_checks import PartitionOf, SegmentSummary, check_segment
 
-_LOOKS = 100  # a pair of files appears and goes one file after the other
+_LOOKS = 500  # a pair of files appears and goes one file after the other
 
 
 @dataclass(frozen=True)

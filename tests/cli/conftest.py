@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import CommandLine
+from tests.spark.conftest import spark
+
+__all__ = ["kminilog", "orders", "spark"]
 
 
 @pytest.fixture

@@ -1,13 +1,15 @@
 """`demo`, and the access log that it makes up."""
 
 import gzip
+import json
 import re
+import subprocess
 from collections import Counter
 
 import pytest
 
 from kminilog.cli.access_log import access_log
-from tests.cli.command_line import assert_one_line
+from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
 
 LINE = re.compile(
     rb'\S+ - - \[\d\d/May/2015:\d\d:\d\d:\d\d \+0000\] "GET \S+ HTTP/1\.1" \d{3} \d+ "-" "[^"]+"\n'
@@ -43,6 +45,7 @@ def test_demo_missing_input_is_one_line(kminilog, tmp_path):
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
 def test_demo_ingests_verifies_and_finds(kminilog, tmp_path):
     source, keep = tmp_path / "access.log.gz", tmp_path / "keep"
     source.write_bytes(gzip.compress(b"".join(access_log(2_000, seed=5))))
@@ -50,24 +53,28 @@ def test_demo_ingests_verifies_and_finds(kminilog, tmp_path):
     assert run.code == 0, run
     assert "verdict: ok" in run.out
     assert "1. Segment: binary search in" in run.out
-    assert str(keep / "kminilog-data") in run.out
-    assert kminilog("--log-dir", keep / "kminilog-data", "verify", "--json").document == {
-        **kminilog("--log-dir", keep / "kminilog-data", "verify", "--json").document,
-        "verdict": "ok",
-    }
+    assert f"go on with: kminilog --log-dir {keep / 'kminilog-data'} ls" in run.out
+    listed = CommandLine(keep / "kminilog-data").ok("ls", "access", "--json").document
+    assert sum(segment["message_count"] for segment in listed) == 2_000
+    assert len(listed) > 3
 
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_demo_json_is_a_summary_and_leaves_nothing_behind(kminilog, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    run = kminilog("demo", "--rows", 500, "--json")
-    assert run.code == 0, run
-    summary = run.document
+def test_demo_as_a_process_of_its_own_leaves_nothing_behind(tmp_path):
+    process = subprocess.run(
+        [*PROGRAM, "demo", "--rows", "300", "--json"],
+        capture_output=True,
+        env={**environment(), "TMPDIR": str(tmp_path), "NO_COLOR": "1"},
+    )
+    assert process.returncode == 0, process
+    summary = json.loads(process.stdout)
     assert summary["verify"]["verdict"] == "ok"
     assert summary["ingest"]["topic"] == summary["topic"]["topic"] == "access"
-    assert sum(p["log_end_offset"] for p in summary["topic"]["partitions"]) == 500
+    assert sum(found["log_end_offset"] for found in summary["topic"]["partitions"]) == 300
     client = summary["find"]["message"]["key"]
     assert summary["find"]["message"]["value"].startswith(f"{client} - - [")
     assert (summary["kept"], summary["source"]["generated"]) == (False, True)
+    lines = process.stderr.decode().splitlines()
+    assert [line for line in lines if not line.startswith("kminilog: Demo: ")] == []
     assert not list(tmp_path.glob("kminilog-demo-*"))

@@ -113,6 +113,19 @@ def test_ingest_in_many_tasks_keeps_source_order_in_each_partition(
     assert result.manifest.facts["count"] == 2700
 
 
+def test_ingest_of_parquet_files_keeps_the_order_of_their_paths(run, tmp_path, log_dir):
+    """Spark reads the largest file first."""
+    numbers = list(range(500))
+    (tmp_path / "src").mkdir()
+    for name, part in {"a": numbers[:3], "b": numbers[3:400], "c": numbers[400:]}.items():
+        pq.write_table(pa.table({"n": part}), tmp_path / "src" / f"{name}.parquet")
+    run(tmp_path / "src", {"format": "parquet", "key_expr": "n % 7", "value": "n"}, partitions=2)
+    for pairs in content_of(log_dir, "t").values():
+        found = [int(value) for _, value in pairs]
+        assert len(found) > 100
+        assert found == sorted(found)
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "parquet"])
 def test_ingest_of_a_table_writes_its_rows(run, tmp_path, log_dir, format):
     rows = [{"id": str(n % 5), "text": f"Zeile {n}\n"} for n in range(50)]

@@ -78,7 +78,7 @@ try:
 except SparkUnavailableError as error:
     print(error)
 spark = spark_session("local[1]")
-for sql in ("cast('x' AS int)", "nosuch(1)"):
+for sql in ("cast(id || 'x' AS int)", "nosuch(1)"):
     try:
         with spark_failures("S"):
             spark.range(9).selectExpr(sql).write.format("noop").mode("append").save()

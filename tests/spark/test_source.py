@@ -111,6 +111,12 @@ def test_read_source_csv_without_header_counts_its_columns(read, table):
     assert pairs == [(b"a", b"ab"), (b"1", b"1x\r\ny"), (None, None)]
 
 
+def test_read_source_csv_tells_columns_apart_that_differ_in_case(read, tmp_path):
+    (tmp_path / "c.csv").write_text("id,ID\n1,2\n")
+    pairs = read(tmp_path / "c.csv", format="csv", key="ID")
+    assert pairs == [(b"2", b'{"id":"1","ID":"2"}')]
+
+
 # ---- json
 
 

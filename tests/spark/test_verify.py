@@ -265,11 +265,14 @@ def test_verify_that_cannot_be_done_is_one_clear_error(check, spark, ingested, t
     with LogDirWriter.open(tmp_path / "log", create=True) as writer:
         writer.create_topic(Topic("a"))
         writer.create_topic(Topic("b"))
+    (tmp_path / "empty").touch()
+    nothing = Source((str(tmp_path / "empty"),))
     for run, error, reason in (
         (lambda: check(tmp_path / "log", ()), SourceError, "one topic, not with: a, b"),
         (lambda: check(ingested, job="none"), LogDirError, "no committed job 'none'; there is: f"),
         (lambda: check(ingested, ("x",)), UnknownTopicOrPartitionError, "Topic x doesn't exist"),
         (lambda: check(ingested, against=Source(("gone",))), SourceError, "gone: no such file"),
+        (lambda: check(ingested, against=nothing), SourceError, "empty: it holds no records"),
         (lambda: check(ingested, allow=["bad"]), ValueError, "no class of findings 'bad'"),
         (lambda: check(ingested, partitioner="x"), ValueError, "no partitioner 'x'"),
     ):

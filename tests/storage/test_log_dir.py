@@ -234,3 +234,26 @@ def test_create_topic_with_a_base_offset_starts_the_log_there(tmp_path):
     with LogDirWriter.open(tmp_path) as writer:
         writer.create_topic(Topic("orders", 1, DOCUMENTED), base_offset=368_769)
         assert writer.log(ORDERS_0).append([(None, b"v")]) == range(368_770, 368_771)
+
+
+def test_open_log_after_a_clean_shutdown_leaves_deleted_files_to_retention(log_dir):
+    deleted = log_dir / "orders-0" / "00000000000000000000.log.deleted"
+    deleted.write_bytes(b"waiting")
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(ORDERS_0)
+    assert deleted.exists()
+    crash(log_dir)
+    LogDirWriter.open(log_dir).close()
+    assert not deleted.exists()
+
+
+def test_recover_by_hand_below_the_recovery_point_warns_once(log_dir):
+    last = sorted((log_dir / "orders-0").glob("*.log"))[-1]
+    os.truncate(last, last.stat().st_size - 1)
+    with LogDirWriter.open(log_dir, recover=False) as writer:
+        plan = writer.recovery_plan(ORDERS_0)
+        assert len(plan.warnings) == 1
+        writer.recover(plan)
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(ORDERS_0)
+        assert writer.warnings == []

@@ -84,6 +84,24 @@ def test_wrong_name_and_a_gap_are_two_findings(tmp_path, dialect):
     ]
 
 
+def test_segment_inside_the_range_of_another_is_an_overlap_and_no_gap_follows(tmp_path, dialect):
+    write_segment(tmp_path, dialect, *range(8))
+    name = write_segment(tmp_path, dialect, 3, 4)
+    write_segment(tmp_path, dialect, 8, 9)
+    summary = check(tmp_path, dialect, settings=TopicSettings())
+    assert found_in(summary) == [Expected("offset-overlap", name, 3, 0)]
+    assert summary.log_end_offset == 10
+
+
+def test_copy_under_a_lower_name_is_the_overlap_and_not_the_original(tmp_path, dialect):
+    write_segment(tmp_path, dialect, *range(8))
+    write_segment(tmp_path, dialect, 8, 9)
+    name = write_segment(tmp_path, dialect, 8, 9, first_offset=4)
+    assert found_in(check(tmp_path, dialect, settings=TopicSettings())) == [
+        Expected("offset-overlap", name, 8, 0)
+    ]
+
+
 @pytest.mark.parametrize("altered", [0, 4, 10**12, -7])
 def test_altered_offset_of_the_only_message_in_a_segment_is_disorder(tmp_path, dialect, altered):
     write_segment(tmp_path, dialect, 0, 1, 2)
