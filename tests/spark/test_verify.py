@@ -160,15 +160,24 @@ def test_verify_names_an_altered_message_as_missing_and_extra(check, ingested, t
     assert report.conservation == {**COUNTS, "missing": 1, "extra": 1, "holds": True}
 
 
-def test_verify_names_a_key_that_became_null_as_missing_and_extra(check, ingested, tmp_path):
-    """Null is not empty, and not nothing."""
-    partition, offset = place_of(ingested, b"k4=44")
+def test_verify_tells_null_from_empty_and_where_the_key_ends(check, ingested, tmp_path):
+    """The bytes of key and value together are the same."""
+    changed = {
+        (None, b"no key 20"): (b"", b"no key 20"),
+        (b"k4", b"k4=44"): (b"k4k4", b"=44"),
+    }
 
     def alter(content: Content) -> None:
-        content[partition][offset] = (None, b"k4=44")
+        for old, new in changed.items():
+            (partition,) = (number for number, pairs in content.items() if old in pairs)
+            content[partition].remove(old)
+            content[murmur2_partition(new[0], 3)].append(new)
 
     report = check(write_anew(ingested, tmp_path / "log", "t", alter))
-    assert findings(report).keys() == {"missing", "extra"}
+    assert {kind: len(found) for kind, found in findings(report).items()} == {
+        "missing": 2,
+        "extra": 2,
+    }
 
 
 def test_verify_names_two_messages_of_a_key_that_have_changed_places(check, ingested, tmp_path):
