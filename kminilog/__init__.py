@@ -2,30 +2,62 @@
 
     from kminilog import LogDirWriter, Topic
 
-The names below are the public ones; `docs/architecture.md` is the map of all the rooms. Importing
-the package loads neither Spark nor numpy.
+The names in `__all__` are the public ones; `docs/architecture.md` is the map of all the rooms. A
+name's module is loaded when the name is first asked for, so that nobody pays for what he does not
+use; importing the package loads neither Spark nor numpy.
 """
 
-from kminilog.errors import KMiniLogError
-from kminilog.format.dialect import DOCUMENTED, KAFKA
-from kminilog.format.hashing import murmur2, to_positive
-from kminilog.format.message import Message
-from kminilog.format.names import TopicPartition
-from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
-from kminilog.storage.topics import Topic
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kminilog.cluster.mini_cluster import MiniCluster
+    from kminilog.consumer.consumer import Consumer
+    from kminilog.consumer.coordinator import Coordinator
+    from kminilog.consumer.sources import ClusterSource, LogDirSource
+    from kminilog.consumer.stream import KafkaStream
+    from kminilog.errors import KMiniLogError
+    from kminilog.format.dialect import DOCUMENTED, KAFKA
+    from kminilog.format.hashing import murmur2, to_positive
+    from kminilog.format.message import Message
+    from kminilog.format.names import TopicPartition
+    from kminilog.producer.producer import HandDrivenProducer
+    from kminilog.producer.record import ProducerRecord, RecordMetadata
+    from kminilog.producer.sender import Producer
+    from kminilog.settings import TopicSettings
+    from kminilog.storage.log_dir import LogDir, LogDirWriter
+    from kminilog.storage.topics import Topic
+    from kminilog.system import SystemClock
 
 __version__ = "0.1.0"
-__all__ = [
-    "DOCUMENTED",
-    "KAFKA",
-    "KMiniLogError",
-    "LogDir",
-    "LogDirWriter",
-    "Message",
-    "Topic",
-    "TopicPartition",
-    "TopicSettings",
-    "murmur2",
-    "to_positive",
-]
+_HOMES = {
+    "ClusterSource": "consumer.sources",
+    "Consumer": "consumer.consumer",
+    "Coordinator": "consumer.coordinator",
+    "DOCUMENTED": "format.dialect",
+    "HandDrivenProducer": "producer.producer",
+    "KAFKA": "format.dialect",
+    "KMiniLogError": "errors",
+    "KafkaStream": "consumer.stream",
+    "LogDir": "storage.log_dir",
+    "LogDirSource": "consumer.sources",
+    "LogDirWriter": "storage.log_dir",
+    "Message": "format.message",
+    "MiniCluster": "cluster.mini_cluster",
+    "Producer": "producer.sender",
+    "ProducerRecord": "producer.record",
+    "RecordMetadata": "producer.record",
+    "SystemClock": "system",
+    "Topic": "storage.topics",
+    "TopicPartition": "format.names",
+    "TopicSettings": "settings",
+    "murmur2": "format.hashing",
+    "to_positive": "format.hashing",
+}
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,28 +1,38 @@
 """`kminilog consume`: the messages of one topic or of several, from an offset on, and what follows.
 
-Reads each partition in turn, in pieces of fetch.max.bytes, and looks again ten times a second at
-the end. It ends after `--max-messages`, or when nothing has come for consumer.timeout.ms, with exit
-code 0 both times. Order holds inside a partition only. Groups are still to come. Source: S3;
-Kafka: ConsoleConsumer, ConsumerIterator.
+Reads partitions in turn and waits for more. It ends after `--max-messages`, or when nothing has
+come for consumer.timeout.ms, with exit code 0 both times. With `--group` it reads its share:
+several processes with the same group share the partitions, and those of a killed one go to the
+others. What was written to stdout is committed; what was not is read again, by whoever has the
+partition then. Order holds inside a partition only. Source: S3; Kafka: ConsoleConsumer.
 """
 
+import random
 import re
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
+from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import config_option, json_option, to_offset
 from kminilog.cli.output import bytes_field, flush, write_bytes, write_record
-from kminilog.format.message import Message
+from kminilog.clock import Clock
+from kminilog.consumer.consumer import Consumer
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.group_file import check_group
+from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.source import ConsumerRecord
+from kminilog.consumer.sources import LogDirSource
 from kminilog.format.names import TopicPartition
-from kminilog.settings import SETTINGS, parse_config
+from kminilog.settings import parse_config
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
+from kminilog.system import SystemClock, WallClock
 
-_SECONDS_BETWEEN_LOOKS = 0.1
+_POLL_MS = 100
 
 
 def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
@@ -43,6 +53,7 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
     help="Where to begin; a number needs --partition unless there is only one.",
 )
 @click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N.")
+@click.option("--group", metavar="G", help="Read a share of the partitions, as a member of G.")
 @click.option("--print-key", is_flag=True, help="Key, tab, value instead of just the value.")
 @config_option("A setting of the consumer, e.g. consumer.timeout.ms=1000; repeatable.")
 @json_option
@@ -54,26 +65,151 @@ def command(
     partition: int | None,
     start: int | str,
     max_messages: int | None,
+    group: str | None,
     print_key: bool,
     config: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Print the messages of TOPIC, and wait for more."""
-    settings = parse_config(config, scope="consumer")
     log_dir = LogDir(log_dir_path)
-    partitions = _partitions(_topics(log_dir, topic, pattern), partition)
+    topics = _topics(log_dir, topic, pattern)
+    clock = SystemClock()
+    printing = _Printing(clock, as_json=as_json, print_key=print_key)
+    settings = parse_config(config, scope="consumer")
+    if group is None:
+        group = settings.get("group.id") or None
+    if group is not None:
+        check_group(group)
+        make_importable()
+        if partition is not None or isinstance(start, int):
+            raise click.UsageError("a group shares the partitions: no --partition, no number")
+        settings = {**settings, "group.id": group}
+        consumer = _member(log_dir, topics, pattern, settings, start, printing, clock)
+    else:
+        consumer = _reader(log_dir, _partitions(topics, partition), settings, start, clock)
+    printing.run(consumer, max_messages)
+
+
+def _reader(
+    log_dir: LogDir,
+    partitions: list[TopicPartition],
+    settings: dict[str, Any],
+    start: int | str,
+    clock: Clock,
+) -> Consumer:
+    """A consumer of these partitions, without a group."""
     if isinstance(start, int) and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --partition")
-    positions = _positions([log_dir.reader(found) for found in partitions], start)
-    written = 0
-    for reader, message in _messages(positions, settings):
-        if written == max_messages:
-            break
-        if message is None:
-            flush()
-            continue
-        _write(reader.topic_partition, message, as_json=as_json, print_key=print_key)
-        written += 1
+    source = LogDirSource(log_dir)
+    consumer = Consumer(source, {"auto.offset.reset": "none", **settings}, clock=clock)
+    consumer.assign(partitions)
+    for found in partitions:
+        if isinstance(start, int):
+            consumer.seek(found, start)
+        else:
+            consumer.seek(
+                found, source.end(found) if start == "latest" else source.beginning(found)
+            )
+    return consumer
+
+
+def _member(
+    log_dir: LogDir,
+    topics: list[Topic],
+    pattern: str | None,
+    settings: dict[str, Any],
+    start: int | str,
+    printing: "_Printing",
+    clock: Clock,
+) -> Consumer:
+    """A consumer of a share of these topics."""
+    source = LogDirSource(log_dir)
+    printing.is_committing = settings.get("enable.auto.commit", True)
+    consumer = Consumer(
+        source,
+        {"auto.offset.reset": start, **settings, "enable.auto.commit": False},
+        clock=clock,
+        coordinator=Coordinator(
+            log_dir.path, source.topics, clock=WallClock(), chance=random.Random()
+        ),
+        on_assigned=printing.on_assigned,
+        on_revoked=printing.on_revoked,
+        on_lost=printing.on_lost,
+    )
+    if pattern is None:
+        consumer.subscribe([found.name for found in topics])
+    else:
+        consumer.subscribe(pattern=pattern)
+    return consumer
+
+
+class _Printing:
+    """Prints records, and commits what was printed."""
+
+    def __init__(self, clock: Clock, *, as_json: bool, print_key: bool) -> None:
+        self.is_committing = False
+        self._clock = clock
+        self._as_json = as_json
+        self._print_key = print_key
+        self._printed: dict[TopicPartition, int] = {}
+        self._consumer: Consumer | None = None
+
+    def run(self, consumer: Consumer, max_messages: int | None) -> None:
+        """Print records until there were enough, or until none has come for long enough."""
+        self._consumer = consumer
+        timeout_ms = consumer.config["consumer.timeout.ms"]
+        interval_ms = consumer.config["auto.commit.interval.ms"]
+        left = float("inf") if max_messages is None else max_messages
+        heard_ms = committed_ms = self._clock.now_ms()
+        try:
+            while left > 0:
+                limit = int(min(left, consumer.config["max.poll.records"]))
+                poll_ms = _POLL_MS if timeout_ms < 0 else min(_POLL_MS, timeout_ms)
+                records = consumer.poll(poll_ms, limit)
+                self._print(records)
+                left -= len(records)
+                now_ms = self._clock.now_ms()
+                if records or not consumer.is_settled:
+                    heard_ms = now_ms
+                elif 0 <= timeout_ms <= now_ms - heard_ms:
+                    break
+                if now_ms - committed_ms >= interval_ms:
+                    self._commit()
+                    committed_ms = now_ms
+        finally:
+            try:
+                self._commit()
+            finally:
+                consumer.close()
+
+    def on_assigned(self, partitions: list[TopicPartition]) -> None:
+        """Where a partition begins is committed too: the next one is not to ask for the end."""
+        for partition in partitions:
+            if self._consumer:
+                self._printed[partition] = self._consumer.position(partition)
+
+    def on_revoked(self, partitions: list[TopicPartition]) -> None:
+        """Commit what was printed while that still counts."""
+        self._commit()
+        self.on_lost(partitions)
+
+    def on_lost(self, partitions: list[TopicPartition]) -> None:
+        """Commit nothing of these any more."""
+        for partition in partitions:
+            self._printed.pop(partition, None)
+
+    def _print(self, records: list[ConsumerRecord]) -> None:
+        for record in records:
+            _write(record, as_json=self._as_json, print_key=self._print_key)
+        if records:
+            flush()  # before it counts as printed
+        for record in records:
+            self._printed[record.topic_partition] = record.offset + 1
+
+    def _commit(self) -> None:
+        if self.is_committing and self._printed and self._consumer:
+            with suppress(*NO_MEMBER):  # then others have the partitions
+                self._consumer.commit(self._printed)
 
 
 def _topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Topic]:
@@ -97,45 +233,11 @@ def _partitions(topics: Iterable[Topic], partition: int | None) -> list[TopicPar
     return [found for topic in topics for found in topic.all_partitions()]
 
 
-def _positions(
-    readers: Iterable[PartitionReader], start: int | str
-) -> list[tuple[PartitionReader, int]]:
-    """Return the readers, each with the offset that is to be read next."""
-    if isinstance(start, int):
-        return [(reader, start) for reader in readers]
-    if start == "latest":
-        return [(reader, reader.log_end_offset) for reader in readers]
-    return [(reader, reader.log_start_offset) for reader in readers]
-
-
-def _messages(
-    positions: list[tuple[PartitionReader, int]], settings: dict[str, int]
-) -> Iterator[tuple[PartitionReader, Message | None]]:
-    """Yield messages as they come, and None after each round over the partitions."""
-    fetch_bytes = settings.get("fetch.max.bytes", SETTINGS["fetch.max.bytes"].default)
-    timeout_ms = settings.get("consumer.timeout.ms", SETTINGS["consumer.timeout.ms"].default)
-    last_message = time.monotonic()
-    while True:
-        has_message = False
-        for slot, (reader, offset) in enumerate(positions):
-            for message in reader.read(offset, fetch_bytes):
-                has_message = True
-                yield reader, message
-                positions[slot] = reader, message.offset + 1
-        yield positions[0][0], None
-        if has_message:
-            last_message = time.monotonic()
-            continue
-        idle_ms = (time.monotonic() - last_message) * 1000
-        if 0 <= timeout_ms <= idle_ms:
-            return
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-
-
-def _write(partition: TopicPartition, message: Message, *, as_json: bool, print_key: bool) -> None:
+def _write(record: ConsumerRecord, *, as_json: bool, print_key: bool) -> None:
     if as_json:
-        fields = {**bytes_field("key", message.key), **bytes_field("value", message.value)}
-        write_record({**partition._asdict(), "offset": message.offset, **fields})
+        fields = {**bytes_field("key", record.key), **bytes_field("value", record.value)}
+        place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+        write_record({**place, **fields})
         return
-    parts = [message.key, message.value] if print_key else [message.value]
+    parts = [record.key, record.value] if print_key else [record.value]
     write_bytes(b"\t".join(b"null" if part is None else part for part in parts))

@@ -25,7 +25,11 @@ def describe_topic(log_dir: LogDir, topic: Topic) -> dict[str, Any]:
 
 
 def describe_partition(reader: PartitionReader) -> dict[str, Any]:
-    """Return a partition's range and size, and its segments."""
+    """Return a partition's range and size, and its segments; of a job that is coming, nothing."""
+    return reader.undisturbed(lambda: _describe_partition(reader))
+
+
+def _describe_partition(reader: PartitionReader) -> dict[str, Any]:
     segments = [found for segment in reader.segments() if (found := _describe_segment(segment))]
     return {
         "partition": reader.topic_partition.partition,

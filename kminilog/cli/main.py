@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from kminilog.cli.output import flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
@@ -36,6 +37,9 @@ COMMANDS = (
     "retain",
     "ingest",
     "partition",
+    "assign",
+    "cluster",
+    "group",
 )
 ANSWER_IS_NO = 1
 NOT_DONE = 2
@@ -62,6 +66,7 @@ class CommandLine(click.Group):
     ) -> NoReturn:
         """Run the command line and end the process with its exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
+        _open_closed_streams()
         sys.exit(_run(self, arguments, extra))
 
 
@@ -97,6 +102,13 @@ def main(
     return None
 
 
+def _open_closed_streams() -> None:
+    """A stream that the caller has closed takes everything, and gives nothing."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - to the end of the process
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
 def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int:
     is_debug = "--debug" in arguments
     try:
@@ -119,7 +131,19 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 
 
+def _group_alone(error: Exception) -> click.Context | None:
+    """The context of a group that was called without a command; None for any other error."""
+    if not isinstance(error, click.UsageError) or not error.ctx:
+        return None
+    has_no_command = isinstance(error, NoArgsIsHelpError) or "Missing command" in error.message
+    return error.ctx if has_no_command and isinstance(error.ctx.command, click.Group) else None
+
+
 def _in_one_line(error: Exception) -> str:
+    group = _group_alone(error)
+    if group:
+        known = ", ".join(group.command.list_commands(group))  # type: ignore[attr-defined]
+        return f"name a command of `{group.command_path}`: {known}"
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "kminilog"
         message = " ".join(error.format_message().split()).rstrip(".")

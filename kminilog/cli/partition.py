@@ -1,23 +1,41 @@
-"""`kminilog partition`: where records with these keys would go, and why.
+"""`kminilog partition`: where records would go, in order, and why.
 
-Only the choice: no topic is needed and nothing is written. `--key` gives a string, `--key-hex` any
-bytes; the answers come in the order in which the keys were given.
+Only the choice: no topic is needed and nothing is written. The partitioner is coupled as in a real
+producer, with batches that are never sent (`placement.OpenBatches`): values are empty, and a batch
+is full at `batch.size`. No time passes, so a cached partition never gets old.
+
+`--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
+UTF-8, and with `--key-hex`, the key is the bytes themselves. A class of one's own is looked for in
+the current directory, too. Source: ours (cli.md).
 """
 
+from random import Random, SystemRandom
 from typing import Any
 
 import click
 
-from kminilog.cli.options import json_option, partitioner_option
+from kminilog.cli.choice_explanation import Choice, Explanation, Witness
+from kminilog.cli.current_directory import make_importable
+from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
-from kminilog.format.hashing import murmur2, to_positive
-from kminilog.producer.partitioners.keyed import keyed_rule
+from kminilog.clock import ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encoded_bytes
+from kminilog.producer.partitioners.interface import Partitioner
+from kminilog.producer.partitioners.placement import OpenBatches, Placement
+from kminilog.producer.partitioners.registry import PARTITIONERS, is_path, make_partitioner
+from kminilog.settings import SETTINGS, complete_config, parse_config
+from kminilog.storage.topics import MAX_PARTITIONS
 
 _ORDER = "kminilog.cli.partition.order"
+_TOPIC = "dry-run"
+_SEED_BITS = 32
+_CLASS = "partitioner.class"
 
 
 class KeysInOrder(click.Command):
-    """A command that remembers the order in which --key and --key-hex came."""
+    """A command that remembers the order in which --key, --key-hex and --no-key came."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, and note the names of the options in their order."""
@@ -26,80 +44,188 @@ class KeysInOrder(click.Command):
         return super().parse_args(ctx, args)
 
 
+def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
+    """Return the keys as text, or as bytes where they are not valid UTF-8."""
+    keys: list[str | bytes] = []
+    for text in texts:
+        data = text.encode("utf-8", "surrogateescape")
+        try:
+            keys.append(data.decode())
+        except UnicodeDecodeError:
+            keys.append(data)
+    return keys
+
+
+def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
+    keys = []
+    for text in texts:
+        try:
+            keys.append(bytes.fromhex(text))
+        except ValueError:
+            reason = f"{text!r}: give pairs of hexadecimal digits"
+            raise click.BadParameter(reason, ctx, param) from None
+    return keys
+
+
 @click.command("partition", cls=KeysInOrder)
-@partitioner_option
-@click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
-@click.option("--key", "keys", multiple=True, metavar="K", help="A key, as text; repeatable.")
 @click.option(
-    "--key-hex", "hex_keys", multiple=True, metavar="H", help="A key, as hex; repeatable."
+    "--partitioner",
+    metavar="NAME",
+    help=f"{', '.join(PARTITIONERS)}, or a class of yours as package.module.Class; "
+    f"{SETTINGS[_CLASS].default} if none is named.",
 )
+@click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="K",
+    callback=_to_key,
+    help="A key, as text; repeatable.",
+)
+@click.option(
+    "--key-hex",
+    "hex_keys",
+    multiple=True,
+    metavar="H",
+    callback=_from_hex,
+    help="A key, as hex; repeatable.",
+)
+@click.option(
+    "--no-key",
+    "no_keys",
+    type=click.IntRange(min=1),
+    multiple=True,
+    metavar="COUNT",
+    help="So many records without a key; repeatable.",
+)
+@click.option("--order", metavar="P,P,…", help="The order in which the metadata lists partitions.")
+@click.option(
+    "--unavailable", type=int, multiple=True, metavar="P", help="It has no leader; repeatable."
+)
+@click.option("--seed", type=int, metavar="S", help="Draw the same as every run with this number.")
+@config_option("Set a setting of the producer; repeatable.")
 @click.option("--explain", is_flag=True, help="Show the steps of each choice.")
 @json_option
 @click.pass_context
 def command(
     ctx: click.Context,
-    partitioner: str,
+    partitioner: str | None,
     partitions: int,
-    keys: tuple[str, ...],
-    hex_keys: tuple[str, ...],
+    keys: list[Any],
+    hex_keys: list[Any],
+    no_keys: tuple[int, ...],
+    order: str | None,
+    unavailable: tuple[int, ...],
+    seed: int | None,
+    config: tuple[str, ...],
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Show which of N partitions a partitioner chooses for each key."""
-    rule = keyed_rule(partitioner)
-    if partitions < 1:
-        raise click.UsageError(f"a topic has at least one partition, not {partitions}")
-    ordered = _in_order(ctx.meta[_ORDER], keys, hex_keys)
+    """Show which of N partitions a partitioner chooses for each record."""
+    given = parse_config(config, scope="producer")
+    name = partitioner or given.get(_CLASS) or str(SETTINGS[_CLASS].default)
+    settings = complete_config({**given, _CLASS: name}, scope="producer")
+    numbers = _numbers(partitions, order)
+    cluster = _cluster(numbers, unavailable)
+    ordered = _in_order(ctx.meta[_ORDER], keys, hex_keys, no_keys)
     if not ordered:
-        raise click.UsageError("give at least one --key or --key-hex")
-    choices = [(key, rule(key, partitions)) for key in ordered]
+        raise click.UsageError("give at least one --key, --key-hex or --no-key")
+    if is_path(name):
+        make_importable()
+    if seed is None:
+        seed = SystemRandom().getrandbits(_SEED_BITS)
+    chooser = make_partitioner(name, settings, chance=Random(seed), clock=ManualClock())
+    choices = _choose(chooser, ordered, cluster, settings["batch.size"])
+    chooser.close()
+    available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
+    explanation = Explanation(name, chooser, settings, numbers, available)
     if as_json:
-        steps = [_steps(key) if explain else {} for key, _ in choices]
-        write_document(
-            {
-                "partitioner": partitioner,
-                "partitions": partitions,
-                "choices": [
-                    {**bytes_field("key", key), "partition": chosen, **step}
-                    for (key, chosen), step in zip(choices, steps, strict=True)
-                ],
-            }
-        )
+        head = {"partitioner": name, "partitions": partitions, "seed": seed}
+        placed = {"order": numbers, "available": available}
+        write_document({**head, **placed, "choices": _fields(choices, explanation, explain)})
         return
-    for key, chosen in choices:
-        write_line(f"{shown(key)} → partition {chosen}")
+    for choice in choices:
+        write_line(f"{shown(choice.key_bytes)} → partition {choice.partition}")
         if explain:
-            write_lines(_explanation(key, partitions, chosen))
+            write_lines(explanation.lines(choice))
+    if explain:
+        write_line(f"The same again, whatever is drawn at random: --seed {seed}")
 
 
-def _in_order(order: list[str], keys: tuple[str, ...], hex_keys: tuple[str, ...]) -> list[bytes]:
-    texts, hexes = iter(keys), iter(hex_keys)
-    found = []
+def _fields(choices: list[Choice], explanation: Explanation, explain: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            **bytes_field("key", choice.key_bytes),
+            "partition": choice.partition,
+            **(explanation.fields(choice) if explain else {}),
+        }
+        for choice in choices
+    ]
+
+
+def _choose(
+    partitioner: Partitioner, keys: list[Any], cluster: ClusterMetadata, batch_size_bytes: int
+) -> list[Choice]:
+    """Place a record for each key, one after the other."""
+    witness = Witness(partitioner)
+    batches = OpenBatches(batch_size_bytes)
+    placement = Placement(witness, batches.has_room)
+    choices = []
+    for key in keys:
+        key_bytes = key.encode() if isinstance(key, str) else key
+        size_bytes = encoded_bytes(KAFKA, key_bytes, b"")
+        chosen = placement.place(_TOPIC, key, key_bytes, None, b"", cluster, size_bytes)
+        is_full = batches.append(_TOPIC, chosen, size_bytes)
+        witness.on_appended(
+            _TOPIC,
+            chosen,
+            size_bytes,
+            has_key=key is not None,
+            is_batch_full=is_full,
+            cluster=cluster,
+        )
+        choices.append(Choice(key, key_bytes, witness.take_answers()))
+    return choices
+
+
+def _in_order(
+    order: list[str], keys: list[Any], hex_keys: list[Any], no_keys: tuple[int, ...]
+) -> list[Any]:
+    texts, hexes, counts = iter(keys), iter(hex_keys), iter(no_keys)
+    found: list[Any] = []
     for name in order:
         if name == "keys":
-            found.append(next(texts).encode("utf-8", "surrogateescape"))
+            found.append(next(texts))
         elif name == "hex_keys":
-            found.append(_from_hex(next(hexes)))
+            found.append(next(hexes))
+        elif name == "no_keys":
+            found.extend([None] * next(counts))
     return found
 
 
-def _from_hex(text: str) -> bytes:
+def _numbers(partitions: int, order: str | None) -> list[int]:
+    """Return the numbers of the partitions, in the order of the metadata."""
+    if not 1 <= partitions <= MAX_PARTITIONS:
+        raise click.UsageError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {partitions}")
+    numbers = list(range(partitions))
+    if order is None:
+        return numbers
     try:
-        return bytes.fromhex(text)
+        ordered = [int(text) for text in order.split(",")]
     except ValueError:
-        raise click.UsageError(f"--key-hex {text!r}: give pairs of hexadecimal digits") from None
+        ordered = []
+    if sorted(ordered) != numbers:
+        reason = (
+            f"--order {order}: name each partition from 0 to {partitions - 1} once, with commas"
+        )
+        raise click.UsageError(reason)
+    return ordered
 
 
-def _steps(key: bytes) -> dict[str, Any]:
-    return {"murmur2": murmur2(key), "to_positive": to_positive(murmur2(key))}
-
-
-def _explanation(key: bytes, partitions: int, chosen: int) -> list[str]:
-    hashed = murmur2(key)
-    positive = to_positive(hashed)
-    return [
-        f"    {len(key)} bytes: {key.hex(' ') or 'none, and still a key'}",
-        f"    murmur2      {hashed} (0x{hashed & 0xFFFFFFFF:08x})",
-        f"    to_positive  {hashed} & 0x7fffffff = {positive}",
-        f"    modulo       {positive} % {partitions} = {chosen}",
-    ]
+def _cluster(numbers: list[int], unavailable: tuple[int, ...]) -> ClusterMetadata:
+    for partition in unavailable:
+        if not 0 <= partition < len(numbers):
+            reason = f"--unavailable {partition}: partitions run from 0 to {len(numbers) - 1}"
+            raise click.UsageError(reason)
+    return ClusterMetadata.of_one_topic(_TOPIC, numbers, unavailable)

@@ -1,41 +1,50 @@
 """`kminilog produce`: a message per line, from a file or from stdin, into a topic.
 
-Lines end at newlines only, and their bytes stay as they are. Input is taken in batches of
-batch.size bytes; a batch goes to the logs partition by partition, and nothing of it if a message in
-it cannot be stored. A message with a key goes where the partitioner says; those without go, the
-whole batch together, to one partition drawn at random, as the sticky partitioner does it. Brokers,
-accumulator and retries are still to come; here is one process that writes files. Source: S1 3;
-Kafka: ConsoleProducer.
+Lines end at newlines only, and their bytes stay as they are. They go through a producer without a
+thread, so that one seed gives one result: a batch is written when it is full, the rest after 10,000
+lines and at the end of the input. With linger.ms there is a thread, and what lingers is written
+while the input makes a pause. A line that cannot be sent ends the command: full batches before it
+are written, nothing else is. After Ctrl-C all that was read is written.
+
+Source: S1 3; Kafka: ConsoleProducer.
 """
 
 import random
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from kminilog.cli.options import config_option, json_option, partitioner_option
-from kminilog.cli.output import count, flush, warn_all, write_line, write_record
-from kminilog.errors import MessageTooLargeError, NullValueError
+from kminilog.cli.current_directory import make_importable
+from kminilog.cli.options import config_option, json_option
+from kminilog.cli.output import warn, warn_all
+from kminilog.cli.produce_report import Report
+from kminilog.cluster.standalone import StandaloneBroker
+from kminilog.errors import KMiniLogError, MessageTooLargeError, NullValueError, SourceError
 from kminilog.format.message import encoded_bytes
-from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import keyed_rule
-from kminilog.settings import SETTINGS, parse_config
+from kminilog.producer.batch import SendFuture
+from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.record import ProducerRecord
+from kminilog.producer.sender import Producer
+from kminilog.producer.serializers import short_name
+from kminilog.settings import INT64_MAX, parse_config
 from kminilog.storage.log_dir import LogDir, LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.system import SystemClock
 
 KeyOf = Callable[[bytes], tuple[bytes | None, bytes]]
+SOME_WERE_LOST = 1
+MAX_WAITING = 10_000
 
 
-class Record(NamedTuple):
-    """One message to be written; `size_bytes` of its line count towards a batch."""
+class Line(NamedTuple):
+    """One line of input as a message."""
 
+    number: int
     key: bytes | None
     value: bytes | None
-    size_bytes: int
 
 
 @click.command("produce")
@@ -44,16 +53,27 @@ class Record(NamedTuple):
 @click.option("--key-separator", metavar="S", help="The key is what stands before the first S.")
 @click.option("--key-regex", metavar="R", help="The key is group 1 of R, else all that it matches.")
 @click.option("--null-value", metavar="TOKEN", help="A value of just TOKEN means null.")
-@partitioner_option
+@click.option(
+    "--partitioner",
+    metavar="NAME",
+    help="Who chooses the partitions: a name of the suite, or package.module.Class.  "
+    "[default: default-2.4]",
+)
 @click.option("--partition", type=int, metavar="N", help="All messages go to partition N.")
 @click.option(
     "--acks",
     type=click.Choice(["0", "1", "-1"]),
-    default="1",
-    show_default=True,
-    help="0: do not wait, and print -1 as offset. 1 and -1 are the same on one broker.",
+    help="0: do not wait, and print -1 as offset. 1 and -1 are the same on one broker.  "
+    "[default: 1]",
 )
-@click.option("--seed", type=int, help="Of the random choice of a partition.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["stop", "go-on"]),
+    default="stop",
+    show_default=True,
+    help="When a batch could not be written: stop, or lose it, go on and count.",
+)
+@click.option("--seed", type=int, help="Of all random choices.")
 @config_option("A setting of the producer, e.g. batch.size=65536; repeatable.")
 @json_option
 @click.pass_obj
@@ -64,69 +84,102 @@ def command(
     key_separator: str | None,
     key_regex: str | None,
     null_value: str | None,
-    partitioner: str,
+    partitioner: str | None,
     partition: int | None,
-    acks: str,
+    acks: str | None,
+    on_failure: str,
     seed: int | None,
     config: tuple[str, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """Write each line of FILE, or of stdin, as a message to TOPIC."""
+    make_importable()
     found = LogDir(log_dir_path).topic(topic)
-    batch_bytes = parse_config(config, scope="producer").get(
-        "batch.size", SETTINGS["batch.size"].default
-    )
-    place = _placement(found, partitioner, partition, random.Random(seed))
-    records = _records(file, _key_rule(key_separator, key_regex), null_value)
-    report = _Report(found, is_acknowledged=acks != "0", as_json=as_json)
+    if partition is not None:
+        found.partition(partition)
+    settings = _settings(config, partitioner, acks)
+    lines = _lines(file, _key_rule(key_separator, key_regex), null_value)
+    report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json)
+    clock, chance = SystemClock(), random.Random(seed)
+    # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
+    kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     with LogDirWriter.open(log_dir_path) as writer:
         try:
-            for batch in _batches(records, batch_bytes):
-                report.add(_write(writer, found, batch, place(batch)))
+            broker = StandaloneBroker(writer, clock)
+            with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
+                _send_all(producer, found, partition, lines, file, report)
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close()
+    return SOME_WERE_LOST if report.lost else 0
 
 
-class _Report:
-    """Prints an object for each message at once, or a line for each partition at the end.
+def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None) -> dict[str, Any]:
+    """The producer's settings; a batch waits until it is full, unless linger.ms is given."""
+    options = {"partitioner.class": partitioner, "acks": acks}
+    given = {name: value for name, value in options.items() if value is not None}
+    settings = {"linger.ms": INT64_MAX, **parse_config(config, scope="producer"), **given}
+    for of_what in ("key.serializer", "value.serializer"):
+        name = settings.get(of_what) or settings.get("serializer.class", "")
+        # Lines are bytes and stay what they are, whether one calls them text or not.
+        settings[of_what] = "text-or-bytes" if short_name(name) in ("", "bytes", "string") else name
+    return settings
 
-    Messages are written even if nobody reads about it any more.
-    """
 
-    def __init__(self, topic: Topic, *, is_acknowledged: bool, as_json: bool) -> None:
-        self._topic = topic
-        self._is_acknowledged = is_acknowledged
-        self._as_json = as_json
-        self._is_read = True
-        self._ranges: dict[TopicPartition, tuple[int, int]] = {}
+def _send_all(
+    producer: HandDrivenProducer,
+    topic: Topic,
+    partition: int | None,
+    lines: Iterator[Line],
+    file: BinaryIO,
+    report: Report,
+) -> None:
+    has_thread = isinstance(producer, Producer)
+    is_typed = file.isatty()
+    try:
+        for line in lines:
+            report.expect(_send(producer, topic, partition, line, file))
+            if is_typed or report.waiting_count >= MAX_WAITING:
+                producer.flush()
+            elif producer.is_ready and not has_thread:
+                _send_full_batches(producer)
+            report.add_done()
+    except KMiniLogError:
+        if not has_thread:
+            _send_full_batches(producer)
+        report.add_done()
+        raise
+    except KeyboardInterrupt:
+        producer.flush()  # what was read is written
+        report.add_done()
+        raise
+    producer.flush()
+    report.add_done()
 
-    def add(self, written: Sequence[tuple[TopicPartition, int]]) -> None:
-        """Take the places of a batch's messages."""
-        for partition, offset in written:
-            first_offset, _ = self._ranges.get(partition, (offset, 0))
-            self._ranges[partition] = first_offset, offset
-        if self._as_json and self._is_read:
-            self._write(written)
 
-    def close(self) -> None:
-        """Print what there is to say at the end."""
-        if self._as_json:
-            return
-        for partition, (first, last) in sorted(self._ranges.items()):
-            offsets = f"offsets {first}..{last}" if self._is_acknowledged else "not waited for"
-            write_line(f"{partition}: {offsets} ({count(last - first + 1, 'message')})")
-        if not self._ranges:
-            write_line(f"{self._topic.name}: no messages")
+def _send_full_batches(producer: HandDrivenProducer) -> None:
+    while any(producer.step()):
+        pass
 
-    def _write(self, written: Sequence[tuple[TopicPartition, int]]) -> None:
-        try:
-            for partition, offset in written:
-                known = offset if self._is_acknowledged else -1
-                write_record({**partition._asdict(), "offset": known})
-            flush()
-        except BrokenPipeError:
-            self._is_read = False
+
+def _send(
+    producer: HandDrivenProducer, topic: Topic, partition: int | None, line: Line, file: BinaryIO
+) -> SendFuture:
+    try:
+        _refuse_what_cannot_be_stored(topic, line)
+        key = _as_text(line.key)
+        return producer.send(ProducerRecord(topic.name, key, line.value, partition))
+    except (KMiniLogError, ValueError) as error:
+        name = getattr(file, "name", "<stdin>")
+        raise SourceError(f"{name}, line {line.number}", reason=str(error)) from error
+
+
+def _as_text(data: bytes | None) -> str | bytes | None:
+    """A key as the 0.8 partitioner hashes it: text if it can be."""
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _key_rule(separator: str | None, regex: str | None) -> KeyOf:
@@ -163,67 +216,23 @@ def _by_regex(regex: str) -> KeyOf:
     return search
 
 
-def _records(file: BinaryIO, key_of: KeyOf, null_value: str | None) -> Iterator[Record]:
+def _lines(file: BinaryIO, key_of: KeyOf, null_value: str | None) -> Iterator[Line]:
     null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
-    for line in file:
+    for number, line in enumerate(file, 1):
         key, value = key_of(line.removesuffix(b"\n"))
-        yield Record(key, None if value == null else value, len(line))
+        yield Line(number, key, None if value == null else value)
 
 
-def _batches(records: Iterable[Record], batch_bytes: int) -> Iterator[list[Record]]:
-    batch: list[Record] = []
-    size_bytes = 0
-    for record in records:
-        batch.append(record)
-        size_bytes += record.size_bytes
-        if size_bytes >= batch_bytes:
-            yield batch
-            batch, size_bytes = [], 0
-    if batch:
-        yield batch
-
-
-def _placement(
-    topic: Topic, partitioner: str, partition: int | None, chance: random.Random
-) -> Callable[[Sequence[Record]], list[TopicPartition]]:
-    """Return the rule that gives each record of a batch its partition."""
-    if partition is not None:
-        fixed = topic.partition(partition)
-        return lambda batch: [fixed] * len(batch)
-    rule = keyed_rule(partitioner)
-
-    def place(batch: Sequence[Record]) -> list[TopicPartition]:
-        drawn = chance.randrange(topic.partitions)
-        return [
-            topic.partition(drawn if record.key is None else rule(record.key, topic.partitions))
-            for record in batch
-        ]
-
-    return place
-
-
-def _write(
-    writer: LogDirWriter, topic: Topic, batch: Sequence[Record], places: Sequence[TopicPartition]
-) -> list[tuple[TopicPartition, int]]:
-    """Append a batch and return where its records are, in their order."""
-    _refuse_what_cannot_be_stored(topic, batch)
-    messages: dict[TopicPartition, list[tuple[bytes | None, bytes | None]]] = {}
-    for record, place in zip(batch, places, strict=True):
-        messages.setdefault(place, []).append((record.key, record.value))
-    logs = {place: writer.log(place) for place in messages}  # all are sound, or none is written
-    now_ms = time.time_ns() // 1_000_000
-    offsets = {
-        place: iter(logs[place].append(messages[place], now_ms=now_ms)) for place in messages
-    }
-    return [(place, next(offsets[place])) for place in places]
-
-
-def _refuse_what_cannot_be_stored(topic: Topic, batch: Sequence[Record]) -> None:
-    """Raise what an append would, before the first of several partitions is written."""
-    if not topic.dialect.has_value_length and any(record.value is None for record in batch):
+def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:
+    """Raise now what the append of a whole batch would."""
+    if line.value is None and not topic.dialect.has_value_length:
         raise NullValueError(topic.dialect.name)
-    largest = max(encoded_bytes(topic.dialect, record.key, record.value) for record in batch)
-    for setting in ("max.message.bytes", "segment.bytes"):
-        limit_bytes = topic.settings.to_config()[setting]
-        if largest > limit_bytes:
-            raise MessageTooLargeError(size_bytes=largest, limit_bytes=limit_bytes, setting=setting)
+    size_bytes = encoded_bytes(topic.dialect, line.key, line.value)
+    for setting, limit_bytes in (
+        ("max.message.bytes", topic.settings.max_message_bytes),
+        ("segment.bytes", topic.settings.segment_bytes),
+    ):
+        if size_bytes > limit_bytes:
+            raise MessageTooLargeError(
+                size_bytes=size_bytes, limit_bytes=limit_bytes, setting=setting
+            )

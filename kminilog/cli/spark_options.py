@@ -83,11 +83,18 @@ def spark_at_work(
     with working(title) as at:
         before = _active_session()
         spark = spark_session(master)
+        _register(spark)
         try:
             yield spark, at
         finally:
             if spark is not before:
                 spark.stop()
+
+
+def _register(spark: "SparkSession") -> None:
+    from kminilog.spark.data_source import register  # loads pyspark, which may be missing
+
+    register(spark)
 
 
 def _active_session() -> "SparkSession | None":

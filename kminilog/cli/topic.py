@@ -1,5 +1,6 @@
 """`kminilog topic`: create, list, describe, alter and delete topics."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from kminilog.cli.output import (
     write_line,
     write_lines,
 )
+from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
 from kminilog.storage.log_dir import LogDir, LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.system import WallClock
 
 
 @click.group("topic", no_args_is_help=False)
@@ -121,6 +124,8 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
     with LogDirWriter.open(log_dir_path, recover=False) as writer:
         writer.delete_topic(name)
+        clock, chance = WallClock(), random.Random()
+        Coordinator(log_dir_path, dict, clock=clock, chance=chance).forget_topic(name)
     if as_json:
         write_document({"topic": name, "deleted": True})
     else:

@@ -73,7 +73,8 @@ class Dialect:
         [0, 0, 1, 2]
         """
         search = bisect_left if self.named_by_previous else bisect_right
-        return max(search(base_offsets, offset) - 1, 0)
+        slot = search(base_offsets, offset) - 1
+        return slot if slot > 0 else 0
 
 
 DOCUMENTED = Dialect("documented", has_value_length=False, named_by_previous=True)

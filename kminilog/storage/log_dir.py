@@ -6,6 +6,7 @@
     .clean-shutdown                    the last writer closed everything
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publication.py
+    .changes                           how often files went or were replaced changes.py
 
 `LogDir` reads and needs no lock. `LogDirWriter` holds the lock, and recovers what the last writer
 left if it did not close. Source: S1 5.1; Kafka: LogManager.
@@ -20,12 +21,14 @@ from typing import Self
 from kminilog.errors import CorruptLogError, LogDirError, TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.lock import LogDirLock
+from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publication import finish_or_sweep, forget_manifests
+from kminilog.storage.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
 
@@ -91,6 +94,9 @@ class LogDirWriter(LogDir):
         lock = LogDirLock(Path(path))
         try:
             log_dir = cls(path, lock)
+            begin_counting(log_dir.path)
+            if not log_dir._was_clean:  # the last writer may have died before it counted
+                count_change(log_dir.path)
             finish_or_sweep(log_dir.path)
             if recover:
                 log_dir._recover_all()
@@ -163,6 +169,7 @@ class LogDirWriter(LogDir):
             self._recovery_points.pop(topic_partition, None)
             self._damage.pop(topic_partition, None)
             shutil.rmtree(self.directory(topic_partition), ignore_errors=True)
+        count_change(self.path)
 
     def _make_partition(self, topic: Topic, partition: TopicPartition, base_offset: int) -> None:
         directory = self.directory(partition)
@@ -170,6 +177,7 @@ class LogDirWriter(LogDir):
             reason = f"{partition} holds files but belongs to no topic; move it away first"
             raise LogDirError(str(self.path), reason=reason)
         shutil.rmtree(directory, ignore_errors=True)
+        count_change(self.path)
         PartitionLog.open(
             directory, partition, topic.dialect, topic.settings, base_offset=base_offset
         ).close()
@@ -183,6 +191,7 @@ class LogDirWriter(LogDir):
         Raises UnknownTopicOrPartitionError, and CorruptLogError if the partition is damaged.
         """
         if topic_partition not in self._logs and topic_partition not in self._damage:
+            finish_pending(self.path)
             self._marker.unlink(missing_ok=True)
             self._open_log(topic_partition, scan_from=None)
         if topic_partition in self._damage:
@@ -216,11 +225,18 @@ class LogDirWriter(LogDir):
             self._recovery_points[topic_partition] = log.recovery_point
         write_checkpoint(self.path, self._recovery_points)
 
-    def close(self) -> None:
+    def close(self, *, cleanly: bool = True) -> None:
         """Flush and close everything, and let go of the lock.
 
         Leaves the marker of a clean shutdown, unless a partition is damaged or was not recovered.
+        With `cleanly=False` it is as if the process had died: nothing is written or flushed, and
+        the next writer has to recover.
         """
+        if not cleanly:
+            for log in self._logs.values():
+                log.close()
+            self._lock.release()
+            return
         try:
             for topic_partition in list(self._logs):
                 self.release(topic_partition)

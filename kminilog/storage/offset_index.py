@@ -81,11 +81,20 @@ class OffsetIndex:
 
         O(log entries), by binary search.
         """
-        watched = tracer.watch("index", self._relative_offsets)
-        slot = bisect_right(watched, offset - self.base_offset) - 1
-        return (
-            IndexEntry(self._relative_offsets[slot], self._positions[slot]) if slot >= 0 else None
-        )
+        relative_offset, position, _ = self.interval(offset - self.base_offset, tracer)
+        return IndexEntry(relative_offset, position) if position else None
+
+    def interval(self, relative_offset: int, tracer: Tracer = UNTRACED) -> tuple[int, int, int]:
+        """Return the relative offset and position of the greatest entry that is not above this
+        relative offset, and the position of the entry behind it.
+
+        Of the entries in memory, as they are. The position is 0 if there is no such entry, and -1
+        if there is none behind it: no entry has either.
+        """
+        slot = bisect_right(tracer.watch("index", self._relative_offsets), relative_offset)
+        positions = self._positions
+        end = positions[slot] if slot < len(positions) else -1
+        return (self._relative_offsets[slot - 1], positions[slot - 1], end) if slot else (0, 0, end)
 
     def add(self, entry: IndexEntry) -> None:
         """Add an entry behind the last one, in memory: `write` brings it to the file."""

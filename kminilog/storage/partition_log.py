@@ -28,6 +28,7 @@ from kminilog.storage.durable_file import sync
 from kminilog.storage.examination import check_segment, examine
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment, damage_error
+from kminilog.storage.truncation import cut_off
 
 KeyValue = tuple[bytes | None, bytes | None]
 
@@ -92,7 +93,7 @@ class PartitionLog(PartitionReader):
                 raise damage_error(active, examined.sound_bytes, examined.fault)
             log._next_offset = examined.next_offset
             # The first append is not on record; the last one is, and was not before it.
-            log._first_append_ms = active.log_path.stat().st_mtime_ns // 1_000_000
+            log._first_append_ms = active.last_append_ms
         log.recovery_point = recovery_point
         log._refusal = ""
         return log
@@ -106,11 +107,12 @@ class PartitionLog(PartitionReader):
 
     @property
     def _active(self) -> Segment:
-        segment: Segment = self._segments.peekitem(-1)[1]
-        return segment
+        return self._in_order[-1]
 
     def _look(self) -> bool:
         return False  # nobody but this object changes the directory
+
+    _is_overtaken = _look  # and whoever takes the lock finishes what is pending
 
     # ---- writing
 
@@ -155,8 +157,7 @@ class PartitionLog(PartitionReader):
         Not behind an empty segment, and not where the new one would get the same name. Raises
         WriteFailedError as `append` does.
         """
-        active = self._active
-        if not active.size_bytes or not self._can_roll():
+        if not self._active.size_bytes or not self._can_roll():
             return False
         mark = self._mark()
         try:
@@ -170,8 +171,8 @@ class PartitionLog(PartitionReader):
 
         Raises OSError: what was appended since the last flush may then be lost in a power failure.
         """
-        slot = self.dialect.segment_slot(self._segments.keys(), self.recovery_point)
-        for segment in self._segments.values()[slot:]:
+        slot = self.dialect.segment_slot(self._base_offsets, self.recovery_point)
+        for segment in self._in_order[slot:]:
             segment.flush()
         if self._has_new_names:
             sync(self.directory)
@@ -179,6 +180,24 @@ class PartitionLog(PartitionReader):
         self.recovery_point = self._next_offset
         self._unflushed_messages = 0
         self._last_flush_ms = now_ms
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut off the messages from `offset` on, as if they had never been; an empty segment, too.
+
+        Once it returns, the cut survives a power failure; a recovery point on record is for the
+        caller to lower. Raises ValueError below the first message, LogClosedError, CorruptLogError.
+        """
+        if self._refusal:
+            raise LogClosedError(str(self.directory), reason=self._refusal)
+        if offset < self.log_start_offset:
+            raise ValueError(f"{self.topic_partition} has nothing below {self.log_start_offset}")
+        if offset <= self._next_offset:
+            for segment in cut_off(self.segments(), offset):
+                del self._segments[segment.base_offset]
+            self._list()
+            self._next_offset = offset
+            self.recovery_point = min(self.recovery_point, offset)
+            self._first_append_ms = self._active.last_append_ms
 
     def delete_first(self) -> Segment:
         """Take the first segment out of the log and return it, its files renamed by the caller.
@@ -188,6 +207,7 @@ class PartitionLog(PartitionReader):
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
         segment: Segment = self._segments.popitem(0)[1]
+        self._list()
         return segment
 
     def close(self) -> None:
@@ -206,16 +226,13 @@ class PartitionLog(PartitionReader):
     # ---- steps of an append
 
     def _encode(self, messages: Iterable[KeyValue]) -> list[bytes]:
-        encoded = [
-            encode(self.dialect, offset, key, value)
-            for offset, (key, value) in enumerate(messages, start=self._next_offset)
-        ]
-        limits = {
-            "max.message.bytes": self.settings.max_message_bytes,
-            "segment.bytes": self.settings.segment_bytes,
-        }
-        largest = max(map(len, encoded), default=0)
-        for setting, limit_bytes in limits.items():
+        numbered = enumerate(messages, start=self._next_offset)
+        encoded = [encode(self.dialect, offset, key, value) for offset, (key, value) in numbered]
+        largest, settings = max(map(len, encoded), default=0), self.settings
+        limits = (settings.max_message_bytes, settings.segment_bytes)
+        for setting, limit_bytes in zip(
+            ("max.message.bytes", "segment.bytes"), limits, strict=True
+        ):
             if largest > limit_bytes:
                 raise MessageTooLargeError(
                     size_bytes=largest, limit_bytes=limit_bytes, setting=setting
@@ -243,7 +260,8 @@ class PartitionLog(PartitionReader):
         self._first_append_ms = None
 
     def _start_segment(self, base_offset: int) -> None:
-        self._segments[base_offset] = self._segment(base_offset)
+        self._segments[base_offset] = self._segment(base_offset, self.directory)
+        self._list()
         self._has_new_names = True
 
     def _flush_is_due(self, now_ms: int) -> bool:
@@ -271,6 +289,7 @@ class PartitionLog(PartitionReader):
         try:
             for base_offset in list(self._segments.irange(mark.base_offset + 1)):
                 self._segments.pop(base_offset).remove()
+            self._list()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
         except OSError as second:
             self._refusal = f"an earlier write failed ({reason}) and undoing it did too ({second})"

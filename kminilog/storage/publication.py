@@ -1,7 +1,9 @@
 """Making files that were written elsewhere part of a topic: all of them, or none.
 
     .staging/<job>/<attempt>/<topic-partition>/   segments that tasks write, each attempt its own
-    .manifests/<job>.json.pending                 the commit point: from here on the job is done
+    .staging/<job>/.joined/<topic-partition>/     several runs of it, made one by the driver
+    .staging/<job>/.replaced/<topic-partition>/   copies of what they replace, for readers
+    .manifests/.pending                           the commit point: from here on the job is done
     .manifests/<job>.json                         ... and all its files are in their partitions
 
 A job writes its segments with the engine's own `PartitionLog`, in staging. `publish` writes the
@@ -16,54 +18,29 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.errors import PublicationError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.settings import TopicSettings
+from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
+from kminilog.storage.manifests import MANIFEST_DIR as MANIFEST_DIR
+from kminilog.storage.manifests import Manifest as Manifest
+from kminilog.storage.manifests import StagedPartition as StagedPartition
+from kminilog.storage.manifests import committed_manifests as committed_manifests
+from kminilog.storage.manifests import committed_path, pending_manifest, pending_path
+from kminilog.storage.manifests import forget_manifests as forget_manifests
+from kminilog.storage.manifests import is_under_way as is_under_way
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.pending_jobs import STAGING_DIR, replaced_path
+from kminilog.storage.rebasing import Number, number_messages, rebase
 
-STAGING_DIR = ".staging"
-MANIFEST_DIR = ".manifests"
-_PENDING = ".json.pending"
-_COMMITTED = ".json"
+_JOINED_DIR = ".joined"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-
-
-@dataclass(frozen=True)
-class StagedPartition:
-    """What a job has written for one partition: offsets `first_offset` to `next_offset` - 1.
-
-    `directory` is where, relative to the job's staging directory; `bytes` and `digest` (SHA-256)
-    are those of the `.log` files in the order of their names.
-    """
-
-    partition: int
-    directory: str
-    first_offset: int
-    next_offset: int
-    bytes: int
-    digest: str
-
-    @property
-    def count(self) -> int:
-        """Number of messages."""
-        return self.next_offset - self.first_offset
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A job: the partitions it wrote, and whatever else is to be known of it (`facts`)."""
-
-    job_id: str
-    topic: str
-    partitions: list[StagedPartition]
-    facts: dict[str, Any]
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
@@ -102,17 +79,58 @@ def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition
     """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on."""
     log.flush()
     log.close()
+    return _staged(log.directory, staging, log.topic_partition, first_offset, log.log_end_offset)
+
+
+def join_runs(
+    staging: Path,
+    topic_partition: TopicPartition,
+    dialect: Dialect,
+    settings: TopicSettings,
+    runs: Sequence[StagedPartition],
+    *,
+    target: Path,
+    first_offset: int,
+    number: Number = number_messages,
+) -> StagedPartition:
+    """Make one staged partition of several runs, which follow each other in the order given.
+
+    Each was staged by itself, with offsets from 0 (`open_staged_log` and `seal` with 0). The first
+    message of the first gets `first_offset`, where the partition in `target` ends. Raises
+    PublicationError if a run is not what its task wrote. See rebasing.py.
+    """
+    joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
+    for run in runs:
+        source = staging / run.directory
+        _check_staged(staging.name, run, source)
+        end = next_offset + run.count
+        next_offset = rebase(
+            source, dialect, settings, next_offset, joined, before=target, number=number
+        )
+        if next_offset != end:
+            reason = f"{source} holds {run.count + next_offset - end} messages, not {run.count}"
+            raise PublicationError(staging.name, reason=reason)
+    return _staged(joined, staging, topic_partition, first_offset, next_offset)
+
+
+def _staged(
+    directory: Path,
+    staging: Path,
+    topic_partition: TopicPartition,
+    first_offset: int,
+    next_offset: int,
+) -> StagedPartition:
     digest, total_bytes = hashlib.sha256(), 0
-    for segment in log.segments():
-        with open(segment.log_path, "rb") as file:
+    for path in sorted(directory.glob(f"*{LOG_SUFFIX}")):
+        with open(path, "rb") as file:
             while data := file.read(1 << 20):
                 digest.update(data)
                 total_bytes += len(data)
     return StagedPartition(
-        log.topic_partition.partition,
-        str(log.directory.relative_to(staging)),
+        topic_partition.partition,
+        str(directory.relative_to(staging)),
         first_offset,
-        log.log_end_offset,
+        next_offset,
         total_bytes,
         digest.hexdigest(),
     )
@@ -121,23 +139,40 @@ def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition
 def publish(log_dir: Path, manifest: Manifest) -> None:
     """Commit a job and put its files into their partitions; none of these may be open.
 
-    Once it returns, all of the job is in the topic and survives a power failure; after a crash in
-    between, all or nothing of it is there once the lock has been taken again. Raises OSError, and
-    PublicationError, with nothing committed, if what was staged is not in this log dir.
+    Once it returns, all of the job is in the topic and survives a power failure; readers see
+    nothing of it before, and all of it then. After a crash in between, all or nothing of it is
+    there once the lock has been taken again. Raises OSError, and PublicationError, with nothing
+    committed, if what was staged is not in this log dir.
     """
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
         _check_staged(manifest.job_id, staged, staging / staged.directory)
-    manifests = log_dir / MANIFEST_DIR
+    manifests = pending_path(log_dir).parent
     manifests.mkdir(exist_ok=True)
+    finish_pending(log_dir)
+    kept = [_keep_replaced(log_dir, manifest, staged) for staged in manifest.partitions]
     # What the manifest names must be on the disk before it is: the writers have synced the files.
-    directories = {staging / staged.directory for staged in manifest.partitions} | {manifests}
+    directories = {staging / staged.directory for staged in manifest.partitions}
+    directories |= {manifests, *kept}
     for directory in {parent for path in directories for parent in path.parents}:
         if directory.is_relative_to(log_dir):
             sync(directory)
-    pending = manifests / (manifest.job_id + _PENDING)
-    replace_file(pending, json.dumps(asdict(manifest), indent=2).encode())
-    _finish(log_dir, pending, manifest)
+    begin_counting(log_dir)
+    count_change(log_dir)  # a reader that lists files before and after the job notices it
+    replace_file(pending_path(log_dir), json.dumps(asdict(manifest), indent=2).encode())
+    _finish(log_dir, manifest)
+
+
+def finish_pending(log_dir: Path) -> str | None:
+    """Bring a job that is past its commit point to its end; return its id, None if there is none.
+
+    For the holder of the lock, before it writes: so no writer ever sees a pending job.
+    """
+    manifest = pending_manifest(log_dir)
+    if manifest is None:
+        return None
+    _finish(log_dir, manifest)
+    return manifest.job_id
 
 
 def finish_or_sweep(log_dir: Path) -> list[str]:
@@ -145,31 +180,11 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
 
     A committed job gets the rest of its files published; staging of any other job is deleted.
     """
-    pending = sorted((log_dir / MANIFEST_DIR).glob(f"*{_PENDING}"))
-    for path in pending:
-        _finish(log_dir, path, _read(path))
-    for path in (log_dir / MANIFEST_DIR).glob("*.tmp"):
+    finished = finish_pending(log_dir)
+    for path in pending_path(log_dir).parent.glob("*.tmp"):
         path.unlink()
     shutil.rmtree(log_dir / STAGING_DIR, ignore_errors=True)
-    return [path.name.removesuffix(_PENDING) for path in pending]
-
-
-def is_under_way(log_dir: Path, job_id: str) -> bool:
-    """Tell if a job has passed its commit point, whether or not all its files are in place."""
-    names = (job_id + suffix for suffix in (_PENDING, _COMMITTED))
-    return any((log_dir / MANIFEST_DIR / name).exists() for name in names)
-
-
-def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifest]:
-    """Return the committed jobs, of one topic or of all, by id."""
-    paths = sorted((log_dir / MANIFEST_DIR).glob(f"*{_COMMITTED}"))
-    return [m for m in map(_read, paths) if topic in (None, m.topic)]
-
-
-def forget_manifests(log_dir: Path, topic: str) -> None:
-    """Delete the manifests of a topic that is being deleted."""
-    for manifest in committed_manifests(log_dir, topic):
-        (log_dir / MANIFEST_DIR / (manifest.job_id + _COMMITTED)).unlink()
+    return [finished] if finished else []
 
 
 def _check_staged(job_id: str, staged: StagedPartition, directory: Path) -> None:
@@ -182,30 +197,32 @@ def _check_staged(job_id: str, staged: StagedPartition, directory: Path) -> None
         raise PublicationError(job_id, reason=reason)
 
 
-def _finish(log_dir: Path, pending: Path, manifest: Manifest) -> None:
+def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -> Path:
+    """Copy the files that a job replaces to where readers look for them until it is committed."""
+    topic_partition = TopicPartition(manifest.topic, staged.partition)
+    kept = replaced_path(log_dir, manifest.job_id, topic_partition)
+    kept.mkdir(parents=True, exist_ok=True)
+    for path in (staging_path(log_dir, manifest.job_id) / staged.directory).iterdir():
+        replaced = log_dir / str(topic_partition) / path.name
+        if replaced.exists():
+            shutil.copy2(replaced, kept)
+            sync(kept / path.name)
+    sync(kept)
+    return kept
+
+
+def _finish(log_dir: Path, manifest: Manifest) -> None:
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
         target = log_dir / str(TopicPartition(manifest.topic, staged.partition))
         source = staging / staged.directory
-        # In the order of their names, and the index before its log: a reader that looks in between
-        # sees a log that ends earlier. What is no longer in staging is in place already.
-        for path in _in_order(source.iterdir() if source.exists() else ()):
+        # What is no longer in staging is in place already. "<20 digits>.index" sorts, and comes,
+        # before "<20 digits>.log": a log is never without its index.
+        for path in sorted(source.iterdir() if source.exists() else ()):
             os.replace(path, target / path.name)
         sync(target)
-    os.replace(pending, pending.with_suffix(""))
-    sync(pending.parent)
+    count_change(log_dir)
+    committed = committed_path(log_dir, manifest.job_id)
+    os.replace(pending_path(log_dir), committed)
+    sync(committed.parent)
     shutil.rmtree(staging, ignore_errors=True)
-
-
-def _in_order(paths: Iterable[Path]) -> list[Path]:
-    return sorted(paths)  # "<20 digits>.index" sorts before "<20 digits>.log"
-
-
-def _read(path: Path) -> Manifest:
-    try:
-        facts = json.loads(path.read_bytes())
-        partitions = [StagedPartition(**staged) for staged in facts.pop("partitions")]
-        return Manifest(partitions=partitions, **facts)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        reason = f"{path.name} is no manifest ({error}); move it away"
-        raise LogDirError(str(path.parent), reason=reason) from None

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from kminilog.format.names import DELETED_SUFFIX
 from kminilog.settings import TopicSettings
+from kminilog.storage.changes import count_change
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
 
@@ -48,6 +49,7 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
             deleted = path.with_name(path.name + DELETED_SUFFIX)
             os.rename(path, deleted)
             os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on: when it was deleted
+        count_change(log.directory.parent)
     return expired
 
 

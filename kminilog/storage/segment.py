@@ -17,8 +17,15 @@ from typing import NamedTuple
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.format.message import (
+    CorruptMessage,
+    Message,
+    NeedMoreBytes,
+    Outcome,
+    follows,
+)
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
+from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
 from kminilog.storage.offset_index import OffsetIndex
@@ -68,6 +75,12 @@ class Segment:
     def file_bytes(self) -> int:
         """The size of the `.log` file now; FileNotFoundError if it is gone."""
         return os.stat(self.log_path).st_size
+
+    @property
+    def last_append_ms(self) -> int | None:
+        """When the last message was added, by the `.log` file's modification time; None if none."""
+        status = os.stat(self.log_path)
+        return status.st_mtime_ns // 1_000_000 if status.st_size else None
 
     # ---- reading
 
@@ -198,6 +211,7 @@ class Segment:
         """Delete both files, the log first, so that no log is ever without its index."""
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
+        count_change(self.log_path.parent.parent)
 
 
 def damage_error(segment: Segment, position: int, reason: str) -> CorruptLogError:

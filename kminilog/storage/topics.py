@@ -8,9 +8,10 @@ the same facts in ZooKeeper.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
@@ -39,6 +40,19 @@ class Topic:
         check_topic(self.name)
         if not 1 <= self.partitions <= MAX_PARTITIONS:
             raise ValueError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {self.partitions}")
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
+        """Return the topic that `to_json` told of.
+
+        Raises KeyError, TypeError, ValueError or one of our errors for facts that tell of none.
+        """
+        return cls(
+            facts["topic"],
+            facts["partitions"],
+            DIALECTS[facts["dialect"]],
+            TopicSettings.from_config(facts["config"]),
+        )
 
     def partition(self, number: int) -> TopicPartition:
         """Return the name of one partition; UnknownTopicOrPartitionError if there is none."""
@@ -84,13 +98,7 @@ def write_topic(log_dir: Path, topic: Topic) -> None:
 
 def _read(path: Path) -> Topic:
     try:
-        facts = json.loads(path.read_bytes())
-        topic = Topic(
-            facts["topic"],
-            facts["partitions"],
-            DIALECTS[facts["dialect"]],
-            TopicSettings.from_config(facts["config"]),
-        )
+        topic = Topic.from_json(json.loads(path.read_bytes()))
         if topic.name + TOPIC_SUFFIX != path.name:
             raise ValueError(f"it names the topic {topic.name!r}")
     except (ValueError, KeyError, TypeError, KMiniLogError) as error:

@@ -28,6 +28,7 @@ from kminilog.format.names import MAX_OFFSET
 from kminilog.verification.findings import FindingClass
 
 _NO_ENTRY = MAX_OFFSET + 1
+_TRUE, _NOT_JUDGED = 1, 2
 
 
 class IndexFault(NamedTuple):
@@ -63,10 +64,10 @@ class IndexCheck:
         slots = (decode_entries(data[start : start + ENTRY_SIZE_BYTES])[0] for start in starts)
         fields = array("i", chain.from_iterable(slots))
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
-        self._accepted = bytearray(len(self._positions))
+        self._verdicts = bytearray(len(self._positions))  # of each slot; at first all are false
         self._last_indexed = 0
         self._shift: int | None = 0  # by how much entries are off; None: any number is fine
-        self._absent_between = _Absent()  # in front of the last accepted entry
+        self._absent_between = _Absent()  # in front of the last true entry
         self._absent_behind = _Absent()
         self._waiting = iter(sorted(range(len(starts)), key=self._relative_offsets.__getitem__))
         self._advance()
@@ -97,26 +98,30 @@ class IndexCheck:
         """
         while self._awaited_offset < next_offset:
             if self._awaited_offset >= offset:
-                self._accepted[self._slot] = True
+                self._verdicts[self._slot] = _NOT_JUDGED
             self._advance()
         self._shift = None
 
-    def faults(self, log_bytes: int, *, is_growing: bool = False) -> Iterator[IndexFault]:
-        """Yield what is wrong, once all messages are told.
+    def faults(
+        self, told_bytes: int, log_bytes: int, *, may_lag: bool = False
+    ) -> Iterator[IndexFault]:
+        """Yield what is wrong, once all messages in the first `told_bytes` are told.
 
-        If a writer is at work, it has not told the end: the log goes on behind `log_bytes`, and the
-        index may lag.
+        A writer may have added some since then, up to the `log_bytes` that the log has now, and may
+        be about to add entries: then the index `may_lag`.
         """
         bad_slots = out_of_order = first_out_of_order = 0
         last_offset, last_position = -1, 0
         for slot, relative_offset in enumerate(self._relative_offsets):
             position = self._positions[slot]
+            if self._verdicts[slot] == _NOT_JUDGED:
+                continue
             if relative_offset <= last_offset or position <= last_position:
                 first_out_of_order = first_out_of_order if out_of_order else slot
                 out_of_order += 1
-            elif self._accepted[slot]:
+            elif self._verdicts[slot] == _TRUE:
                 last_offset, last_position = relative_offset, position
-            elif position < log_bytes or not is_growing:
+            elif not told_bytes <= position < log_bytes:
                 bad_slots += 1
                 yield self._false_entry(slot, log_bytes)
         if out_of_order:
@@ -129,7 +134,7 @@ class IndexCheck:
             detail = f"the index ends with {self._torn_bytes} bytes that are no entry"
             yield IndexFault(FindingClass.INDEX_ORDER, None, len(self) * ENTRY_SIZE_BYTES, detail)
         absent = self._absent_between
-        if not (is_growing or self._torn_bytes):
+        if not (may_lag or self._torn_bytes):
             absent = absent.plus(self._absent_behind)
         count = absent.total - bad_slots - out_of_order
         if count > 0:
@@ -148,7 +153,7 @@ class IndexCheck:
         shift = entry_position - position
         if shift == 0 or self._shift in (None, shift):
             self._shift = shift
-            self._accepted[self._slot] = True
+            self._verdicts[self._slot] = _TRUE
             self._last_indexed = entry_position
             self._absent_between = self._absent_between.plus(self._absent_behind)
             self._absent_behind = _Absent()

@@ -15,10 +15,8 @@ Segments stand in the order of their messages, whatever their names. What a writ
 job changes in the directory meanwhile is no finding. Source: ours.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from kminilog.errors import LogDirError
@@ -93,7 +91,7 @@ def join_segments(reader: PartitionReader, summaries: Sequence[SegmentSummary]) 
     topic_partition, unchecked = reader.topic_partition, []
     names, strays = set[str](), dict[str, str]()
     try:
-        names, strays = _list_directory(reader.directory)
+        names, strays = _list_directory(reader)
     except OSError as error:
         unchecked.append(f"{reader.directory}: {error.strerror}")
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
@@ -122,14 +120,14 @@ def join_segments(reader: PartitionReader, summaries: Sequence[SegmentSummary]) 
 # ---- the directory
 
 
-def _list_directory(directory: Path) -> tuple[set[str], dict[str, str]]:
+def _list_directory(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
     """Return the names in a directory, and those that should not be there with the reason."""
-    names = set(os.listdir(directory))
+    names = set(reader.file_names())
     strays = _strays(names)
     for _ in range(_LOOKS):
         if not strays:
             break
-        again = _strays(set(os.listdir(directory)))
+        again = _strays(set(reader.file_names()))
         strays = {name: reason for name, reason in strays.items() if name in again}
     return names, strays
 

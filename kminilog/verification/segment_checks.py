@@ -277,13 +277,13 @@ class _SegmentCheck:
 
     def _judge_one(self, index: IndexCheck) -> Tally:
         tally = self._tally_of(index)
-        if tally.total():
-            lenient = self._tally_of(index, is_growing=True)
+        if FindingClass.INDEX_SPARSE in tally.counts():
+            lenient = self._tally_of(index, may_lag=True)
             index_bytes = len(self._index_data)
             if lenient.total() < tally.total() and has_grown(self._segment.index.path, index_bytes):
                 return lenient
         return tally
 
-    def _tally_of(self, index: IndexCheck, *, is_growing: bool = False) -> Tally:
-        faults = index.faults(self._log_bytes, is_growing=is_growing)
+    def _tally_of(self, index: IndexCheck, *, may_lag: bool = False) -> Tally:
+        faults = index.faults(self._log_bytes, self._segment.file_bytes, may_lag=may_lag)
         return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

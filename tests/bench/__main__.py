@@ -6,11 +6,8 @@ yardstick a thing takes; absolute times are only good for this machine and this 
 
 import os
 import random
-import statistics
 import tempfile
-import time
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 from kminilog.format.dialect import DIALECTS, Dialect
@@ -21,25 +18,11 @@ from kminilog.storage.log_file import scan_file
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
+from tests.bench import bulk, looking_up, partitioning, producing
+from tests.bench.timing import row, seconds
 
 MESSAGES = 20_000
-ROUNDS = 7
 ORDERS = TopicPartition("orders", 0)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Return the median time of several rounds, after one that does not count."""
-    times = []
-    for _ in range(ROUNDS + 1):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times[1:])
-
-
-def row(name: str, taken: float, count: int, yardstick: str, yardstick_taken: float) -> None:
-    microseconds = taken / count * 1e6
-    print(f"{name:38}{microseconds:10.2f} us{taken / yardstick_taken:10.1f} x {yardstick}")
 
 
 def measure(dialect: Dialect, directory: Path) -> None:
@@ -88,6 +71,11 @@ def main() -> None:
     for dialect in DIALECTS.values():
         with tempfile.TemporaryDirectory() as directory:
             measure(dialect, Path(directory))
+        with tempfile.TemporaryDirectory() as directory:
+            looking_up.measure(dialect, Path(directory))
+    bulk.measure()
+    partitioning.measure()
+    producing.measure()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import pytest
 
 from kminilog.cli import consume
+from kminilog.clock import ManualClock
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
@@ -77,19 +78,16 @@ def test_consume_pattern_takes_the_topics_whose_whole_name_matches(kminilog):
     assert kminilog.ok("consume", "--pattern", "log-.", *END).out == "log-a\nlog-b\n"
 
 
-class Clock:
-    """A clock that only `sleep` moves; at 0.7 s somebody writes a message."""
+class Clock(ManualClock):
+    """A clock that only `sleep_ms` moves; at 0.7 s somebody writes a message."""
 
     def __init__(self, kminilog: CommandLine) -> None:
+        super().__init__()
         self.kminilog = kminilog
-        self.now = 0.0
 
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        is_due = self.now < 0.7 <= self.now + seconds
-        self.now += seconds
+    def sleep_ms(self, duration_ms: int) -> None:
+        is_due = self.now_ms() < 700 <= self.now_ms() + duration_ms
+        super().sleep_ms(duration_ms)
         if is_due:
             with LogDirWriter.open(self.kminilog.log_dir) as writer:
                 writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
@@ -97,14 +95,14 @@ class Clock:
 
 def test_consume_waits_for_more_until_the_timeout_after_the_last_message(orders, monkeypatch):
     clock = Clock(orders)
-    monkeypatch.setattr(consume, "time", clock)
+    monkeypatch.setattr(consume, "SystemClock", lambda: clock)
     options = ["--offset", 19, "--config", "consumer.timeout.ms=1000", "--json"]
     records = orders.ok("consume", "orders", *options).records
     assert [(record["offset"], record["value"]) for record in records] == [
         (19, "value19"),
         (20, "late"),
     ]
-    assert 1.7 <= clock.now < 2.0
+    assert 1700 <= clock.now_ms() < 2000
 
 
 def test_consume_prints_what_comes_while_it_waits(orders):
@@ -143,7 +141,10 @@ def test_consume_offset_below_the_start_is_the_answer_no(orders):
         (["wide", "--offset", 0], "--partition"),
         (["orders", "--config", "segment.bytes=9"], "consumer.timeout.ms"),
         (["orders", "--config", "consumer.timeout.ms=x"], "not a whole number"),
-        (["orders", "--group", "g"], "--group"),
+        (["orders", "--group", "g", "--partition", 0], "no --partition"),
+        (["orders", "--group", "g", "--offset", 3], "no number"),
+        (["orders", "--group", "a/b"], "illegal group id"),
+        (["orders", "--group", ""], "illegal group id"),
     ],
 )
 def test_consume_bad_input_is_one_line(orders, arguments, part):
@@ -163,3 +164,85 @@ def test_consume_damage_is_one_line_that_names_the_place(orders):
 def test_consume_needs_no_lock(orders):
     with LogDirWriter.open(orders.log_dir):
         assert len(orders.ok("consume", "orders", *END, "--json").records) == 20
+
+
+# ---- groups
+
+
+def test_consume_group_goes_on_where_it_was(orders):
+    options = ["--group", "readers", "--config", "consumer.timeout.ms=300"]
+    first = orders.ok("consume", "orders", *options, "--max-messages", 7)
+    rest = orders.ok("consume", "orders", *options)
+    assert first.out.split() + rest.out.split() == [f"value{number}" for number in range(20)]
+    assert orders.ok("consume", "orders", *options).out == ""
+    other = orders.ok("consume", "orders", "--group", "others", "--max-messages", 1)
+    assert other.out == "value0\n"
+
+
+def test_consume_group_from_latest_skips_what_was_there_before(orders):
+    options = ["--group", "readers", "--offset", "latest", "--config", "consumer.timeout.ms=300"]
+    assert orders.ok("consume", "orders", *options).out == ""
+
+
+def test_consume_group_reads_beside_the_writer_of_the_log_dir(orders):
+    with LogDirWriter.open(orders.log_dir):
+        run = orders.ok("consume", "orders", "--group", "readers", "--max-messages", 20)
+    assert run.out.count("\n") == 20
+
+
+def test_consume_group_with_a_pattern_reads_all_topics_that_match(orders):
+    orders.ok("topic", "create", "other", "--partitions", 2)
+    orders.ok("produce", "other", stdin=b"x\n")
+    options = ["--pattern", "o.*", "--group", "readers", "--max-messages", 21, "--json"]
+    records = orders.ok("consume", *options).records
+    assert {record["topic"] for record in records} == {"orders", "other"}
+
+
+def test_consume_group_without_automatic_commit_reads_the_same_again(orders):
+    options = ["--group", "readers", "--config", "enable.auto.commit=false", "--max-messages", 5]
+    runs = [orders.ok("consume", "orders", *options).out for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_consume_group_whose_reader_goes_away_loses_nothing(orders):
+    process = orders.start("consume", "orders", "--group", "readers")
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert process.wait(timeout=60) in (0, 141)
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    options = ["--group", "readers", "--config", "consumer.timeout.ms=300"]
+    assert orders.ok("consume", "orders", *options).out.split() == [f"value{n}" for n in range(20)]
+
+
+def test_consume_group_after_a_topic_was_made_anew_reads_it_from_the_beginning(orders):
+    options = ["--group", "readers", "--config", "consumer.timeout.ms=300"]
+    orders.ok("consume", "orders", *options)
+    orders.ok("topic", "delete", "orders", "--yes")
+    orders.ok("topic", "create", "orders", "--partitions", 1)
+    orders.ok("produce", "orders", stdin=b"new\n" * 30)
+    assert orders.ok("consume", "orders", *options).out == "new\n" * 30
+
+
+def test_consume_group_of_latest_goes_on_where_it_was(orders):
+    options = ["--group", "g", "--offset", "latest", "--config", "consumer.timeout.ms=300"]
+    assert orders.ok("consume", "orders", *options).out == ""
+    orders.ok("produce", "orders", stdin=b"late\n")
+    assert orders.ok("consume", "orders", *options).out == "late\n"
+
+
+def test_consume_group_with_a_strategy_of_the_user_in_the_current_directory(
+    orders, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one_for_all.py").write_text(
+        "class First:\n"
+        "    def assign(self, partitions, members):\n"
+        "        rest = {member.id: [] for member in members}\n"
+        "        rest[min(rest)] = [(t, n) for t in partitions for n in range(partitions[t])]\n"
+        "        return rest\n"
+    )
+    strategy = ["--config", "partition.assignment.strategy=one_for_all.First"]
+    run = orders.ok("consume", "orders", "--group", "g", *strategy, "--max-messages", 1)
+    assert run.out == "value0\n"

@@ -76,5 +76,5 @@ def test_demo_as_a_process_of_its_own_leaves_nothing_behind(tmp_path):
     assert summary["find"]["message"]["value"].startswith(f"{client} - - [")
     assert (summary["kept"], summary["source"]["generated"]) == (False, True)
     lines = process.stderr.decode().splitlines()
-    assert [line for line in lines if not line.startswith("kminilog: Demo: ")] == []
+    assert [line for line in lines if not line.startswith("kminilog: Demo")] == []
     assert not list(tmp_path.glob("kminilog-demo-*"))

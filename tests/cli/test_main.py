@@ -1,6 +1,7 @@
 """The frame around every command: exit codes, errors in one line, pipes, Ctrl-C, imports."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 import kminilog as package
 from kminilog.cli import ls
 from kminilog.cli.main import COMMANDS
-from tests.cli.command_line import PROJECT, CommandLine, assert_one_line, environment
+from tests.cli.command_line import PROGRAM, PROJECT, CommandLine, assert_one_line, environment
 
 HEAVY = {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark", "kminilog.verification"}
 LOADED = """
@@ -53,7 +54,6 @@ def test_no_command_shows_help_and_is_a_usage_error(kminilog):
         (["fnid"], "No such command 'fnid'"),
         (["find"], "Missing argument"),
         (["ls", "--no-such-option"], "--no-such-option"),
-        (["topic"], "Missing command"),
         (["topic", "create", "x", "--partitions", "many"], "many"),
         (["consume", "x", "--max-messages", "-1"], "-1"),
     ],
@@ -213,3 +213,17 @@ def _failing(error: Exception) -> click.Command:
         raise error
 
     return click.Command("ls", callback=fail)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_stream_gives_nothing_and_takes_everything(orders, closed):
+    command = f"{shlex.join([*PROGRAM, '--log-dir', str(orders.log_dir)])} produce orders {closed}"
+    done = subprocess.run(
+        ["bash", "-c", command], input=b"x\n", env=environment(), capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("group", "part"), [("cluster", "demo"), ("topic", "alter, create")])
+def test_group_without_a_command_names_those_there_are(kminilog, group, part):
+    assert_one_line(kminilog(group), 2, f"name a command of `kminilog {group}`: ", part)

@@ -1,8 +1,20 @@
-"""`partition`: where keys go. The numbers are Kafka's (tests/golden/PROVENANCE.md)."""
+"""`partition`: where records go. The numbers of keys are Kafka's (tests/golden/PROVENANCE.md)."""
+
+import sys
 
 import pytest
 
+from kminilog.cli.choice_explanation import RULES_WITHOUT_KEY
+from kminilog.producer.partitioners.registry import PARTITIONERS
 from tests.cli.command_line import assert_one_line
+
+EXAMPLES = "kminilog.producer.partitioners.examples"
+NO_LEADER = ["--partitions", 1, "--unavailable", 0]
+
+
+def choices(kminilog, *options):
+    document = kminilog.ok("partition", *options, "--json").document
+    return [choice["partition"] for choice in document["choices"]]
 
 
 def test_partition_places_keys_as_kafka_does(kminilog):
@@ -15,14 +27,19 @@ def test_partition_places_keys_as_kafka_does(kminilog):
     )
 
 
-def test_partition_answers_in_the_order_of_the_keys(kminilog):
-    options = ["--key-hex", "ff", "--key", "b", "--key-hex", "61", "--key", "é"]
-    choices = kminilog.ok("partition", "--partitions", 3, *options, "--json").document["choices"]
-    assert [choice.get("key", choice.get("key_base64")) for choice in choices] == [
-        "/w==",
-        "b",
-        "a",
-        "é",
+def test_partition_answers_in_the_order_of_the_options(kminilog):
+    options = ["--key-hex", "ff", "--no-key", 2, "--key", "b", "--key-hex", "61", "--key", "é"]
+    found = kminilog.ok("partition", "--partitions", 3, *options, "--no-key", 1, "--json").document[
+        "choices"
+    ]
+    assert [{**choice, "partition": None} for choice in found] == [
+        {"key_base64": "/w==", "partition": None},
+        {"key": None, "partition": None},
+        {"key": None, "partition": None},
+        {"key": "b", "partition": None},
+        {"key": "a", "partition": None},
+        {"key": "é", "partition": None},
+        {"key": None, "partition": None},
     ]
 
 
@@ -42,15 +59,230 @@ def test_partition_explain_shows_hash_and_modulo(kminilog):
 
 
 @pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--partitioner", "round-robin", "--no-key", 5], [2, 0, 2, 0, 2]),
+        (["--partitioner", "round-robin", "--key", "k", "--no-key", 1], [2, 0]),
+        (["--partitioner", "default-0.9", "--key", "21", "--key", "foobar"], [0, 0]),
+        (["--partitioner", "default-0.8", "--key", "order4"], [2]),
+        (["--partitioner", "default-0.8", "--key-hex", "6f7264657234"], [0]),
+        (
+            ["--partitioner", "default-0.8", "--key", "order4", "--config", "default-0.8.abs=abs"],
+            [0],
+        ),
+        (["--partitioner", f"{EXAMPLES}.AlwaysTwo", "--key", "zhang"], [2]),
+        (["--partitioner", f"{EXAMPLES}:DocumentedExample", "--no-key", 2], [1, 1]),
+        (["--partitioner", f"{EXAMPLES}.CorrectedExample", "--no-key", 2], [2, 0]),
+        (["--config", "partitioner.class=round-robin", "--no-key", 2], [2, 0]),
+    ],
+)
+def test_partition_by_each_way_in_the_listed_order(kminilog, options, expected):
+    listed = ["--partitions", 3, "--order", "1,2,0", "--unavailable", 1]
+    assert choices(kminilog, *listed, *options) == expected
+
+
+def test_partition_of_a_text_and_of_its_bytes_differ_only_in_0_8(kminilog):
+    # String.hashCode of "TT0124" is -1811064189, Arrays.hashCode of its bytes -923560508.
+    both = ["--partitions", 15, "--key", "TT0124", "--key-hex", "545430313234"]
+    assert choices(kminilog, *both) == [10, 10]
+    masked = [hashed + 2**31 for hashed in (-1811064189, -923560508)]
+    assert choices(kminilog, *both, "--partitioner", "default-0.8") == [n % 15 for n in masked]
+
+
+def test_partition_key_that_is_no_text_is_bytes(kminilog):
+    not_utf8 = b"\xff".decode("utf-8", "surrogateescape")
+    both = ["--partitions", 97, "--key", not_utf8, "--key-hex", "ff"]
+    assert len(set(choices(kminilog, *both, "--partitioner", "default-0.8"))) == 1
+
+
+def test_partition_sends_keys_to_partitions_without_leader_unless_failover_is_on(kminilog):
+    keys = ["--partitions", 3, "--unavailable", 2] + ["--key", "order4"] * 40
+    old = ["--partitioner", "default-0.8", "--seed", 1]
+    assert set(choices(kminilog, *keys, *old)) == {2}
+    on = ["--config", "send.switch.broker.enable=true"]
+    assert set(choices(kminilog, *keys, *old, *on)) == {0, 1}
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_partition_with_a_seed_is_repeatable_and_names_the_seed_without(kminilog, name):
+    options = ["--partitioner", name, "--partitions", 50, "--config", "batch.size=60"]
+    options += ["--no-key", 20, "--key", "k"]
+    first = choices(kminilog, *options, "--seed", 5)
+    assert choices(kminilog, *options, "--seed", 5) == first
+    drawn = kminilog.ok("partition", *options, "--json").document
+    again = kminilog.ok("partition", *options, "--seed", drawn["seed"], "--json").document
+    assert again == drawn
+
+
+def test_partition_couples_sticky_ones_with_batches(kminilog):
+    # A message without key and value takes 26 bytes, so two fit into 60.
+    options = ["--partitions", 5, "--no-key", 40, "--seed", 3, "--config", "batch.size=60"]
+    found = choices(kminilog, *options)
+    assert found[::2] == found[1::2]
+    assert all(one != two for one, two in zip(found[::2], found[2::2], strict=False))
+    assert len(set(choices(kminilog, "--partitions", 5, "--no-key", 40))) == 1
+
+
+def test_partition_built_in_switches_by_bytes(kminilog):
+    options = ["--partitioner", "built-in", "--partitions", 100_000, "--no-key", 12, "--seed", 2]
+    found = choices(kminilog, *options, "--config", "batch.size=52")
+    assert found[::2] == found[1::2]
+    assert len(set(found)) == 6
+
+
+def test_partition_shows_the_double_call_bug(kminilog):
+    options = ["--partitioner", "round-robin", "--partitions", 4, "--no-key", 6]
+    options += ["--config", "batch.size=0"]
+    bug = ["--config", "round-robin.double-call-bug=true"]
+    assert choices(kminilog, *options) == [0, 1, 2, 3, 0, 1]
+    assert choices(kminilog, *options, *bug) == [1, 3, 1, 3, 1, 3]
+
+
+# ---- explanations
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_partition_explains_every_partitioner(kminilog, name):
+    options = ["--partitioner", name, "--partitions", 3, "--unavailable", 1, "--seed", 1]
+    out = kminilog.ok("partition", *options, "--key", "k", "--no-key", 1, "--explain").out
+    lines = out.splitlines()
+    assert f"    rule         {RULES_WITHOUT_KEY[name]}" in lines
+    assert "    available    0, 2 (of 0, 1, 2)" in lines
+    hashed = {"default-0.8": "hash code", "round-robin": "", "random": ""}.get(name, "murmur2")
+    if "sticky" not in name:
+        assert hashed in lines[1] + lines[2]
+    assert lines[-1].endswith("--seed 1")
+    found = kminilog.ok(
+        "partition", *options, "--key", "k", "--no-key", 1, "--explain", "--json"
+    ).document["choices"]
+    assert found[1]["rule"] == RULES_WITHOUT_KEY[name]
+    assert found[1]["available"] == [0, 2]
+    assert found[1]["answers"][-1] == found[1]["partition"]
+
+
+def test_partition_explains_every_name_of_the_suite():
+    assert set(RULES_WITHOUT_KEY) == set(PARTITIONERS)
+
+
+def test_partition_explains_the_hash_code_the_abs_rule_and_the_failover(kminilog):
+    options = ["--partitioner", "default-0.8", "--partitions", 3, "--key", "order4", "--explain"]
+
+    def lines(*more):
+        return kminilog.ok("partition", *options, *more).out.splitlines()[1:-1]
+
+    assert lines() == [
+        "    hash code    String.hashCode = -1008770394",
+        "    mask         -1008770394 & 0x7fffffff = 1138713254",
+        "    modulo       1138713254 % 3 = 2",
+    ]
+    assert lines("--config", "default-0.8.abs=abs")[1:] == [
+        "    abs          abs(-1008770394) = 1008770394",
+        "    modulo       1008770394 % 3 = 0",
+    ]
+    down = ["--unavailable", 2]
+    assert lines(*down)[-1] == ("    no leader    2 all the same: send.switch.broker.enable is off")
+    on = ["--config", "send.switch.broker.enable=true", "--unavailable", 1]
+    assert lines(*down, *on)[-1] == "    failover     2 has no leader: one of 0 at random, 0"
+    assert "Arrays.hashCode of the bytes" in lines("--key-hex", "00")[4]
+    (choice,) = kminilog.ok("partition", *options, "--json").document["choices"]
+    assert choice == {
+        "key": "order4",
+        "partition": 2,
+        "hash_code": -1008770394,
+        "abs": "mask",
+        "non_negative": 1138713254,
+        "by_hash": 2,
+        "available": [0, 1, 2],
+    }
+
+
+def test_partition_explains_the_second_question_of_a_new_batch(kminilog):
+    options = ["--partitions", 2, "--no-key", 2, "--seed", 1, "--explain"]
+    found = kminilog.ok("partition", *options, "--json").document["choices"]
+    first, second = found[0]["answers"]
+    assert first != second == found[0]["partition"]
+    assert found[1]["answers"] == [second]
+    assert kminilog.ok("partition", *options).out.count("    new batch    ") == 1
+
+
+def test_partition_explains_that_built_in_ignores_keys_if_told(kminilog):
+    options = ["--partitioner", "built-in", "--partitions", 3, "--key", "k", "--explain"]
+    ignoring = ["--config", "partitioner.ignore.keys=true"]
+    assert "murmur2" in kminilog.ok("partition", *options).out
+    out = kminilog.ok("partition", *options, *ignoring).out
+    assert "murmur2" not in out
+    assert RULES_WITHOUT_KEY["built-in"] in out
+
+
+def test_partition_explains_that_there_is_no_leader_at_all(kminilog):
+    down = ["--unavailable", 0, "--unavailable", 1]
+    options = ["--partitioner", "round-robin", "--partitions", 2, *down, "--no-key", 1]
+    out = kminilog.ok("partition", *options, "--explain").out
+    assert "    available    none, so any counts (of 0, 1)" in out
+
+
+def test_partition_explains_classes_of_both_interfaces(kminilog):
+    both = ["--partitions", 3, "--key", "zhang", "--no-key", 1, "--seed", 1, "--explain"]
+    old = f"{EXAMPLES}.AlwaysTwo"
+    out = kminilog.ok("partition", "--partitioner", old, *both).out
+    assert f"what {old} answers to (key, 3)\n" in out
+    assert f"{old} is not asked without a key: the cached partition;" in out
+    on = ["--config", "send.switch.broker.enable=true"]
+    assert "if that has no leader" in kminilog.ok("partition", "--partitioner", old, *both, *on).out
+    new = f"{EXAMPLES}.CorrectedExample"
+    assert f"what {new} answers\n" in kminilog.ok("partition", "--partitioner", new, *both).out
+
+
+# ---- classes of one's own, and errors
+
+OWN = """
+class Last:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        return len(cluster.partitions_for_topic(topic)) - 1
+"""
+
+
+@pytest.mark.parametrize("path", ["my_own_partitioner.Last", "my_own_partitioner:Last"])
+def test_partition_finds_a_class_in_the_current_directory(kminilog, tmp_path, monkeypatch, path):
+    (tmp_path / "my_own_partitioner.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    monkeypatch.delitem(sys.modules, "my_own_partitioner", raising=False)
+    assert choices(kminilog, "--partitions", 7, "--key", "k", "--partitioner", path) == [6]
+
+
+@pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--partitions", 3], "--key"),
+        (["--partitions", 3], "give at least one --key, --key-hex or --no-key"),
         (["--key", "k"], "--partitions"),
-        (["--partitions", 0, "--key", "k"], "at least one partition"),
-        (["--partitions", -2, "--key", "k"], "at least one partition"),
-        (["--partitions", 3, "--key-hex", "zz"], "hexadecimal"),
-        (["--partitions", 3, "--key", "k", "--partitioner", "nope"], "there is: default-2.4"),
-        (["--partitions", 3, "--no-key", "2"], "--no-key"),
+        (["--partitions", 0, "--key", "k"], "a topic has 1 to 100000 partitions, not 0"),
+        (["--partitions", -2, "--key", "k"], "a topic has 1 to 100000 partitions, not -2"),
+        (["--partitions", 100_001, "--key", "k"], "a topic has 1 to 100000 partitions"),
+        (["--partitions", 3, "--key-hex", "00", "--key-hex", "zz"], "'zz': give pairs of hex"),
+        (["--partitions", 3, "--no-key", 0], "--no-key"),
+        (["--partitions", 3, "--key", "k", "--partitioner", "nope"], "there is: default-0.8, "),
+        (["--partitions", 3, "--key", "k", "--partitioner", "nope.Mine"], "cannot import nope"),
+        (["--partitions", 3, "--key", "k", "--config", "acks"], "give it as name=value"),
+        (["--partitions", 3, "--key", "k", "--config", "segment.bytes=9"], "unknown"),
+        (["--partitions", 3, "--key", "k", "--order", "0,1"], "name each partition from 0 to 2"),
+        (["--partitions", 3, "--key", "k", "--order", "0,1,1"], "name each partition from 0 to 2"),
+        (["--partitions", 3, "--key", "k", "--order", "a"], "name each partition from 0 to 2"),
+        (["--partitions", 3, "--key", "k", "--unavailable", 3], "partitions run from 0 to 2"),
+        (["--partitions", 3, "--key", "k", "--unavailable", -1], "partitions run from 0 to 2"),
+        (["--partitions", 2, "--key", "k", "--partitioner", f"{EXAMPLES}.AlwaysTwo"], "[0, 1]"),
+        (
+            ["--partitions", 3, "--key", "21", "--partitioner", f"{EXAMPLES}.DocumentedExample"],
+            "Invalid partition id: 2147483646",
+        ),
+        (
+            [*NO_LEADER, "--key", "21", "--partitioner", f"{EXAMPLES}.DocumentedExample"],
+            "partition raised ZeroDivisionError",
+        ),
+        (
+            [*NO_LEADER, "--key", "k", "--no-key", 1, "--partitioner", "default-0.8"],
+            "No leader for any partition",
+        ),
     ],
 )
 def test_partition_bad_input_is_one_line(kminilog, options, part):

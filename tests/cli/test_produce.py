@@ -1,14 +1,24 @@
 """`produce`: from lines to messages, byte for byte."""
 
 import base64
+import json
+import os
+import pty
+import signal
 import subprocess
+import time
+from itertools import pairwise, permutations
 
 import pytest
 
+from kminilog.cli import produce
+from kminilog.format.hashing import java_bytes_hash, java_string_hash
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir, LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of
+
+ALWAYS_TWO = "kminilog.producer.partitioners.examples.AlwaysTwo"
 
 
 @pytest.fixture
@@ -102,13 +112,94 @@ def test_produce_to_a_partition_ignores_the_keys(kminilog):
     assert run.out == "t-2: offsets 0..2 (3 messages)\n"
 
 
-def test_produce_draws_one_partition_for_the_keyless_of_a_batch(kminilog):
+def test_produce_keeps_to_one_partition_for_the_keyless_of_a_batch(kminilog):
     kminilog.ok("topic", "create", "t", "--partitions", 5)
-    options = ["--seed", 1, "--config", "batch.size=20", "--json"]
+    options = ["--seed", 1, "--config", "batch.size=70", "--json"]  # two of 35 bytes
     records = kminilog.ok("produce", "t", *options, stdin=b"123456789\n" * 60).records
-    drawn = [record["partition"] for record in records]
-    assert drawn[0::2] == drawn[1::2]
-    assert set(drawn) == set(range(5))
+    chosen = [record["partition"] for record in records]
+    assert chosen[0::2] == chosen[1::2]
+    assert all(a != b for a, b in pairwise(chosen[0::2]))
+    assert set(chosen) == set(range(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        (["--partitioner", "round-robin"], [0, 1, 2, 0, 1, 2]),
+        (["--config", "partitioner.class=round-robin"], [0, 1, 2, 0, 1, 2]),
+        (
+            ["--partitioner", "round-robin", "--config", "round-robin.double-call-bug=true"],
+            [1, 0, 1, 0, 1, 0],  # each call that finds no open batch is made twice
+        ),
+        (["--partitioner", ALWAYS_TWO], [2] * 6),
+    ],
+)
+def test_produce_with_another_partitioner_goes_where_that_says(kminilog, options, chosen):
+    kminilog.ok("topic", "create", "t", "--partitions", 3)
+    options = [*options, "--key-separator", ":", "--json"]
+    records = kminilog.ok("produce", "t", *options, stdin=b"k:v\n" * 6).records
+    assert [record["partition"] for record in records] == chosen
+
+
+def test_produce_key_is_text_if_it_is_utf_8_and_the_0_8_partitioner_hashes_it_so(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1000)
+    keys = ["é".encode(), b"\xe9", b"polygenelubricants", b""]
+    stdin = b"".join(key + b":v\n" for key in keys)
+    options = ["--partitioner", "default-0.8", "--key-separator", ":", "--json"]
+    records = kminilog.ok("produce", "t", *options, stdin=stdin).records
+    hashes = [java_string_hash("é"), java_bytes_hash(b"\xe9"), -(2**31), 0]
+    assert [record["partition"] for record in records] == [
+        (hashed & 0x7FFFFFFF) % 1000 for hashed in hashes
+    ]
+
+
+def test_produce_finds_a_partitioner_of_the_user_in_the_current_directory(
+    kminilog, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_partitioner.py").write_text(
+        "class Last:\n"
+        "    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):\n"
+        "        return len(cluster.partitions_for_topic(topic)) - 1\n"
+    )
+    kminilog.ok("topic", "create", "t", "--partitions", 4)
+    run = kminilog.ok("produce", "t", "--partitioner", "my_partitioner.Last", stdin=b"x\n")
+    assert run.out == "t-3: offsets 0..0 (1 message)\n"
+
+
+def damage_partition_0(kminilog: CommandLine) -> None:
+    """Make the partition refuse all writes, with valid messages behind the damage."""
+    kminilog.ok("topic", "create", "t", "--partitions", 2)
+    kminilog.ok("produce", "t", "--partition", 0, stdin=b"one\ntwo\n")
+    log = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
+    data = bytearray(log.read_bytes())
+    data[20] ^= 1
+    log.write_bytes(data)
+    (kminilog.log_dir / ".clean-shutdown").unlink()
+
+
+ROUND_ROBIN_OF_4 = ["--partitioner", "round-robin", "--config", "batch.size=1"]
+
+
+def test_produce_that_goes_on_after_a_failure_counts_what_was_lost(kminilog):
+    damage_partition_0(kminilog)
+    options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on"]
+    run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
+    assert (run.code, run.out) == (1, "t-1: offsets 0..1 (2 messages)\nt: 2 messages lost\n")
+    assert "damaged at byte 0" in run.err
+
+
+def test_produce_that_stops_after_a_failure_says_why(kminilog):
+    damage_partition_0(kminilog)
+    run = kminilog("produce", "t", *ROUND_ROBIN_OF_4, stdin=b"a\nb\nc\nd\n")
+    assert (run.code, run.out) == (2, "t: no messages\n")
+    assert "damaged at byte 0" in run.err
+
+
+def test_produce_names_the_line_that_cannot_be_sent(topic, tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntwo\n" + bytes(2_000_000) + b"\n")
+    assert_one_line(topic("produce", "t", path, "--json"), 2, f"{path}, line 3: a message of")
 
 
 def test_produce_seed_repeats_the_draws(kminilog, tmp_path):
@@ -153,7 +244,13 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
         (["--config", "segment.bytes=99"], b"x\n", "segment.bytes"),
         (["--partition", 2], b"x\n", "[0, 1]"),
         (["--partition", -1], b"x\n", "[0, 1]"),
-        (["--partitioner", "no-such"], b"x\n", "there is: default-2.4"),
+        (["--partitioner", "no-such"], b"x\n", "there is: default-0.8"),
+        (["--partitioner", "no.such"], b"x\n", "cannot import no"),
+        (
+            ["--partitioner", ALWAYS_TWO, "--key-separator", ":"],
+            b"k:v\n",
+            "Invalid partition id: 2",
+        ),
         (["--key-separator", ""], b"x\n", "must not be empty"),
         (["--key-separator", ":", "--key-regex", "x"], b"x\n", "not both"),
         (["--key-regex", "("], b"x\n", "--key-regex '('"),
@@ -224,3 +321,98 @@ def test_produce_then_consume_gives_back_any_bytes(topic):
         for record in records
     ]
     assert values == lines
+
+
+# ---- input that makes pauses, and an end that comes early
+
+
+def wait_for(is_there) -> None:
+    while not is_there():
+        time.sleep(0.01)
+
+
+def test_produce_with_linger_writes_while_the_input_makes_a_pause(topic):
+    process = topic.start("produce", "t", "--config", "linger.ms=10", stdin=subprocess.PIPE)
+    assert process.stdin
+    process.stdin.write(b"one\n")
+    process.stdin.flush()
+    wait_for(lambda: len(stored(topic)[0]) == 1)
+    out, err = process.communicate(b"two\n", timeout=60)
+    assert (out, err) == (b"t-0: offsets 0..1 (2 messages)\n", b"")
+
+
+def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
+    options = ["--json", "--config", "batch.size=40"]  # one message fits, two do not
+    process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"one\ntwo\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["offset"] == 0, "so the second line was read"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+    assert out.count(b"\n") == 1
+    assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
+
+
+def test_produce_writes_each_line_that_is_typed(topic):
+    ours, theirs = pty.openpty()
+    process = topic.start("produce", "t", "--json", stdin=theirs)
+    assert process.stdout
+    os.write(ours, b"typed\n")
+    assert json.loads(process.stdout.readline())["offset"] == 0
+    assert [value for _, value in stored(topic)[0]] == [b"typed"]
+    os.write(ours, b"\x04")  # the end of the input
+    assert process.wait(timeout=60) == 0
+    for descriptor in (ours, theirs):
+        os.close(descriptor)
+    process.communicate()
+
+
+class Faulty:
+    """An interceptor that is out of order."""
+
+    def on_send(self, record):
+        raise RuntimeError("out of order")
+
+
+def test_produce_says_what_an_interceptor_does_wrong(topic):
+    option = f"interceptor.classes={__name__}.Faulty"
+    run = topic("produce", "t", "--config", option, stdin=b"x\n")
+    assert (run.code, run.out) == (0, "t-0: offsets 0..0 (1 message)\n")
+    assert "interceptor Faulty: on_send: RuntimeError: out of order" in run.err
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "serializer.class=kafka.serializer.StringEncoder",
+        "value.serializer=string",
+        "key.serializer=bytes",
+    ],
+)
+def test_produce_takes_lines_for_text_and_for_bytes(topic, setting):
+    topic.ok("produce", "t", "--key-separator", ":", "--config", setting, stdin=b"k:v\n\xff:\xfe\n")
+    assert stored(topic) == [[(b"k", b"v"), (b"\xff", b"\xfe")]]
+
+
+def test_produce_json_that_goes_on_counts_what_was_lost_on_stderr(kminilog):
+    damage_partition_0(kminilog)
+    options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on", "--json"]
+    run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
+    assert (run.code, len(run.records)) == (1, 2)
+    assert "kminilog: t: 2 messages lost\n" in run.err
+
+
+def test_produce_holds_back_no_more_lines_than_it_must(topic, monkeypatch):
+    monkeypatch.setattr(produce, "MAX_WAITING", 10)
+    topic.ok("topic", "create", "wide", "--partitions", 2)
+    rare, often = next(pair for pair in permutations("abcd", 2) if murmur2_apart(*pair))
+    stdin = f"{rare}:v\n".encode() + f"{often}:v\n".encode() * 100
+    records = topic.ok("produce", "wide", "--key-separator", ":", "--json", stdin=stdin).records
+    assert len(records) == 101
+
+
+def murmur2_apart(one: str, other: str) -> bool:
+    return murmur2_partition(one.encode(), 2) != murmur2_partition(other.encode(), 2)

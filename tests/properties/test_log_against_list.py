@@ -53,7 +53,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @initialize(data=st.data(), base_offset=st.sampled_from([0, 0, 1, 368_769]))
     def create(self, data: st.DataObject, base_offset: int) -> None:
-        largest = (b"k" * 20, b"v" * 400)
+        largest = (b"k" * 48, b"v" * 400)  # 12 characters of 4 bytes
         self.settings = data.draw(settings_that_hold(self.dialect, [largest]))
         self.settings = replace(self.settings, retention_ms=-1, file_delete_delay_ms=1000)
         self.writer = LogDirWriter.open(self.path)

@@ -8,6 +8,7 @@ import pytest
 from kminilog.errors import (
     CorruptLogError,
     InvalidTopicError,
+    LogClosedError,
     LogDirError,
     LogDirLockedError,
     TopicExistsError,
@@ -16,7 +17,7 @@ from kminilog.errors import (
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir import CLEAN_SHUTDOWN_FILE, LogDir, LogDirWriter
 from kminilog.storage.topics import Topic
 
@@ -257,3 +258,22 @@ def test_recover_by_hand_below_the_recovery_point_warns_once(log_dir):
     with LogDirWriter.open(log_dir) as writer:
         writer.log(ORDERS_0)
         assert writer.warnings == []
+
+
+def test_close_not_cleanly_is_like_a_crash(log_dir):
+    writer = LogDirWriter.open(log_dir)
+    log = writer.log(ORDERS_0)
+    log.append([(b"k", b"one more")])
+    writer.close(cleanly=False)
+    assert not (log_dir / CLEAN_SHUTDOWN_FILE).exists()
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+    with pytest.raises(LogClosedError):
+        log.append([(b"k", b"too late")])
+    with LogDirWriter.open(log_dir) as successor:
+        assert successor.log(ORDERS_0).log_end_offset == 6
+
+
+def test_checkpoints_under_two_names_do_not_touch_each_other(log_dir):
+    write_checkpoint(log_dir, {ORDERS_0: 3}, "another-checkpoint")
+    assert read_checkpoint(log_dir, "another-checkpoint") == {ORDERS_0: 3}
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5}

@@ -246,6 +246,16 @@ def test_read_crosses_segments_within_max_bytes(tmp_path, dialect):
 
 
 @both_dialects
+def test_read_goes_on_into_a_segment_that_has_come_since_the_last_look(tmp_path, dialect):
+    length = len(encode(dialect, 0, None, bytes(30)))
+    log = open_log(tmp_path, dialect, segment_bytes=2 * length)
+    reader = open_reader(log)
+    assert reader.log_end_offset == 0
+    fill(log, 7)
+    assert [message.offset for message in reader.read(1, 10**9)] == [1, 2, 3, 4, 5, 6]
+
+
+@both_dialects
 def test_read_after_the_first_segment_was_deleted_is_out_of_range(tmp_path, dialect):
     log = open_log(tmp_path, dialect, segment_bytes=200)
     fill(log, 20)

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.cli.layout import describe_topic
+from kminilog.errors import LogDirError, OffsetOutOfRangeError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import (
     MANIFEST_DIR,
     STAGING_DIR,
@@ -29,6 +31,7 @@ from kminilog.storage.publication import (
     staging_path,
 )
 from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
 
 JOB = "job-1"
 SETTINGS = TopicSettings(segment_bytes=150)
@@ -50,8 +53,15 @@ def expected(partition: int, *, is_published: bool) -> list[bytes | None]:
     return [value for _, value in messages(partition, 0, count)]
 
 
+def open_readers(log_dir: Path) -> list[PartitionReader]:
+    return [LogDir(log_dir).reader(TopicPartition("orders", partition)) for partition in BEFORE]
+
+
 def values_in(log_dir: Path, partition: int) -> list[bytes | None]:
-    reader = LogDir(log_dir).reader(TopicPartition("orders", partition))
+    return values_of(LogDir(log_dir).reader(TopicPartition("orders", partition)))
+
+
+def values_of(reader: PartitionReader) -> list[bytes | None]:
     found: list[bytes | None] = []
     while batch := reader.read(reader.log_start_offset + len(found), 1 << 20):
         found += [message.value for message in batch]
@@ -154,16 +164,67 @@ def publish_until(step: int, log_dir: Path, manifest: Manifest) -> list[str]:
     return crash.calls
 
 
+def steps_until_commit(log_dir: Path, manifest: Manifest) -> int:
+    """Return how many calls to the operating system come before the commit point, in a copy."""
+    copy = log_dir.with_name("counted")
+    shutil.copytree(log_dir, copy)
+    calls = []
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        real = os.replace
+
+        def replace(source: Any, target: Any) -> None:
+            if str(target).endswith(".pending"):
+                raise Crash
+            real(source, target)
+
+        monkeypatch.setattr(os, "replace", replace)
+        calls = publish_until(10**6, copy, manifest)
+    return len(calls)
+
+
+def check_readers_see(
+    log_dir: Path, *, is_published: bool, older: list[PartitionReader] | None = None
+) -> None:
+    """Readers of all kinds see all of the job or nothing: new ones, and those that looked before;
+    and verification finds a sound log."""
+    for partition in BEFORE:
+        wanted = expected(partition, is_published=is_published)
+        readers = [LogDir(log_dir).reader(TopicPartition("orders", partition))]
+        readers += older[partition : partition + 1] if older else []
+        for reader in readers:
+            assert values_of(reader) == wanted
+            assert reader.log_end_offset == len(wanted)
+            with pytest.raises(OffsetOutOfRangeError):
+                reader.find(len(wanted))
+            for offset, value in enumerate(wanted):
+                assert reader.find(offset).located.message.value == value
+                segment, position = reader.position_of(offset)
+                assert next(segment.scan(position))[1].value == value
+    report = verify_storage(LogDir(log_dir), allow=["wrong-partition"])  # keys are made up
+    assert report.verdict == "ok"
+    wanted_count = sum(len(expected(p, is_published=is_published)) for p in BEFORE)
+    assert sum(partition["message_count"] for partition in report.partitions) == wanted_count
+    described = describe_topic(LogDir(log_dir), LogDir(log_dir).topic("orders"))
+    ends = {p["partition"]: p["log_end_offset"] for p in described["partitions"]}
+    assert ends == {p: len(expected(p, is_published=is_published)) for p in BEFORE}
+
+
 @pytest.mark.usefixtures("without_fsync")
 def test_publish_that_crashes_at_any_step_is_all_or_nothing(tmp_path, log_dir, dialect):
     manifest = stage(log_dir, dialect)
-    seen = []
+    seen, visible = [], []
     for step in range(200):
         copy = tmp_path / f"crashed-{step}"
         shutil.copytree(log_dir, copy)
+        older = [reader for reader in open_readers(copy) if values_of(reader) is not None]
         calls = publish_until(step, copy, manifest)
+        is_visible = bool(committed_manifests(copy))
+        check_readers_see(copy, is_published=is_visible, older=older)
         LogDirWriter.open(copy).close()
         is_published = bool(committed_manifests(copy))
+        check_readers_see(copy, is_published=is_published, older=older)
+        assert is_visible <= is_published
+        visible.append(is_visible)
         seen.append(is_published)
         check_sound_and_writable(copy, is_published=is_published)
         if len(calls) < step:
@@ -172,6 +233,7 @@ def test_publish_that_crashes_at_any_step_is_all_or_nothing(tmp_path, log_dir, d
         pytest.fail("publish makes more calls than this test expected")
     commit = seen.index(True)
     assert seen == [False] * commit + [True] * (len(seen) - commit), "one commit point"
+    assert visible.index(True) - commit > 2 * len(BEFORE), "readers see nothing for many steps"
     # Nothing in partition directories before it: two renames for each of many files after it.
     assert commit > 3
     assert len(seen) - commit > 2 * len(BEFORE)
@@ -180,7 +242,7 @@ def test_publish_that_crashes_at_any_step_is_all_or_nothing(tmp_path, log_dir, d
 @pytest.mark.parametrize("second_step", range(0, 12, 3))
 def test_finish_that_crashes_too_is_finished_by_the_next(log_dir, dialect, second_step):
     manifest = stage(log_dir, dialect)
-    publish_until(14, log_dir, manifest)
+    publish_until(steps_until_commit(log_dir, manifest) + 2, log_dir, manifest)
     pending = list((log_dir / MANIFEST_DIR).glob("*.pending"))
     assert pending, "the first crash was meant to come behind the commit point"
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -1,0 +1,113 @@
+"""Columns of keys and values as the bytes of their messages: `encode` for many of them.
+
+    Arrow      head6   + key + length4 + value   = tail of each message, joined in C++
+    here                                           crc of each tail
+    Arrow      offset8 + size4 + crc4  + tail    = the messages, back to back
+
+Messages that all have the same lengths are rows of a table, and its columns are filled. Both ways
+give the same bytes. What fits into a processor's cache is done at a time. Nothing here knows files,
+segments or limits on sizes. Source: format/message.py.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kminilog.bulk.columns import Column, Integers, allocate, blocks
+from kminilog.bulk.crc import Words, crc32_of_each, crc32_of_rows
+from kminilog.errors import NullValueError
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CRC_END, HEADER_BYTES, MAGIC, SIZE_END
+
+_BEGINNING = np.dtype([("offset", ">i8"), ("size", ">i4"), ("crc", ">u4")])
+_HEAD = np.dtype([("magic", "i1"), ("attributes", "i1"), ("key_length", ">i4")])
+_LENGTH = np.dtype(">i4")
+
+
+class Encoded(NamedTuple):
+    """Some consecutive messages: their bytes, and how many of these each one has."""
+
+    data: memoryview
+    lengths: Integers
+
+
+def encode_columns(
+    dialect: Dialect, first_offset: int, keys: Any, values: Any
+) -> Iterator[Encoded]:
+    """Yield the messages that equally long Arrow columns of keys and values make, about 1 MiB each.
+
+    A null key is no key. Raises NullValueError for a null value in a dialect that has none, and
+    ValueError as `blocks` does, in both cases perhaps after the first blocks.
+    """
+    for key_block, value_block in blocks(keys, values):
+        if value_block.is_null is not None and not dialect.has_value_length:
+            raise NullValueError(dialect.name)
+        key_length, value_length = key_block.fixed_length, value_block.fixed_length
+        if key_length is not None and value_length is not None:
+            yield _encode_table(dialect, first_offset, key_block, value_block)
+        else:
+            yield _encode_joined(dialect, first_offset, key_block, value_block)
+        first_offset += len(key_block)
+
+
+def _encode_table(dialect: Dialect, first_offset: int, keys: Column, values: Column) -> Encoded:
+    """Encode messages that are all of the same lengths, none of them null."""
+    count, key_length, value_length = len(keys), int(keys.lengths[0]), int(values.lengths[0])
+    size = dialect.overhead_bytes + key_length + value_length
+    table = allocate(count * (SIZE_END + size)).reshape(count, -1)
+    head = np.zeros(1, _HEAD)
+    head["magic"], head["key_length"] = MAGIC, key_length
+    key_end = HEADER_BYTES + key_length
+    table[:, CRC_END:HEADER_BYTES] = head.view(np.uint8)
+    table[:, HEADER_BYTES:key_end] = keys.rows(key_length)
+    if dialect.has_value_length:
+        table[:, key_end : key_end + 4] = np.array([value_length], _LENGTH).view(np.uint8)
+    table[:, len(table[0]) - value_length :] = values.rows(value_length)
+    crcs = crc32_of_rows(table[:, CRC_END:])
+    sizes = np.full(count, size)
+    table[:, :CRC_END] = _beginnings(first_offset, sizes, crcs).view(np.uint8).reshape(count, -1)
+    return Encoded(table.reshape(-1).data, sizes + SIZE_END)
+
+
+def _encode_joined(dialect: Dialect, first_offset: int, keys: Column, values: Column) -> Encoded:
+    heads = np.zeros(len(keys), _HEAD)
+    heads["magic"], heads["key_length"] = MAGIC, _stored_lengths(keys)
+    parts = [_as_strings(heads), keys.array, values.array]
+    if dialect.has_value_length:
+        parts.insert(2, _as_strings(_stored_lengths(values).astype(_LENGTH)))
+    tails = _join(parts)
+    sizes = keys.lengths + values.lengths + dialect.overhead_bytes
+    crcs = crc32_of_each(tails.buffers()[2], (sizes - 4).tolist())
+    beginnings = _as_strings(_beginnings(first_offset, sizes, crcs))
+    data = memoryview(_join([beginnings, tails]).buffers()[2])
+    return Encoded(data, sizes + SIZE_END)
+
+
+def _stored_lengths(column: Column) -> Integers:
+    return (
+        column.lengths if column.is_null is None else np.where(column.is_null, -1, column.lengths)
+    )
+
+
+def _beginnings(first_offset: int, sizes: Integers, crcs: Words) -> NDArray[np.void]:
+    table = np.empty(len(sizes), _BEGINNING)
+    table["offset"] = np.arange(first_offset, first_offset + len(sizes))
+    table["size"] = sizes
+    table["crc"] = crcs
+    return table
+
+
+def _as_strings(table: NDArray[Any]) -> Any:
+    """Return the rows of an array as an Arrow column of byte strings."""
+    starts = np.arange(len(table) + 1, dtype=np.int32) * np.int32(table.itemsize)
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(table)]
+    return pa.Array.from_buffers(pa.binary(), len(table), buffers)
+
+
+def _join(parts: list[Any]) -> Any:
+    """Return the strings of all columns, row by row one behind the other; null counts as empty."""
+    return pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")

@@ -1,0 +1,119 @@
+"""How far a segment is sound; the fast twin of `storage.examination.examine`.
+
+The file is read in windows, and each is checked as a whole; the index gives hints where messages
+begin, and is not believed. Where something is wrong, the plain twin is asked what to say of it.
+`plan_recovery` takes `examine` from here as its argument. Source: storage/examination.py.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from kminilog.bulk.boundaries import Positions
+from kminilog.bulk.checking import check
+from kminilog.bulk.columns import allocate
+from kminilog.bulk.layout import are_due, due
+from kminilog.bulk.structure import Structure
+from kminilog.format.dialect import Dialect
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import NeedMoreBytes
+from kminilog.storage.examination import Examined
+from kminilog.storage.examination import examine as examine_plainly
+from kminilog.storage.segment import Segment
+
+WINDOW_BYTES = 1 << 21
+
+
+def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
+    """Return what `storage.examination.examine` returns; O(file), memory O(window).
+
+    Beside a writer it may see one message more or less, as the plain one may.
+    """
+    next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
+    entries: list[IndexEntry] = []
+    hints = index_hints(segment.index.path)
+    for start, found in _windows(segment.dialect, segment.log_path, hints, window_bytes):
+        messages = found.first(count_following(found, next_offset))
+        positions = messages.positions + start
+        slots = _due(segment, positions, last_indexed, hints)
+        if len(slots):
+            relative_offsets = (messages.offsets[slots] - segment.base_offset).tolist()
+            entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
+            last_indexed = entries[-1].position
+        if len(messages):
+            next_offset = int(messages.offsets[-1]) + 1
+        sound_bytes = start + messages.end
+        if len(messages) < len(found):
+            break
+    if sound_bytes == segment.file_bytes:
+        return Examined(next_offset, sound_bytes, entries, None)
+    here = IndexEntry(next_offset - segment.base_offset, sound_bytes)
+    stopped = examine_plainly(segment, here)
+    if stopped.sound_bytes != sound_bytes:  # a writer has gone on meanwhile
+        return examine_plainly(segment)
+    return Examined(next_offset, sound_bytes, entries, stopped.fault)
+
+
+def count_following(messages: Structure, next_offset: int) -> int:
+    """Return how many messages in front have offsets that may follow each other from this one on.
+
+    The same as `format.message.follows` for each.
+    """
+    offsets = messages.offsets
+    if not len(offsets):
+        return 0
+    before = np.append(np.int64(next_offset - 1), offsets[:-1])
+    # Larger at all, because the difference of two int64 may wrap around.
+    does_follow = (offsets > before) & (messages.is_compressed | (offsets - before == 1))
+    return len(offsets) if does_follow.all() else int(np.argmin(does_follow))
+
+
+def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Positions) -> Positions:
+    """Return which of the messages at these positions get an entry, mostly those that have one."""
+    interval_bytes = segment.index_interval_bytes
+    if len(positions):
+        guess = hints[slice(*hints.searchsorted([positions[0], positions[-1] + 1]))]
+        if are_due(positions, last_indexed, interval_bytes, guess):
+            return positions.searchsorted(guess)
+    return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
+
+
+def _windows(
+    dialect: Dialect, path: Path, hints: Positions, window_bytes: int
+) -> Iterator[tuple[int, Structure]]:
+    """Yield the sound messages of a file window by window, each with the window's position.
+
+    Ends behind the first window in which something is wrong.
+    """
+    buffer = allocate(window_bytes)
+    with open(path, "rb", buffering=0) as file:
+        position, end = 0, os.fstat(file.fileno()).st_size
+        while position < end:
+            wanted = buffer[: end - position].data
+            window = wanted[: os.preadv(file.fileno(), [wanted], position)]
+            first_hint, last_hint = hints.searchsorted([position, position + len(window)])
+            found, outcome = check(dialect, window, hints[first_hint:last_hint] - position)
+            yield position, found
+            position += found.end
+            if outcome is None and len(window):
+                continue
+            if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
+                return
+            if outcome.needed_bytes > len(buffer):
+                buffer = allocate(outcome.needed_bytes)
+            elif not found.end:
+                return  # somebody has cut the file meanwhile
+
+
+def index_hints(index_path: Path) -> Positions:
+    """Return the positions in an index file, whatever they are worth; none if there is no file."""
+    try:
+        data = index_path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    fields = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64)
+    positions = fields[1::2]
+    is_ascending = bool((positions[1:] > positions[:-1]).all())
+    return positions if is_ascending else np.unique(positions)

@@ -1,0 +1,100 @@
+"""Writing columns of messages into the segments of a partition; the fast twin of `PartitionLog`.
+
+The files are those that `PartitionLog.append` makes of the same messages, byte for byte, rolls by
+age apart. For bulk jobs that write where nobody reads yet: a failure leaves a prefix of the
+messages, and nothing is undone. The caller holds the lock, or writes in a place of its own.
+Source: storage/partition_log.py, storage/segment.py.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from kminilog.bulk.encoding import encode_columns
+from kminilog.bulk.layout import Layout, Piece
+from kminilog.errors import MessageTooLargeError
+from kminilog.storage.durable_file import sync
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.segment import Segment
+
+
+class ColumnWriter:
+    """Goes on where an open `PartitionLog` stands; that one is closed, `reopen` gives the next."""
+
+    def __init__(self, log: PartitionLog) -> None:
+        log.close()
+        self._log = log
+        self._segment = log.segments()[-1]
+        self._segment.open()
+        self._touched = [self._segment]
+        self._layout = Layout(
+            log.dialect,
+            log.settings,
+            base_offset=self._segment.base_offset,
+            next_offset=log.log_end_offset,
+            size_bytes=self._segment.size_bytes,
+            entry_count=len(self._segment.index),
+            last_indexed_position=self._segment.index.last_position,
+        )
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next message gets."""
+        return self._layout.next_offset
+
+    def append(self, keys: Any, values: Any) -> range:
+        """Write equally long Arrow columns of keys and values, and return their offsets.
+
+        Once it returns the bytes are with the operating system; `flush` brings them to the disk.
+        Raises, with perhaps a part of the messages written: MessageTooLargeError above
+        max.message.bytes or segment.bytes, NullValueError, ValueError for other columns, OSError.
+        """
+        first_offset = self.next_offset
+        for encoded in encode_columns(self._log.dialect, first_offset, keys, values):
+            self._check_sizes(int(encoded.lengths.max(initial=0)))
+            start = 0
+            for piece in self._layout.place(encoded.lengths):
+                end = start + int(encoded.lengths[piece.start : piece.stop].sum())
+                self._write(piece, encoded.data[start:end])
+                start = end
+        return range(first_offset, self.next_offset)
+
+    def flush(self) -> None:
+        """Bring all that was written to the disk, names too; it then survives a power failure."""
+        for segment in self._touched:
+            segment.flush()
+        sync(self._log.directory)
+        del self._touched[:-1]
+
+    def reopen(self) -> PartitionLog:
+        """Return the log with all that was written, open; nothing more is to be appended here."""
+        log = self._log
+        return PartitionLog.open(log.directory, log.topic_partition, log.dialect, log.settings)
+
+    def _check_sizes(self, largest: int) -> None:
+        settings = self._log.settings
+        limits = {
+            "max.message.bytes": settings.max_message_bytes,
+            "segment.bytes": settings.segment_bytes,
+        }
+        for setting, limit_bytes in limits.items():
+            if largest > limit_bytes:
+                raise MessageTooLargeError(
+                    size_bytes=largest, limit_bytes=limit_bytes, setting=setting
+                )
+
+    def _write(self, piece: Piece, data: memoryview) -> None:
+        if piece.base_offset != self._segment.base_offset:
+            interval_bytes = self._log.settings.index_interval_bytes
+            self._segment = Segment(
+                self._log.directory, piece.base_offset, self._log.dialect, interval_bytes
+            )
+            self._segment.open()
+            self._touched.append(self._segment)
+        _append(self._segment.log_path, data)
+        if len(piece.entries):
+            _append(self._segment.index.path, piece.entries.astype(">i4").tobytes())
+
+
+def _append(path: Path, data: bytes | memoryview) -> None:
+    with open(path, "ab") as file:
+        file.write(data)

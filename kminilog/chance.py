@@ -1,0 +1,18 @@
+"""Randomness as an argument: what anybody below the edge may ask of it.
+
+`random.Random(seed)` answers; with the same seed, every run draws the same.
+"""
+
+from typing import Protocol
+
+
+class Chance(Protocol):
+    """A source of random whole numbers."""
+
+    def randrange(self, stop: int, /) -> int:
+        """Return a number from 0 to before `stop`, each as likely as the others."""
+        ...
+
+    def getrandbits(self, count: int, /) -> int:
+        """Return a number of that many random bits."""
+        ...

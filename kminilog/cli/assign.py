@@ -1,0 +1,238 @@
+"""`kminilog assign`: who would get which partition, by one strategy or by several, side by side.
+
+Only the answer: no topic and no group is needed. `--previous` takes what `assign --json` printed,
+as what the members own now. So a group is followed from one run to the next: a strategy that sticks
+shows what it keeps, and a cooperative one reaches its second round.
+
+A class of one's own is looked for in the current directory, too. Source: ours (cli.md).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from kminilog.cli.current_directory import make_importable
+from kminilog.cli.options import json_option
+from kminilog.cli.output import count, table, warn, write_document, write_line, write_lines
+from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
+from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
+from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
+from kminilog.format.names import TopicPartition, check_topic
+from kminilog.settings import SETTINGS
+from kminilog.storage.topics import MAX_PARTITIONS
+
+_DEFAULT = str(SETTINGS["partition.assignment.strategy"].default)
+
+
+class Answer(NamedTuple):
+    """What a strategy answered, and what follows from it."""
+
+    assignment: Assignment
+    moved: list[TopicPartition]
+    """Partitions that somebody owned, and now another one has."""
+    left_out: list[TopicPartition]
+    """Partitions that nobody gets before somebody else has given them up."""
+
+
+def _to_topics(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in texts:
+        topic, _, number = text.rpartition("=")
+        if not topic or not number.isascii() or not number.isdigit():
+            reason = f"{text!r}: write TOPIC=PARTITIONS, like orders=10"
+            raise click.BadParameter(reason, ctx, param)
+        check_topic(topic)
+        if not 1 <= int(number) <= MAX_PARTITIONS:
+            reason = f"{text}: a topic has 1 to {MAX_PARTITIONS} partitions"
+            raise click.BadParameter(reason, ctx, param)
+        if topic in found:
+            raise click.BadParameter(f"topic {topic} is given twice", ctx, param)
+        found[topic] = int(number)
+    return found
+
+
+@click.command("assign")
+@click.option(
+    "--strategy",
+    "strategies",
+    multiple=True,
+    default=[_DEFAULT],
+    metavar="NAME",
+    help=f"{', '.join(ASSIGNORS)}, or a class of yours as package.module.Class; {_DEFAULT} if "
+    "none is named; repeatable, to compare.",
+)
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    required=True,
+    metavar="T=N",
+    callback=_to_topics,
+    help="A topic and its number of partitions; repeatable.",
+)
+@click.option(
+    "--member",
+    "member_texts",
+    multiple=True,
+    required=True,
+    metavar="M[@INSTANCE][:T1,T2]",
+    help="A member, its static id, the topics it subscribes to (without any: all); repeatable.",
+)
+@click.option(
+    "--previous",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the members own now, as `assign --json` printed it.",
+)
+@json_option
+def command(
+    strategies: tuple[str, ...],
+    topics: dict[str, int],
+    member_texts: tuple[str, ...],
+    previous: Path | None,
+    as_json: bool,
+) -> None:
+    """Show which member of a group gets which partitions."""
+    names = list(dict.fromkeys(strategies))
+    if not set(names) <= set(ASSIGNORS):
+        make_importable()
+    assignors = {name: make_assignor(name) for name in names}
+    members = _members(member_texts, topics)
+    owned = _read_previous(previous) if previous else {}
+    members = [member._replace(owned=tuple(owned.get(member.id, ()))) for member in members]
+    answers = {
+        name: _answer(assignor, topics, members, owned) for name, assignor in assignors.items()
+    }
+    _warn_of_missing(topics, members)
+    if as_json:
+        write_document(_document(answers))
+    elif len(answers) == 1:
+        _show(answers[names[0]], has_previous=previous is not None)
+    else:
+        _show_side_by_side(answers)
+
+
+def _members(texts: tuple[str, ...], topics: Mapping[str, int]) -> list[Member]:
+    members: list[Member] = []
+    for text in texts:
+        name, has_topics, listed = text.partition(":")
+        id, has_instance, instance_id = name.partition("@")
+        subscribed = listed.split(",") if has_topics else list(topics)
+        if not id or (has_instance and not instance_id) or "" in subscribed:
+            raise click.UsageError(
+                f"--member {text!r}: write MEMBER, MEMBER@INSTANCE or MEMBER:TOPIC,TOPIC"
+            )
+        member = Member(id, tuple(subscribed), instance_id if has_instance else None)
+        for other in members:
+            if other.id == member.id:
+                raise click.UsageError(f"--member {text}: there is a member {id} already")
+            if has_instance and other.instance_id == instance_id:
+                reason = f"{other.id} has the static id {instance_id} already"
+                raise click.UsageError(f"--member {text}: {reason}")
+        members.append(member)
+    return members
+
+
+def _read_previous(path: Path) -> Assignment:
+    """Return the assignment in a file; ClickException if it is not what `assign --json` prints."""
+    try:
+        document = json.loads(path.read_bytes())
+        found = {
+            str(member): [_partition(pair) for pair in given]
+            for member, given in document["assignment"].items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        reason = "not what `assign --json` prints for one strategy"
+        raise click.ClickException(f"{path}: {reason}") from None
+    times = Counter(partition for given in found.values() for partition in given)
+    if times and max(times.values()) > 1:
+        raise click.ClickException(f"{path}: {times.most_common(1)[0][0]} is there more than once")
+    return found
+
+
+def _partition(pair: Any) -> TopicPartition:
+    topic, number = pair
+    if not isinstance(topic, str) or type(number) is not int:
+        raise ValueError(pair)
+    return TopicPartition(topic, number)
+
+
+def _answer(
+    assignor: Assignor, topics: Mapping[str, int], members: list[Member], owned: Assignment
+) -> Answer:
+    assignment = assignor.assign(topics, members)
+    owner = {partition: member for member, given in owned.items() for partition in given}
+    taker = {partition: member for member, given in assignment.items() for partition in given}
+    moved = [found for found in sorted(taker) if owner.get(found, taker[found]) != taker[found]]
+    left_out = [
+        partition
+        for topic in members_by_topic(topics, members)
+        for partition in all_partitions_of(topic, topics[topic])
+        if partition not in taker
+    ]
+    return Answer(assignment, moved, left_out)
+
+
+def _warn_of_missing(topics: Mapping[str, int], members: Iterable[Member]) -> None:
+    for member in members:
+        for topic in member.topics:
+            if topic not in topics:
+                warn(f"{member.id} subscribes to {topic}, which no --topic names: skipped")
+
+
+def _document(answers: Mapping[str, Answer]) -> dict[str, Any]:
+    documents = [
+        {
+            "strategy": name,
+            "assignment": answer.assignment,
+            "moved": answer.moved,
+            "left_out": answer.left_out,
+        }
+        for name, answer in answers.items()
+    ]
+    return documents[0] if len(documents) == 1 else {"strategies": documents}
+
+
+def _show(answer: Answer, *, has_previous: bool) -> None:
+    rows = [
+        [member, len(given), _runs(given) or "idle"] for member, given in answer.assignment.items()
+    ]
+    write_lines(table(["member", "count", "partitions"], rows))
+    if has_previous:
+        write_line(f"{count(len(answer.moved), 'partition')} moved")
+    if answer.left_out:
+        write_line(f"left out until their owners give them up: {_runs(answer.left_out)}")
+
+
+def _show_side_by_side(answers: Mapping[str, Answer]) -> None:
+    members = next(iter(answers.values())).assignment
+    rows = [
+        [member, *(_cell(answer.assignment[member]) for answer in answers.values())]
+        for member in members
+    ]
+    write_lines(table(["member", *answers], rows))
+
+
+def _cell(given: list[TopicPartition]) -> str:
+    return f"{len(given)}: {_runs(given)}" if given else "0: idle"
+
+
+def _runs(partitions: list[TopicPartition]) -> str:
+    """Return partitions in short: `orders 0-3 5, views 1`."""
+    runs: list[tuple[str, int, int]] = []
+    for topic, number in partitions:
+        if runs and runs[-1][0] == topic and runs[-1][2] == number - 1:
+            runs[-1] = (topic, runs[-1][1], number)
+        else:
+            runs.append((topic, number, number))
+    by_topic: dict[str, list[str]] = {}
+    for topic, first, last in runs:
+        text = str(first) if first == last else f"{first}-{last}"
+        by_topic.setdefault(topic, []).append(text)
+    return ", ".join(f"{topic} {' '.join(texts)}" for topic, texts in by_topic.items())

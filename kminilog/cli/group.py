@@ -1,0 +1,247 @@
+"""`kminilog group`: which groups there are, how far each has read, and a rebalance to watch.
+
+Nothing is written to the log dir: `describe` shows what the group's file says, without the members
+whose session is over by now. Lag is what is left to read: log end minus committed offset.
+Source: Kafka: ConsumerGroupCommand.
+"""
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.current_directory import make_importable
+from kminilog.cli.options import json_option
+from kminilog.cli.output import count, table, warn, write_document, write_lines
+from kminilog.consumer.assignors.registry import ASSIGNORS
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.group import Group
+from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
+from kminilog.format.names import TopicPartition
+from kminilog.settings import SETTINGS
+from kminilog.steps.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
+from kminilog.storage.log_dir import LogDir
+from kminilog.system import WallClock
+
+NONE = "-"
+
+
+@click.group("group", no_args_is_help=False)
+def command() -> None:
+    """Show groups of consumers, and what a rebalance is."""
+
+
+@command.command("list")
+@json_option
+@click.pass_obj
+def list_groups(log_dir_path: Path, as_json: bool) -> int:
+    """List all groups; exit code 2 if one cannot be read, after the others."""
+    coordinator = _coordinator(log_dir_path)
+    groups, code = [], 0
+    for name in coordinator.groups():
+        try:
+            groups.append(coordinator.describe(name))
+        except LogDirError as error:
+            warn(str(error))
+            code = 2
+    if as_json:
+        write_document([_summary(group) | {"members": len(group.members)} for group in groups])
+        return code
+    rows = [
+        (group.name, group.state, group.generation, len(group.members), group.strategy or NONE)
+        for group in groups
+    ]
+    headings = ("group", "state", "generation", "members", "strategy")
+    write_lines(table(headings, rows) if rows else ["no groups"])
+    return code
+
+
+@command.command("describe")
+@click.argument("name", metavar="GROUP")
+@json_option
+@click.pass_obj
+def describe(log_dir_path: Path, name: str, as_json: bool) -> None:
+    """Show members, assignment, committed offsets and lag of GROUP."""
+    group = _coordinator(log_dir_path).describe(name)
+    description = _describe(group, LogDir(log_dir_path), WallClock().now_ms())
+    if as_json:
+        write_document(description)
+    else:
+        write_lines(_lines(description))
+
+
+@command.command("demo")
+@click.option(
+    "--strategy",
+    default="range",
+    show_default=True,
+    metavar="NAME",
+    help=f"Who shares out: {', '.join(ASSIGNORS)}, or package.module.Class.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 20),
+    default=DEFAULT_PLAN.partitions,
+    show_default=True,
+    metavar="N",
+    help="Of the topic that is read.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the members' ids.")
+@json_option
+def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
+    """Three members join, leave and hang: who reads what, second by second."""
+    make_importable()
+    with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
+        plan = DEFAULT_PLAN._replace(partitions=partitions)
+        chance = random.Random(seed)
+        seen = list(replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan))
+    if as_json:
+        write_document(
+            {
+                "strategy": strategy,
+                "seconds": [_second_fields(second) for second in seen],
+                "read_again": sum(second.read_again for second in seen),
+            }
+        )
+    else:
+        write_lines(_replay_lines(seen, strategy))
+
+
+def _coordinator(log_dir_path: Path) -> Coordinator:
+    return Coordinator(log_dir_path, dict, clock=WallClock(), chance=random.Random())
+
+
+# ---- describe
+
+
+def _summary(group: Group) -> dict[str, Any]:
+    return {
+        "group": group.name,
+        "state": group.state,
+        "generation": group.generation,
+        "strategy": group.strategy or None,
+    }
+
+
+def _describe(group: Group, log_dir: LogDir, now_ms: int) -> dict[str, Any]:
+    partitions = _partitions(group, log_dir)
+    idle = group.idle
+    return {
+        **_summary(group),
+        "members": [
+            {
+                "id": member.id,
+                "instance_id": member.instance_id,
+                "topics": list(member.topics),
+                "partitions": [list(p) for p in group.assignment.get(member.id, ())],
+                "idle": member.id in idle,
+                "heard_ms_ago": max(0, now_ms - member.heard_ms),
+            }
+            for _, member in sorted(group.members.items())
+        ],
+        "partitions": [_partition_fields(group, log_dir, partition) for partition in partitions],
+        "idle": idle,
+    }
+
+
+def _partitions(group: Group, log_dir: LogDir) -> list[TopicPartition]:
+    """Return what the group reads, has read or is to read."""
+    subscribed = {topic for member in group.members.values() for topic in member.topics}
+    existing = [p for t in log_dir.topics() if t.name in subscribed for p in t.all_partitions()]
+    return sorted({*existing, *group.owners, *group.committed})
+
+
+def _partition_fields(group: Group, log_dir: LogDir, partition: TopicPartition) -> dict[str, Any]:
+    committed = group.committed.get(partition)
+    try:
+        end = log_dir.reader(partition).log_end_offset
+    except UnknownTopicOrPartitionError:
+        end = None
+    return {
+        **partition._asdict(),
+        "member": group.owners.get(partition),
+        "committed": committed,
+        "log_end_offset": end,
+        "lag": None if committed is None or end is None else end - committed,
+    }
+
+
+def _lines(description: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{description['group']}: {description['state']}, generation {description['generation']}"
+        + (f", shared out by {description['strategy']}" if description["strategy"] else "")
+    ]
+    if description["members"]:
+        rows = [
+            (
+                member["id"],
+                member["instance_id"] or NONE,
+                ", ".join(member["topics"]),
+                len(member["partitions"]),
+                f"{member['heard_ms_ago'] / 1000:.1f} s ago",
+            )
+            for member in description["members"]
+        ]
+        headings = ("member", "static id", "topics", "partitions", "heard of")
+        lines += ["", *table(headings, rows)]
+    if description["partitions"]:
+        fields = ("member", "committed", "log_end_offset", "lag")
+        cells = [
+            (f"{p['topic']}-{p['partition']}", *(NONE if p[f] is None else p[f] for f in fields))
+            for p in description["partitions"]
+        ]
+        lines += ["", *table(("partition", "member", "committed", "log end", "lag"), cells)]
+    if description["idle"]:
+        idle = ", ".join(description["idle"])
+        lines += ["", f"idle, because there are not partitions enough: {idle}"]
+    return lines
+
+
+# ---- demo
+
+
+def _second_fields(second: Second) -> dict[str, Any]:
+    readers = {str(n): reader for n, reader in second.reader_by_partition.items()}
+    return {
+        **second._asdict(),
+        "event": second.event or None,
+        "reader_by_partition": readers,
+        "idle": list(second.idle),
+        "error": second.error or None,
+    }
+
+
+def _replay_lines(seen: list[Second], strategy: str) -> list[str]:
+    partitions = list(seen[0].reader_by_partition)
+    headings = ["second", "what happens", "state", "generation"]
+    headings += [*(f"p{number}" for number in partitions), "idle", "read again"]
+    rows = [
+        [
+            second.second,
+            second.event,
+            second.state,
+            second.generation,
+            *(reader or NONE for reader in second.reader_by_partition.values()),
+            ", ".join(second.idle),
+            second.read_again,
+        ]
+        for before, second in zip([None, *seen], seen, strict=False)
+        if before is None or second.event or _has_changed(before, second)
+    ]
+    timeout_ms = SETTINGS["session.timeout.ms"].default
+    return [
+        f"{count(len(partitions), 'partition')} of {TOPIC}, shared out by {strategy}; "
+        f"session.timeout.ms = {timeout_ms}",
+        *table(headings, rows),
+        f"{count(sum(second.read_again for second in seen), 'message')} read again",
+        *(f"second {second.second}: {second.error}" for second in seen if second.error),
+        "",
+        "Seconds in which nothing changes are left out. A partition's column names who reads it;",
+        f"{NONE} means that nobody does: it is being shared out anew, or its owner hangs.",
+    ]
+
+
+def _has_changed(before: Second, now: Second) -> bool:
+    return now._replace(second=0, event="") != before._replace(second=0, event="")

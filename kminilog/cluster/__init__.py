@@ -1,0 +1,1 @@
+"""A cluster of brokers in one process: who leads which partition, and copies that survive."""

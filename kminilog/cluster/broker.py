@@ -1,0 +1,117 @@
+"""One node of a cluster: its log dir, its replicas, and ways to begin and to end.
+
+    broker-0/
+      orders.json, orders-0/ ...         as in any log dir
+      replication-offset-checkpoint      high watermarks when they were last written
+
+A broker can end as it should (`stop`) or as if the process had died (`crash`). The high watermarks
+on record may be older than the true ones, or missing: they only say from where a follower compares
+its log with its leader's, and an older one means that it compares more. Who leads is not known
+here, nor is the time, which comes in as an argument.
+
+Source: S1 5.1; Kafka: KafkaServer, ReplicaManager. Differs: the log dir has a directory for every
+partition of its topics, and those of which the broker holds no replica stay empty.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kminilog.cluster.replica import Replica
+from kminilog.errors import TopicExistsError
+from kminilog.format.names import TopicPartition
+from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
+from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.topics import Topic
+
+HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
+
+
+class Broker:
+    """A node with a log dir. Making the object touches no file."""
+
+    def __init__(self, node: int, path: Path) -> None:
+        self.node = node
+        self.path = path
+        self._log_dir: LogDirWriter | None = None
+        self._replicas: dict[TopicPartition, Replica] = {}
+
+    @property
+    def is_running(self) -> bool:
+        """Tell if the broker was started, and neither stopped nor crashed since."""
+        return self._log_dir is not None
+
+    def start(self, hosted: Iterable[TopicPartition]) -> None:
+        """Open the log dir, recover what a crash has left, and open these replicas.
+
+        Raises LogDirLockedError, and CorruptLogError if a replica is damaged; it is then down.
+        """
+        self._log_dir = LogDirWriter.open(self.path, create=True)
+        try:
+            on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
+            for partition in hosted:
+                log = self._log_dir.log(partition)
+                # An empty last segment, which a crash may leave, would make a layout of its own.
+                log.truncate_to(log.log_end_offset)
+                self._replicas[partition] = Replica(log, on_record.get(partition, 0))
+        except BaseException:
+            self.crash()
+            raise
+
+    def stop(self) -> None:
+        """Put the high watermarks on record, flush and close everything."""
+        self.checkpoint()
+        log_dir, self._log_dir = self._running, None
+        self._replicas.clear()
+        log_dir.close()
+
+    def crash(self) -> None:
+        """End as a killed process does: nothing is written, flushed or marked as closed.
+
+        What was appended is with the operating system, so the next start finds it.
+        """
+        log_dir, self._log_dir = self._running, None
+        self._replicas.clear()
+        log_dir.close(cleanly=False)
+
+    def create_topic(self, topic: Topic, hosted: Iterable[TopicPartition]) -> None:
+        """Make a topic, empty, and open the replicas that this broker holds of it.
+
+        One without messages that is there already, equal in all, is what a crash in the middle of
+        an earlier attempt has left, and is taken over. Raises TopicExistsError for any other.
+        """
+        log_dir = self._running
+        known = {known.name: known for known in log_dir.topics()}.get(topic.name)
+        if known is None:
+            log_dir.create_topic(topic)
+        elif known != topic or any(log_dir.log(p).log_end_offset for p in topic.all_partitions()):
+            raise TopicExistsError(topic.name)
+        for partition in hosted:
+            self._replicas[partition] = Replica(log_dir.log(partition))
+
+    def replica(self, partition: TopicPartition) -> Replica:
+        """Return this broker's copy of a partition; only of one that it was told to hold."""
+        return self._replicas[partition]
+
+    def truncate_to(self, partition: TopicPartition, offset: int) -> None:
+        """Cut off a copy's messages from `offset` on; once it returns, the cut survives."""
+        replica = self._replicas[partition]
+        replica.log.truncate_to(offset)
+        replica.high_watermark = min(replica.high_watermark, offset)
+        # At once: a recovery point above the new end would hide what is appended below it.
+        self._running.flush()
+
+    def checkpoint(self) -> None:
+        """Put the high watermarks on record."""
+        offsets = {partition: r.high_watermark for partition, r in self._replicas.items()}
+        write_checkpoint(self._running.path, offsets, HIGH_WATERMARK_FILE)
+
+    def check(self) -> None:
+        """Assert that every replica is sound; O(log)."""
+        for replica in self._replicas.values():
+            replica.check()
+
+    @property
+    def _running(self) -> LogDirWriter:
+        if self._log_dir is None:
+            raise ValueError(f"broker {self.node} is not running")
+        return self._log_dir

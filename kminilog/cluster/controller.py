@@ -1,0 +1,276 @@
+"""Which brokers run, and who therefore leads what.
+
+The controller starts and ends brokers, decides by the rules of `leadership` what follows from it,
+puts that on record, and only then lets anybody act on it. For each partition with a leader it keeps
+what that leader knows of its followers. A paused broker runs and leads, but does not fetch.
+
+Everything is done under one lock. What clients ask is added by `mini_cluster`. Source: Kafka:
+KafkaController, ReplicaStateMachine, PartitionStateMachine. Differs: it sees at once when a broker
+fails; and no leader gives its place back to the preferred one.
+"""
+
+from collections.abc import Mapping
+from threading import RLock
+from typing import NamedTuple
+
+from kminilog.clock import Clock
+from kminilog.cluster.broker import Broker
+from kminilog.cluster.controller_state import ControllerState
+from kminilog.cluster.follower_progress import FollowerProgress
+from kminilog.cluster.leadership import Leadership, settle, with_in_sync
+from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
+from kminilog.cluster.placement import place_replicas
+from kminilog.cluster.replica import Replica
+from kminilog.errors import ClientClosedError, LeaderNotAvailableError, TopicExistsError
+from kminilog.format.names import TopicPartition
+from kminilog.storage.topics import Topic
+
+FIRST_PORT = 9092
+
+
+class Led(NamedTuple):
+    """A partition that has a leader: that node's copy, and what it knows of its followers."""
+
+    node: int
+    leadership: Leadership
+    replica: Replica
+    progress: FollowerProgress
+
+
+class Controller:
+    """The brokers of a cluster by node id, and the state of its partitions.
+
+    Invariant: in-sync lists are never empty. A partition has a leader if one of them runs, and then
+    all of them run, and there is a FollowerProgress.
+    """
+
+    def __init__(self, state: ControllerState, brokers: Mapping[int, Broker], clock: Clock) -> None:
+        self._lock = RLock()
+        self._brokers = brokers
+        self._state = state
+        self._clock = clock
+        self._progress: dict[TopicPartition, FollowerProgress] = {}
+        self._paused: set[int] = set()
+        self._metadata: ClusterMetadata | None = None
+        self._is_closed = False
+
+    # ---- brokers begin and end
+
+    def start(self, node: int) -> None:
+        """Start a broker that is down; partitions that only waited for it have a leader again.
+
+        Raises what Broker.start raises; ValueError for a broker that runs, or that does not exist.
+        """
+        with self._lock:
+            broker = self._broker(node, is_running=False)
+            broker.start(self._hosted(node))
+            self._settle()
+
+    def stop(self, node: int) -> None:
+        """End a broker in order: its partitions get other leaders, then it closes its files.
+
+        Raises ValueError for a broker that is down, or that does not exist.
+        """
+        with self._lock:
+            broker = self._broker(node, is_running=True)
+            self._settle(going=node)
+            broker.stop()
+
+    def crash(self, node: int) -> None:
+        """End a broker as if its process were killed; its partitions then get other leaders.
+
+        Raises ValueError for a broker that is down, or that does not exist.
+        """
+        with self._lock:
+            self._broker(node, is_running=True).crash()
+            self._settle()
+
+    def pause(self, node: int) -> None:
+        """Let a broker's followers fetch nothing until `resume`; so they lag."""
+        with self._lock:
+            self._paused.add(self._broker(node).node)
+
+    def resume(self, node: int) -> None:
+        """Let a broker's followers fetch again."""
+        with self._lock:
+            self._paused.discard(self._broker(node).node)
+
+    # ---- topics and partitions
+
+    def create_topic(self, topic: Topic, replication_factor: int = 1) -> None:
+        """Make a topic whose replicas are placed over the brokers that run; see `placement`.
+
+        Once it returns, the topic survives a power failure; a crash before that leaves none, or one
+        that the next attempt takes over. Raises TopicExistsError, and ValueError for a replication
+        factor below 1 or above the number of brokers that run.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise ClientClosedError("cluster")
+            if topic.name in self._state.topics:
+                raise TopicExistsError(topic.name)
+            running = sorted(self._running())
+            placed = place_replicas(topic.partitions, replication_factor, running)
+            partitions = dict(zip(topic.all_partitions(), placed, strict=True))
+            for node in running:
+                hosted = [name for name, replicas in partitions.items() if node in replicas]
+                if hosted:
+                    self._brokers[node].create_topic(topic, hosted)
+            self._record(
+                {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()},
+                topic,
+            )
+
+    def metadata(self) -> ClusterMetadata:
+        """Return who leads what now; the same object until something changes."""
+        with self._lock:
+            if self._metadata is None:
+                infos = [self._info(*item) for item in self._state.partitions.items()]
+                self._metadata = ClusterMetadata(map(_node, sorted(self._running())), infos)
+            return self._metadata
+
+    def check(self) -> None:
+        """Assert the invariants of the cluster and of every replica that is up; O(logs)."""
+        with self._lock:
+            for broker in self._brokers.values():
+                broker.check()
+            for partition, leadership in self._state.partitions.items():
+                assert leadership.in_sync, partition
+                assert set(leadership.in_sync) <= set(leadership.replicas), partition
+                if leadership.leader is None:
+                    assert not any(self._brokers[node].is_running for node in leadership.in_sync)
+                else:
+                    assert leadership.leader in leadership.in_sync, partition
+                    assert all(self._brokers[node].is_running for node in leadership.in_sync), (
+                        partition
+                    )
+                    assert partition in self._progress
+
+    # ---- for those who add the requests
+
+    def _leader(self, partition: TopicPartition) -> Led:
+        """Return what leads a partition.
+
+        Raises UnknownTopicOrPartitionError, LeaderNotAvailableError, ClientClosedError.
+        """
+        if self._is_closed:
+            raise ClientClosedError("cluster")
+        leadership = self._state.leadership(partition)
+        node = leadership.leader
+        if node is None:
+            raise LeaderNotAvailableError(partition.topic, partition=partition.partition)
+        replica = self._brokers[node].replica(partition)
+        return Led(node, leadership, replica, self._progress[partition])
+
+    def _change_in_sync(self, partition: TopicPartition, nodes: set[int]) -> Leadership:
+        """Put another list of in-sync replicas on record and return what holds now."""
+        leadership = with_in_sync(self._state.leadership(partition), nodes)
+        self._record({partition: leadership})
+        return leadership
+
+    def _fetches(self, node: int) -> bool:
+        """Tell if a broker's followers fetch: it runs and is not paused."""
+        return self._brokers[node].is_running and node not in self._paused
+
+    # ---- steps
+
+    def _start_all(self) -> None:
+        """Start every broker of a cluster that was closed, with the leaders that it had."""
+        leaderships = self._state.partitions.values()
+        holders = {node for leadership in leaderships for node in leadership.replicas}
+        if not holders <= set(self._brokers):
+            raise ValueError(
+                f"the cluster has replicas on brokers {sorted(holders)}; name them all"
+            )
+        for node, broker in self._brokers.items():
+            broker.start(self._hosted(node))
+        self._settle()
+        for partition in self._state.partitions:
+            if partition not in self._progress:
+                self._begin_epoch(partition)
+                self._advance(partition)
+
+    def _end_all(self, *, cleanly: bool) -> None:
+        """End every broker that runs; nothing is changed about who leads."""
+        self._is_closed = True
+        try:
+            for broker in self._brokers.values():
+                if broker.is_running:
+                    broker.stop() if cleanly else broker.crash()
+        finally:
+            self._state.close()
+
+    def _broker(self, node: int, *, is_running: bool | None = None) -> Broker:
+        if self._is_closed:
+            raise ClientClosedError("cluster")
+        if node not in self._brokers:
+            raise ValueError(f"no broker {node}; there are {sorted(self._brokers)}")
+        broker = self._brokers[node]
+        if is_running is not None and broker.is_running != is_running:
+            raise ValueError(f"broker {node} is {'running' if broker.is_running else 'down'}")
+        return broker
+
+    def _running(self) -> set[int]:
+        return {node for node, broker in self._brokers.items() if broker.is_running}
+
+    def _hosted(self, node: int) -> list[TopicPartition]:
+        partitions = self._state.partitions.items()
+        return [name for name, leadership in partitions if node in leadership.replicas]
+
+    def _settle(self, going: int | None = None) -> None:
+        """Bring every leadership in line with the brokers that run; `going` is about to end."""
+        running = self._running() - {going}
+        settled = {
+            partition: settle(leadership, running)
+            for partition, leadership in self._state.partitions.items()
+        }
+        self._record({p: new for p, new in settled.items() if new != self._state.partitions[p]})
+
+    def _record(
+        self, changed: dict[TopicPartition, Leadership], topic: Topic | None = None
+    ) -> None:
+        self._metadata = None
+        before = {partition: self._state.partitions.get(partition) for partition in changed}
+        if topic:
+            self._state.add_topic(topic, changed)
+        elif changed:
+            self._state.record(changed)
+        for partition, old in before.items():
+            new = changed[partition]
+            if old is None or (new.leader, new.leader_epoch) != (old.leader, old.leader_epoch):
+                self._begin_epoch(partition)
+            if new.leader is not None:
+                self._advance(partition)
+
+    def _advance(self, partition: TopicPartition) -> None:
+        """Let the leader's high watermark follow from what it knows now."""
+        led = self._leader(partition)
+        led.replica.high_watermark = led.progress.high_watermark(
+            led.leadership.in_sync,
+            leader_end=led.replica.log.log_end_offset,
+            current=led.replica.high_watermark,
+        )
+
+    def _begin_epoch(self, partition: TopicPartition) -> None:
+        """Let the recorded leader begin to lead: of its followers it knows nothing yet."""
+        leadership = self._state.partitions[partition]
+        self._progress.pop(partition, None)
+        if leadership.leader is not None:
+            end_offset = self._brokers[leadership.leader].replica(partition).log.log_end_offset
+            self._progress[partition] = FollowerProgress(
+                leadership.followers, epoch_start_offset=end_offset, now_ms=self._clock.now_ms()
+            )
+
+    def _info(self, partition: TopicPartition, leadership: Leadership) -> PartitionInfo:
+        running = self._running()
+        return PartitionInfo(
+            *partition,
+            None if leadership.leader is None else _node(leadership.leader),
+            tuple(map(_node, leadership.replicas)),
+            tuple(map(_node, leadership.in_sync)),
+            tuple(_node(node) for node in leadership.replicas if node not in running),
+        )
+
+
+def _node(node: int) -> Node:
+    return Node(node, port=FIRST_PORT + node)

@@ -1,0 +1,71 @@
+"""Who leads a partition, and who may: the rules by which the controller decides.
+
+The in-sync replicas have every message that counts as committed. So only they may lead, and the
+list never becomes empty: when the last of them fails, the partition has no leader until one of
+those in the list is back. The epoch counts the leaders: an answer of an earlier one is recognised.
+
+Source: Kafka: LeaderAndIsr, PartitionLeaderSelector (OfflinePartitionLeaderSelector, with
+unclean.leader.election.enable = false).
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+
+class Leadership(NamedTuple):
+    """The replicas of a partition, the first being preferred, and what has become of them."""
+
+    replicas: tuple[int, ...]
+    leader: int | None
+    leader_epoch: int
+    in_sync: tuple[int, ...]
+
+    @property
+    def followers(self) -> tuple[int, ...]:
+        """The replicas that do not lead, in order; all of them if there is no leader."""
+        return tuple(node for node in self.replicas if node != self.leader)
+
+    @classmethod
+    def of_new_partition(cls, replicas: tuple[int, ...]) -> "Leadership":
+        """Return the beginning: the first replica leads, and all are in sync, for all are empty.
+
+        >>> Leadership.of_new_partition((2, 0)).leader
+        2
+        """
+        return cls(replicas, replicas[0], 0, replicas)
+
+
+def settle(leadership: Leadership, running: Collection[int]) -> Leadership:
+    """Return what holds when just these brokers run.
+
+    Those that are down leave the in-sync replicas, unless all would. A leader that runs stays; else
+    the next in-sync replica in replica order leads, in the next epoch; none, if none runs.
+
+    >>> first = Leadership.of_new_partition((0, 1, 2))
+    >>> second = settle(first, running={1, 2})
+    >>> second
+    Leadership(replicas=(0, 1, 2), leader=1, leader_epoch=1, in_sync=(1, 2))
+    >>> last = settle(settle(second, running={2}), running=())
+    >>> last
+    Leadership(replicas=(0, 1, 2), leader=None, leader_epoch=2, in_sync=(2,))
+    >>> settle(last, running={0, 1}).leader is None  # they may lack messages
+    True
+    >>> settle(last, running={0, 1, 2}).leader
+    2
+    """
+    alive = tuple(node for node in leadership.in_sync if node in running)
+    if not alive:
+        return leadership._replace(leader=None)
+    if leadership.leader in alive:
+        return leadership._replace(in_sync=alive)
+    leader = next(node for node in leadership.replicas if node in alive)
+    return Leadership(leadership.replicas, leader, leadership.leader_epoch + 1, alive)
+
+
+def with_in_sync(leadership: Leadership, nodes: Collection[int]) -> Leadership:
+    """Return the same with these in-sync replicas, in replica order.
+
+    >>> with_in_sync(Leadership((2, 0, 1), 0, 5, (0,)), {0, 2}).in_sync
+    (2, 0)
+    """
+    return leadership._replace(in_sync=tuple(node for node in leadership.replicas if node in nodes))

@@ -1,0 +1,234 @@
+"""Several brokers in one process, each with its own log dir: what producers and consumers ask.
+
+    producer --produce--> leader's log --fetch--> followers' logs        replicate()
+                                       --fetch--> consumers              below the high watermark
+
+Messages are copied by the followers, which pull: one round in each call of `replicate`, by whoever
+makes that call. The leader learns what a follower has from the offset that it asks for next, so a
+message is known to be on all in-sync replicas one round after it got there. What is then below the
+high watermark is committed: it survives as long as one in-sync replica does.
+
+Topics, brokers and who leads what: `controller`. No network: what comes in and goes out are values
+that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApis.
+"""
+
+from typing import NamedTuple
+
+from kminilog.clock import Clock
+from kminilog.cluster.broker import Broker
+from kminilog.cluster.controller import Controller, Led
+from kminilog.cluster.controller_state import AnyPath, ControllerState
+from kminilog.cluster.replica import FETCH_BYTES
+from kminilog.cluster.replication import agree, pull
+from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
+from kminilog.errors import (
+    KMiniLogError,
+    LogClosedError,
+    NotLeaderForPartitionError,
+    WriteFailedError,
+)
+from kminilog.format.message import Message
+from kminilog.format.names import TopicPartition
+
+REPLICA_LAG_TIME_MAX_MS = 10_000
+HIGH_WATERMARK_CHECKPOINT_MS = 5_000
+
+
+class Fetched(NamedTuple):
+    """Messages for a consumer, all below the high watermark."""
+
+    messages: list[Message]
+    high_watermark: int
+
+
+class MiniCluster(Controller):
+    """A cluster that can lose brokers: `start`, `stop`, `crash`, `pause` and `resume` them.
+
+    Safe to be called from several threads.
+    """
+
+    replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
+    replica_fetch_max_bytes = FETCH_BYTES
+    _checkpointed_ms: int | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: AnyPath,
+        *,
+        brokers: int = 3,
+        clock: Clock,
+        replica_lag_time_max_ms: int = REPLICA_LAG_TIME_MAX_MS,
+        replica_fetch_max_bytes: int = FETCH_BYTES,
+    ) -> "MiniCluster":
+        """Start brokers 0 to `brokers` - 1 in a directory, which may be new; all must be closed.
+
+        Leaders are those that led when the cluster was open last, unless that left a partition
+        without one. Raises LogDirLockedError, LogDirError, CorruptLogError if a replica is damaged,
+        and ValueError if there are fewer brokers than hold replicas.
+        """
+        state = ControllerState.open(path)
+        nodes = {node: Broker(node, state.broker_path(node)) for node in range(brokers)}
+        cluster = cls(state, nodes, clock)
+        cluster.replica_lag_time_max_ms = replica_lag_time_max_ms
+        cluster.replica_fetch_max_bytes = replica_fetch_max_bytes
+        try:
+            cluster._start_all()
+        except BaseException:
+            cluster._end_all(cleanly=False)
+            raise
+        return cluster
+
+    # ---- for producers
+
+    def produce(self, topic_partition: TopicPartition, data: bytes, *, acks: int) -> Produced:
+        """Append the messages of a request at the leader; see requests.Cluster.
+
+        Once it returns, the leader has them and the operating system does. With acks 0 the offsets
+        are unknown (-1), and so is whether the leader took the messages. Raises ValueError for
+        other acks than -1, 0 and 1.
+        """
+        if acks not in (-1, 0, 1):
+            raise ValueError(f"acks is -1, 0 or 1, not {acks}")
+        with self._lock:
+            led = self._leader(topic_partition)
+            place = (led.node, led.leadership.leader_epoch)
+            offsets = range(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
+            try:
+                appended = self._append(led, data)
+                self._advance(topic_partition)
+                if acks:
+                    offsets = appended
+            except KMiniLogError:
+                if acks:
+                    raise
+            return Produced(offsets.start, offsets.stop, *place)
+
+    def _append(self, led: Led, data: bytes) -> range:
+        try:
+            return led.replica.append_request(data, now_ms=self._clock.now_ms())
+        except (WriteFailedError, LogClosedError) as error:
+            if isinstance(error, WriteFailedError) and error.restored:
+                raise
+            # Its log is broken until it is opened again: others can lead meanwhile.
+            self.crash(led.node)
+            topic, partition = led.replica.log.topic_partition
+            raise NotLeaderForPartitionError(topic, partition=partition, node=led.node) from error
+
+    def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:
+        """Tell if all in-sync replicas have these messages: then they are committed.
+
+        Raises NotLeaderForPartitionError if another leader, or another epoch, has begun since.
+        """
+        with self._lock:
+            leadership = self._state.leadership(topic_partition)
+            current = (leadership.leader, leadership.leader_epoch)
+            if current != (produced.leader, produced.leader_epoch):
+                raise NotLeaderForPartitionError(
+                    topic_partition.topic,
+                    partition=topic_partition.partition,
+                    node=produced.leader,
+                )
+            return self.high_watermark(topic_partition) >= produced.next_offset
+
+    # ---- for consumers
+
+    def fetch(
+        self, topic_partition: TopicPartition, offset: int, max_bytes: int = FETCH_BYTES
+    ) -> Fetched:
+        """Return committed messages from `offset` on, as PartitionReader.read does.
+
+        None between the high watermark and the leader's end. Raises OffsetOutOfRangeError outside
+        of the leader's log, UnknownTopicOrPartitionError, LeaderNotAvailableError.
+        """
+        with self._lock:
+            replica = self._leader(topic_partition).replica
+            high_watermark = replica.high_watermark
+            if high_watermark <= offset <= replica.log.log_end_offset:
+                return Fetched([], high_watermark)
+            messages = replica.fetch(offset, max_bytes)
+            return Fetched(messages[: high_watermark - offset], high_watermark)
+
+    def high_watermark(self, topic_partition: TopicPartition) -> int:
+        """Return one past the last message that the leader knows to be committed; raises as fetch.
+
+        Under a new leader it can stand lower at first: nothing that was committed is gone, but that
+        leader has yet to hear of it.
+        """
+        with self._lock:
+            return self._leader(topic_partition).replica.high_watermark
+
+    def in_sync_replicas(self, topic_partition: TopicPartition) -> tuple[int, ...]:
+        """Return the node ids of the in-sync replicas, in replica order; never none."""
+        with self._lock:
+            return self._state.leadership(topic_partition).in_sync
+
+    # ---- among the brokers
+
+    def replicate(self) -> int:
+        """Let every follower that runs and is not paused pull once; return how many messages came.
+
+        Up to replica.fetch.max.bytes of each partition, but one message at least. O(messages
+        copied). Then followers that lag for too long leave the in-sync replicas, by the
+        clock. A broker whose disk refuses a write ends as if it had crashed, as Kafka's does.
+        """
+        copied = 0
+        for partition in list(self._state.partitions):
+            with self._lock:
+                leadership = self._state.leadership(partition)
+                for node in leadership.followers:
+                    if leadership.leader is not None and self._fetches(node):
+                        copied += self._pull(node, partition)
+                self._drop_lagging(partition)
+        with self._lock:
+            self._checkpoint_if_due()
+        return copied
+
+    def close(self) -> None:
+        """Stop all brokers that run, in order; who leads what stays as it is."""
+        with self._lock:
+            if not self._is_closed:
+                self._end_all(cleanly=True)
+
+    # ---- steps
+
+    def _pull(self, node: int, partition: TopicPartition) -> int:
+        """One fetch request of a follower and its answer, and what the leader makes of it."""
+        _, leadership, leader, progress = self._leader(partition)
+        broker, now_ms = self._brokers[node], self._clock.now_ms()
+        try:
+            agree(broker, partition, leader, leadership.leader_epoch)
+            offset = broker.replica(partition).log.log_end_offset
+            progress.asked(node, offset, leader_end=leader.log.log_end_offset, now_ms=now_ms)
+            may_join = progress.may_join(node, high_watermark=leader.high_watermark)
+            if may_join and node not in leadership.in_sync:
+                self._change_in_sync(partition, {*leadership.in_sync, node})
+            self._advance(partition)
+            max_bytes = self.replica_fetch_max_bytes
+            return pull(broker, partition, leader, max_bytes=max_bytes, now_ms=now_ms)
+        except WriteFailedError:
+            self.crash(node)
+            return 0
+
+    def _drop_lagging(self, partition: TopicPartition) -> None:
+        if self._state.leadership(partition).leader is None:
+            return
+        _, leadership, leader, progress = self._leader(partition)
+        lagging = progress.lagging(
+            leadership.in_sync,
+            leader_end=leader.log.log_end_offset,
+            now_ms=self._clock.now_ms(),
+            lag_time_max_ms=self.replica_lag_time_max_ms,
+        )
+        if lagging:
+            self._change_in_sync(partition, set(leadership.in_sync) - lagging)
+
+    def _checkpoint_if_due(self) -> None:
+        now_ms = self._clock.now_ms()
+        if self._checkpointed_ms is None:
+            self._checkpointed_ms = now_ms
+        if now_ms - self._checkpointed_ms >= HIGH_WATERMARK_CHECKPOINT_MS:
+            self._checkpointed_ms = now_ms
+            for broker in self._brokers.values():
+                if broker.is_running:
+                    broker.checkpoint()

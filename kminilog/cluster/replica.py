@@ -1,0 +1,95 @@
+"""One copy of a partition on one broker: its log, and how far it knows the log to be committed.
+
+The leader's copy takes messages from producers. It gives them their offsets and stores them in the
+topic's dialect, whatever layout the request had. A follower's copy takes messages from its leader.
+Layout is a function of the messages and the settings, so the files of both come out the same, byte
+for byte (rolls by age apart). Which copy leads is not known here.
+
+Source: Kafka: Replica, ReplicaFetcherThread. Differs: where a follower cuts its log when the leader
+changes, see `replication`.
+"""
+
+from kminilog.errors import CompressedMessageError, CorruptBytesError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import CODECS, CorruptMessage, Message, NeedMoreBytes, scan
+from kminilog.storage.partition_log import KeyValue, PartitionLog
+
+FETCH_BYTES = 1 << 20
+
+
+class Replica:
+    """A partition's log on one broker and its high watermark: messages below that are committed.
+
+    `agreed_epoch` is the leader's epoch in which this copy was found to agree with the leader's;
+    None before that. One object, one thread at a time.
+    """
+
+    def __init__(self, log: PartitionLog, high_watermark: int = 0) -> None:
+        self.log = log
+        self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
+        self.agreed_epoch: int | None = None
+
+    def append_request(self, data: bytes, *, now_ms: int) -> range:
+        """Append the messages of a produce request, all or none, and return their offsets.
+
+        Raises what `decode_request` and PartitionLog.append raise; then nothing is written.
+        """
+        return self.log.append(decode_request(data), now_ms=now_ms)
+
+    def append_copies(self, messages: list[Message], *, now_ms: int) -> None:
+        """Append messages that the leader has, from where this log ends."""
+        if messages:
+            if messages[0].offset != self.log.log_end_offset:
+                reason = f"offset {messages[0].offset} where {self.log.log_end_offset} belongs"
+                raise ValueError(f"{self.log.topic_partition}: {reason}")
+            pairs = ((message.key, message.value) for message in messages)
+            self.log.append(pairs, now_ms=now_ms)
+
+    def fetch(self, offset: int, max_bytes: int = FETCH_BYTES) -> list[Message]:
+        """Return messages from `offset` on, as PartitionReader.read does; O(1) at the log's end."""
+        if offset == self.log.log_end_offset:
+            return []
+        return self.log.read(offset, max_bytes)
+
+    def first_difference(self, leader: "Replica") -> int:
+        """Return the offset up to which this log agrees with the leader's.
+
+        Compares offsets and bytes from this copy's high watermark on: what is below was committed,
+        so every leader has it. What is behind the leader's end is a difference, too.
+        """
+        common_end = min(self.log.log_end_offset, leader.log.log_end_offset)
+        offset = min(max(self.high_watermark, leader.log.log_start_offset), common_end)
+        while offset < common_end:
+            pairs = zip(self.fetch(offset), leader.fetch(offset), strict=False)
+            for own, other in pairs:
+                if own != other:
+                    return own.offset
+                offset = own.offset + 1
+        return offset
+
+    def check(self) -> None:
+        """Assert that the log is sound, and that the high watermark lies in it; O(log)."""
+        self.log.check()
+        assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset
+
+
+def decode_request(data: bytes) -> list[KeyValue]:
+    """Return key and value of each message of a produce request, which is in Kafka's layout.
+
+    Raises CorruptBytesError if a message is not whole and sound, or CompressedMessageError.
+
+    >>> from kminilog.format.message import encode
+    >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))
+    [(None, b'a'), (b'k', b'b')]
+    """
+    messages: list[KeyValue] = []
+    for position, outcome in scan(KAFKA, data):
+        if isinstance(outcome, CorruptMessage):
+            raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)
+        if isinstance(outcome, NeedMoreBytes):
+            raise CorruptBytesError("an unfinished message", position=position)
+        if outcome.codec != CODECS[0]:
+            where = f"byte {position} of a produce request"
+            raise CompressedMessageError(outcome.codec, where=where, remedy="send it plain")
+        messages.append((outcome.key, outcome.value))
+    return messages

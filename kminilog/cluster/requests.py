@@ -1,0 +1,50 @@
+"""What a client asks of a cluster, whoever answers: the shape of requests and of answers.
+
+A produce request carries messages as Kafka 0.8 sends them: format v0, back to back, in the layout
+of the `kafka` dialect whatever the topic's own dialect is. Their offsets mean nothing; the leader
+gives them out and stores the messages in the topic's dialect.
+
+Source: S1 3; Kafka: ProduceRequest, ProduceResponse.
+"""
+
+from typing import NamedTuple, Protocol
+
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.format.names import TopicPartition
+
+UNKNOWN_OFFSET = -1
+
+
+class Produced(NamedTuple):
+    """Where a leader has put the messages of a request: offsets from first to before next."""
+
+    first_offset: int
+    next_offset: int
+    leader: int
+    leader_epoch: int
+
+
+class Cluster(Protocol):
+    """What a producer needs of a cluster."""
+
+    def metadata(self) -> ClusterMetadata:
+        """Return who leads what now; the same object until something changes."""
+        ...
+
+    def produce(self, topic_partition: TopicPartition, data: bytes, *, acks: int) -> Produced:
+        """Have the leader append these messages, all or none, and return where they are.
+
+        With acks 0 the answer is not waited for, and errors of the leader are not told. With acks
+        -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
+        LeaderNotAvailableError, CorruptBytesError if the messages are not sound, and what
+        PartitionLog.append raises.
+        """
+        ...
+
+    def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:
+        """Tell if all in-sync replicas have these messages.
+
+        Raises NotLeaderForPartitionError if their leader has lost its place meanwhile: then nobody
+        knows if they are kept.
+        """
+        ...

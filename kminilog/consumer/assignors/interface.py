@@ -1,0 +1,98 @@
+"""What an assignor is asked, what it answers, and what all of them need.
+
+    partitions   topic -> number of partitions; a topic that is not in it does not exist
+    members      id, topics, perhaps a static id, and what the member owned before
+    answer       member -> its partitions, sorted; every member is in it, perhaps with nothing
+
+Only data goes in and comes out: an assignor does not know where members live, who calls it, or what
+happens with its answer. Asked the same, it answers the same, in whatever order members are given.
+
+What every assignor of the suite promises, for any members and topics:
+
+1. Each partition of a topic that somebody subscribes to belongs to exactly one member. (A
+   cooperative one may leave a partition out, while another member still owns it.)
+2. A member gets partitions of its own topics only. Topics that do not exist are skipped.
+3. More members than partitions: some get nothing. No members: the answer is empty.
+
+Source: S1 4, S3; Kafka: ConsumerPartitionAssignor, AbstractPartitionAssignor.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from kminilog.format.names import TopicPartition
+
+Assignment = dict[str, list[TopicPartition]]
+
+
+class Member(NamedTuple):
+    """One consumer of a group, as an assignor sees it.
+
+    `owned` is what it says it had, `generation` of the group when it got that; -1 means never.
+    """
+
+    id: str
+    topics: tuple[str, ...]
+    instance_id: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = -1
+
+
+class Assignor:
+    """Decides who gets which partition. Subclasses answer `assign`."""
+
+    is_cooperative = False
+    """Whether members keep reading what they own until the assignor gives it to somebody else."""
+
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Member]) -> Assignment:
+        """Return the partitions of every member."""
+        raise NotImplementedError
+
+
+def in_order(members: Iterable[Member]) -> list[Member]:
+    """Return members in the order in which they are served: static ones first, then by id.
+
+    Ids are compared as texts. A static member is ordered by its static id, which stays the same
+    when it starts again with a new member id; so it gets the same partitions again.
+
+    >>> [member.id for member in in_order([Member("c2", ()), Member("c10", ())])]
+    ['c10', 'c2']
+    >>> [member.id for member in in_order([Member("a", ()), Member("z", (), instance_id="i")])]
+    ['z', 'a']
+    """
+    return sorted(
+        members,
+        key=lambda member: (
+            member.instance_id is None,
+            member.id if member.instance_id is None else member.instance_id,
+            member.id,
+        ),
+    )
+
+
+def members_by_topic(
+    partitions: Mapping[str, int], members: Iterable[Member]
+) -> dict[str, list[Member]]:
+    """Return who subscribes to each topic that exists: topics sorted, members `in_order`.
+
+    Topics that nobody subscribes to are left out.
+
+    >>> found = members_by_topic({"t": 1, "unread": 1}, [Member("c", ("t", "missing"))])
+    >>> {topic: [member.id for member in members] for topic, members in found.items()}
+    {'t': ['c']}
+    """
+    ordered = in_order(members)
+    found = {
+        topic: [member for member in ordered if topic in member.topics]
+        for topic in sorted(partitions)
+    }
+    return {topic: subscribers for topic, subscribers in found.items() if subscribers}
+
+
+def partitions_of(topic: str, count: int) -> list[TopicPartition]:
+    """Return all partitions of a topic.
+
+    >>> [str(partition) for partition in partitions_of("t", 2)]
+    ['t-0', 't-1']
+    """
+    return [TopicPartition(topic, number) for number in range(count)]

@@ -1,0 +1,41 @@
+"""Multiple: each member gets the same large run, the last ones what is left (S1's assignment).
+
+Of one topic, with P partitions for C members in order: M = ceil(P / C), and member i gets the
+partitions i*M to (i+1)*M - 1, as far as they exist.
+
+    P = 4,  C = 2      M = 2      0 1 | 2 3
+    P = 10, C = 4      M = 3      0 1 2 | 3 4 5 | 6 7 8 | 9       range: 3, 3, 2, 2
+    P = 4,  C = 3      M = 2      0 1 | 2 3 |                     range: 2, 1, 1
+
+It is not balanced: a member may get nothing although there are as many partitions as members and
+more. Source: S1 4; Kafka has never had it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kminilog.consumer.assignors.interface import (
+    Assignment,
+    Assignor,
+    Member,
+    members_by_topic,
+    partitions_of,
+)
+
+
+class Multiple(Assignor):
+    """M neighbours of each topic for each member, as long as there are any.
+
+    >>> given = Multiple().assign({"t": 4}, [Member(id, ("t",)) for id in ("a", "b", "c")])
+    >>> {member: [partition for _, partition in found] for member, found in given.items()}
+    {'a': [0, 1], 'b': [2, 3], 'c': []}
+    """
+
+    def assign(self, partitions: Mapping[str, int], members: Sequence[Member]) -> Assignment:
+        """Return the partitions of every member."""
+        assignment: Assignment = {member.id: [] for member in members}
+        for topic, subscribers in members_by_topic(partitions, members).items():
+            numbered = partitions_of(topic, partitions[topic])
+            each = -(-len(numbered) // len(subscribers))  # rounded up
+            for i, member in enumerate(subscribers):
+                assignment[member.id] += numbered[i * each : (i + 1) * each]
+        return assignment

@@ -1,0 +1,273 @@
+"""The client that reads: subscribed in a group, or assigned by hand; positions and commits.
+
+    poll    membership: heartbeat, rebalance -> automatic commit -> records, partitions in turn
+
+A position is the offset of the next record that `poll` will return; a commit puts positions on
+record, for whoever has the partition next. So a record that was returned and not committed yet is
+returned again after a crash: at least once. An automatic commit puts on record what earlier calls
+of `poll` have returned, never what the call itself returns.
+
+There is no thread here: heartbeats are part of `poll`, so who does not poll for session.timeout.ms
+is taken for dead. Source: S1, S3 (SimpleConsumer, ConsumerConnector); Kafka: KafkaConsumer.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from kminilog.clock import Clock
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.errors import UnknownMemberError
+from kminilog.consumer.fetching import Fetching
+from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
+from kminilog.consumer.source import ConsumerRecord, Source
+from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
+from kminilog.format.names import TopicPartition
+from kminilog.settings import complete_config
+
+PAUSE_MS = 10
+Change = Callable[[list[TopicPartition]], object]
+
+
+def _nothing(_: list[TopicPartition]) -> None:
+    pass
+
+
+class Consumer:
+    """A consumer of one source; one object, one thread; a context manager that closes it.
+
+    `config` has Kafka's dotted names, see kminilog.settings; a group needs `group.id` and the
+    `coordinator`. `on_assigned` is called after partitions came, `on_revoked` before some are given
+    up, while commits still count, `on_lost` after some are gone that others may have already.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        config: Mapping[str, object] | None = None,
+        *,
+        clock: Clock,
+        coordinator: Coordinator | None = None,
+        on_assigned: Change = _nothing,
+        on_revoked: Change = _nothing,
+        on_lost: Change = _nothing,
+    ) -> None:
+        self.config = complete_config(config or {}, scope="consumer")
+        self._source = source
+        self._clock = clock
+        self._coordinator = coordinator
+        self._on_assigned = on_assigned
+        self._on_revoked = on_revoked
+        self._on_lost = on_lost
+        self._fetching = Fetching(
+            source,
+            reset=self.config["auto.offset.reset"],
+            max_bytes=self.config["fetch.max.bytes"],
+        )
+        self._wanted: Callable[[str], object] | None = None
+        self._names: tuple[str, ...] = ()
+        self._member: GroupMember | None = None
+        self._commit_due_ms = clock.now_ms() + self.config["auto.commit.interval.ms"]
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # What was returned may not have been worked on: then it must come again.
+        self.close(is_committing=error is None)
+
+    # ---- what to read
+
+    def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
+        """Read a share of these topics, or of all whose whole name matches `pattern`.
+
+        What the share is decides the group, in the next calls of `poll`. Topics that are not there
+        are waited for. Raises ValueError without group.id, for a pattern that is none, or for both,
+        and SettingError if heartbeats would come too late.
+        """
+        names = tuple(sorted(set(topics)))
+        if bool(names) == (pattern is not None):
+            raise ValueError("subscribe to topics or to a pattern")
+        try:
+            self._wanted = re.compile(pattern).fullmatch if pattern is not None else None
+        except re.error as error:
+            raise ValueError(f"pattern {pattern!r}: {error}") from None
+        self._names = names
+        if self._member is None:
+            self._fetching.keep_only([], {})
+            self._member = self._make_member()
+        self._member.hurry()
+
+    def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read just these partitions, without a group; where one begins: committed, else by reset.
+
+        Raises ValueError after `subscribe`.
+        """
+        if self._member:
+            raise ValueError("this consumer is subscribed; make another one to assign partitions")
+        self._fetching.keep_only(partitions, self._committed())
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it knows what to read: always if assigned, else once its group has told."""
+        return self._member is None or not self._member.is_waiting
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The partitions that are read now, ascending."""
+        return self._fetching.partitions
+
+    # ---- reading
+
+    def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> list[ConsumerRecord]:
+        """Return the next records; none if there are none in time.
+
+        At most `max_records`, or else max.poll.records; with 0 only what is due for the group is
+        done. Raises what GroupMember.keep and Fetching.take raise, and ClientClosedError.
+        """
+        if self._is_closed:
+            raise ClientClosedError("consumer")
+        limit = self.config["max.poll.records"] if max_records is None else max_records
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        while True:
+            if self._member and self._member.is_due:
+                self._member.keep(self._topics())
+            if limit:
+                self._commit_if_due()
+            records = self._take(limit)
+            left_ms = deadline_ms - self._clock.now_ms()
+            if records or left_ms <= 0:
+                return records
+            self._clock.sleep_ms(min(PAUSE_MS, left_ms))
+
+    def _take(self, limit: int) -> list[ConsumerRecord]:
+        try:
+            return self._fetching.take(limit)
+        except UnknownTopicOrPartitionError:
+            if self._member is None:
+                raise
+            self._member.hurry()  # the group shares out what is left
+            return []
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at this offset; ValueError for a partition that is not assigned."""
+        self._fetching.seek(partition, offset)
+
+    def position(self, partition: TopicPartition) -> int:
+        """Return the offset of the next record; ValueError for a partition that is not assigned."""
+        return self._fetching.position(partition)
+
+    # ---- commits
+
+    def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> None:
+        """Put offsets on record, of the next records to read; all positions if none are given.
+
+        Once it returns, they survive kill -9. Raises UnknownMemberError or IllegalGenerationError
+        if others may have the partitions by now, ValueError without group.id.
+        """
+        coordinator, group = self._group()
+        membership = self._member.membership if self._member else None
+        if self._member and membership is None:
+            raise UnknownMemberError(group, member="this consumer")
+        coordinator.commit(
+            group, self._fetching.positions if offsets is None else offsets, membership
+        )
+        self._commit_due_ms = self._clock.now_ms() + self.config["auto.commit.interval.ms"]
+
+    def committed(self) -> dict[TopicPartition, int]:
+        """Return what is on record for the group; ValueError without group.id."""
+        coordinator, group = self._group()
+        return dict(coordinator.committed(group))
+
+    def close(self, *, is_committing: bool = True) -> None:
+        """Commit, if that is automatic, and leave the group, so that others take over at once.
+
+        Without `is_committing` what was returned since the last commit comes again.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if not is_committing:
+            self.config["enable.auto.commit"] = False
+        if self._member:
+            self._member.leave()
+        elif self._commits_by_itself():
+            self.commit()
+
+    def _commit_if_due(self) -> None:
+        if not self._commits_by_itself() or self._clock.now_ms() < self._commit_due_ms:
+            return
+        if self._member is None:
+            self.commit()
+        elif self._member.may_commit:
+            try:
+                self.commit()
+            except NO_MEMBER:
+                if not self._member.is_waiting:  # else the new share will tell
+                    self._member.forget()
+
+    def _commits_by_itself(self) -> bool:
+        return bool(
+            self.config["enable.auto.commit"] and self.config["group.id"] and self._coordinator
+        )
+
+    # ---- the group's doing
+
+    def _take_over(self, partitions: Sequence[TopicPartition]) -> None:
+        self._fetching.keep_only([*self._fetching.partitions, *partitions], self._committed())
+        self._on_assigned(list(partitions))
+
+    def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
+        self._on_revoked(list(partitions))
+        if self._commits_by_itself():
+            self.commit()
+        self._drop(partitions)
+
+    def _lose(self, partitions: Sequence[TopicPartition]) -> None:
+        self._drop(partitions)
+        if partitions:
+            self._on_lost(list(partitions))
+
+    def _drop(self, partitions: Sequence[TopicPartition]) -> None:
+        kept = [each for each in self._fetching.partitions if each not in set(partitions)]
+        self._fetching.keep_only(kept, {})
+
+    def _topics(self) -> tuple[str, ...]:
+        if self._wanted is None:
+            return self._names
+        return tuple(sorted(name for name in self._source.topics() if self._wanted(name)))
+
+    def _group(self) -> tuple[Coordinator, str]:
+        group = self.config["group.id"]
+        if not group or self._coordinator is None:
+            raise ValueError("set group.id, and hand in a coordinator, to be in a group")
+        return self._coordinator, group
+
+    def _committed(self) -> dict[TopicPartition, int]:
+        return self.committed() if self.config["group.id"] and self._coordinator else {}
+
+    def _make_member(self) -> GroupMember:
+        coordinator, group = self._group()
+        interval_ms, timeout_ms = (
+            self.config[name] for name in ("heartbeat.interval.ms", "session.timeout.ms")
+        )
+        if interval_ms >= timeout_ms:
+            reason = f"{interval_ms} is not below session.timeout.ms = {timeout_ms}"
+            raise SettingError("heartbeat.interval.ms", reason=reason)
+        settings = GroupSettings(
+            group,
+            self.config["partition.assignment.strategy"],
+            timeout_ms,
+            interval_ms,
+            self.config["client.id"],
+            self.config["group.instance.id"] or None,
+        )
+        shares = Shares(self._take_over, self._give_up, self._lose)
+        return GroupMember(coordinator, settings, shares, self._clock)

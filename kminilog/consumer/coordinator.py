@@ -1,0 +1,181 @@
+"""Who belongs to which group, for any number of processes: a file and a lock for each group.
+
+    .groups/readers.json   the group, as group_file.py writes it; replaced with every change
+    .groups/readers.lock   held while one call reads, changes and writes it; never replaced or gone
+
+There is no process that coordinates: every call takes the group's lock, reads the file, lets the
+group take its step, and writes the file. So the rebalance is completed by whoever happens to call
+when the last member has joined, and the assignor runs there. The log dir's own lock is not needed:
+consumers commit while a producer writes.
+
+1. Two calls never overlap: the operating system holds the lock (flock), and lets go of it when a
+   process dies. So there is never a stale one. (One that is stopped inside of a call, by Ctrl-Z,
+   holds up the group until it goes on.)
+2. Once a call returns, what it did survives a power failure. After a kill in the middle the file is
+   that of before or that of after.
+3. A call that raises changes nothing.
+
+Silence is measured from what different processes wrote, so their clocks must agree to well within
+the session time-out: the machine's time does, a `ManualClock` is for one process.
+
+Source: ours; Kafka: GroupCoordinator (there in a broker), ZookeeperConsumerConnector before it.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from typing import Literal
+
+from kminilog.chance import Chance
+from kminilog.clock import Clock
+from kminilog.consumer.errors import UnknownGroupError
+from kminilog.consumer.group import Group, Moment
+from kminilog.consumer.group_file import (
+    GROUPS_DIR,
+    check_group,
+    group_names,
+    read_group,
+    write_group,
+)
+from kminilog.consumer.members import Assigned, JoinRequest, Membership
+from kminilog.format.names import TopicPartition
+from kminilog.storage.durable_file import sync
+from kminilog.storage.log_dir import LogDir
+
+LOCK_SUFFIX = ".lock"
+ID_BITS = 32
+
+
+class Coordinator:
+    """The groups of one log dir. Any number of these may be used, by any threads and processes.
+
+    `partitions` tells how many partitions each topic has now; it is asked with the lock held, so
+    that a later answer is never of an earlier time. Besides what `Group` raises, each call raises
+    LogDirError for a log dir that is not there or a file that is broken, and InvalidGroupError.
+    """
+
+    def __init__(
+        self,
+        log_dir: Path | str,
+        partitions: Callable[[], Mapping[str, int]],
+        *,
+        clock: Clock,
+        chance: Chance,
+    ) -> None:
+        self._log_dir = LogDir(log_dir).path
+        self._partitions = partitions
+        self._clock = clock
+        self._chance = chance
+
+    def join(self, group: str, request: JoinRequest) -> Membership:
+        """Join a group, which is made if there is none; see Group.join."""
+        with self._changing(group, is_made=True) as state:
+            new_id = self._new_id(request, state)
+            return state.join(request, new_id=new_id, moment=self._moment())
+
+    def sync(self, group: str, membership: Membership) -> Assigned | None:
+        """Return what a member that has joined owns, None if not all have; see Group.sync."""
+        with self._changing(group) as state:
+            return state.sync(membership, self._moment())
+
+    def heartbeat(self, group: str, membership: Membership) -> Literal["ok", "rebalance"]:
+        """Show that a member is alive, and learn if it has to join again; see Group.heartbeat."""
+        with self._changing(group) as state:
+            return state.heartbeat(membership, self._moment())
+
+    def leave(self, group: str, membership: Membership) -> None:
+        """Leave a group; its committed offsets stay."""
+        with self._changing(group) as state:
+            state.leave(membership, self._moment())
+
+    def commit(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int],
+        membership: Membership | None = None,
+    ) -> None:
+        """Remember for some partitions the offset to be read next; see Group.commit.
+
+        Without membership the group is made if there is none.
+        """
+        with self._changing(group, is_made=membership is None) as state:
+            state.commit(offsets, membership, self._clock.now_ms())
+
+    def committed(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets of a group; none if there is no such group."""
+        try:
+            return read_group(self._log_dir, group).committed
+        except UnknownGroupError:
+            return {}
+
+    def describe(self, group: str) -> Group:
+        """Return a group as it is now: without those whose session is over. Writes nothing.
+
+        Raises UnknownGroupError.
+        """
+        state = read_group(self._log_dir, group)
+        state.expire(self._clock.now_ms())
+        return state
+
+    def groups(self) -> list[str]:
+        """Return the ids of all groups, sorted."""
+        return group_names(self._log_dir)
+
+    def forget_topic(self, topic: str) -> None:
+        """Drop the offsets of a topic that is deleted: another of its name begins anew."""
+        for group in self.groups():
+            with self._changing(group) as state:
+                state.committed = {
+                    partition: offset
+                    for partition, offset in state.committed.items()
+                    if partition.topic != topic
+                }
+
+    def _moment(self) -> Moment:
+        return Moment(self._clock.now_ms(), self._partitions())
+
+    def _new_id(self, request: JoinRequest, group: Group) -> str:
+        begin = request.instance_id or request.client_id
+        while True:
+            drawn = f"{begin}-{self._chance.getrandbits(ID_BITS):0{ID_BITS // 4}x}"
+            if drawn not in group.members:  # two processes may have the same chance
+                return drawn
+
+    @contextmanager
+    def _changing(self, name: str, *, is_made: bool = False) -> Iterator[Group]:
+        """Lend a group out to be changed, with its lock held; write it unless something fails."""
+        check_group(name)
+        self._make_directory()
+        with _locked(self._log_dir / GROUPS_DIR / (name + LOCK_SUFFIX)):
+            try:
+                before = read_group(self._log_dir, name)
+            except UnknownGroupError:
+                if not is_made:
+                    raise
+                before = Group(name)
+            group = deepcopy(before)
+            yield group
+            if group != before:
+                write_group(self._log_dir, group)
+
+    def _make_directory(self) -> None:
+        directory = self._log_dir / GROUPS_DIR
+        if not directory.is_dir():
+            directory.mkdir(exist_ok=True)
+            sync(self._log_dir)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Wait for a lock file, and hold it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        # Closing alone would not do if the process was forked meanwhile: the child has it open too.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)

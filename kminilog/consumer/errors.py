@@ -1,0 +1,107 @@
+"""The errors of groups and of those who belong to one: a branch of the tree in `errors`.
+
+Most of them tell a member that its group has gone on without it. Nothing was changed then: what it
+wanted to commit is not committed, and is read again by whoever owns the partition now.
+
+Source: Kafka: Errors (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
+INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID).
+"""
+
+from kminilog.errors import KMiniLogError
+
+
+class InvalidGroupError(KMiniLogError):
+    """A group id that cannot be the name of a file."""
+
+    def __init__(self, group: str, *, reason: str) -> None:
+        super().__init__(f"illegal group id {group!r}: {reason}")
+        self.group = group
+
+
+class UnknownGroupError(KMiniLogError):
+    """A group that nobody has joined yet, or whose file is gone."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__(f"Group {group} doesn't exist; `kminilog group list` shows those that do")
+        self.group = group
+
+
+class UnknownMemberError(KMiniLogError):
+    """Not, or no longer, a member: what it owned is another's by now, or soon will be."""
+
+    def __init__(self, group: str, *, member: str) -> None:
+        super().__init__(
+            f"{member} is no member of group {group}, perhaps because nothing was heard of it for "
+            "session.timeout.ms; nothing was changed; join again"
+        )
+        self.group = group
+        self.member = member
+
+
+class GroupInUseError(KMiniLogError):
+    """A commit by one who is no member, while the group has members, whose offsets these are."""
+
+    def __init__(self, group: str, *, members: int) -> None:
+        super().__init__(
+            f"group {group} has members ({members}), and only they may commit; "
+            "nothing was changed; join the group, or wait until it is empty"
+        )
+        self.group = group
+        self.members = members
+
+
+class IllegalGenerationError(KMiniLogError):
+    """A member speaks of an old generation: the partitions have been shared out again since."""
+
+    def __init__(self, group: str, *, member: str, generation: int, current: int) -> None:
+        super().__init__(
+            f"{member} speaks of generation {generation}, group {group} is in {current}; "
+            "nothing was changed; ask for the new assignment first"
+        )
+        self.group = group
+        self.member = member
+        self.generation = generation
+        self.current = current
+
+
+class DuplicateInstanceError(KMiniLogError):
+    """A later consumer has joined with the same `group.instance.id`; this one must stop."""
+
+    def __init__(self, group: str, *, instance_id: str) -> None:
+        super().__init__(
+            f"another consumer has joined group {group} with group.instance.id {instance_id}; "
+            "nothing was changed; give every consumer an id of its own"
+        )
+        self.group = group
+        self.instance_id = instance_id
+
+
+class InconsistentStrategyError(KMiniLogError):
+    """A consumer that would share partitions out in another way than the group it joins."""
+
+    def __init__(self, group: str, *, strategy: str, given: str) -> None:
+        super().__init__(
+            f"group {group} shares partitions out by {strategy}, not by {given}; "
+            f"set partition.assignment.strategy to {strategy}, or end the other members first"
+        )
+        self.group = group
+        self.strategy = strategy
+        self.given = given
+
+
+class NoOffsetError(KMiniLogError):
+    """Nobody has said where to begin, and auto.offset.reset says that this is an error."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where}: no committed offset, and auto.offset.reset is none; "
+            "commit or seek, or set auto.offset.reset to earliest or latest"
+        )
+
+
+class ConsumerTimeoutError(KMiniLogError):
+    """Nothing has come for consumer.timeout.ms; the stream can be asked again."""
+
+    def __init__(self, timeout_ms: int) -> None:
+        super().__init__(f"no message has come for consumer.timeout.ms = {timeout_ms}")
+        self.timeout_ms = timeout_ms

@@ -1,0 +1,148 @@
+"""Which offset comes next in each partition, and the records from there, partition by partition.
+
+Partitions take turns, so that none waits for another that always has something. What was fetched
+and not handed out yet is kept for the next time. A position is the offset of the next record to be
+handed out; where nobody has said where to begin, or where that is out of range, `reset` decides:
+
+    earliest  from the first offset that can be read
+    latest    from the end on
+    none      an error: NoOffsetError, OffsetOutOfRangeError
+
+Source: S3; Kafka: Fetcher, auto.offset.reset.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from kminilog.consumer.errors import NoOffsetError
+from kminilog.consumer.source import ConsumerRecord, Source
+from kminilog.errors import (
+    KMiniLogError,
+    LeaderNotAvailableError,
+    OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
+)
+from kminilog.format.message import Message
+from kminilog.format.names import TopicPartition
+
+
+class Fetching:
+    """The partitions of one consumer."""
+
+    def __init__(self, source: Source, *, reset: str, max_bytes: int) -> None:
+        self._source = source
+        self._reset = reset
+        self._max_bytes = max_bytes
+        self._turns: deque[TopicPartition] = deque()
+        self._positions: dict[TopicPartition, int] = {}
+        self._fetched: dict[TopicPartition, deque[Message]] = {}
+        self._error: KMiniLogError | None = None
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """All partitions, ascending."""
+        return tuple(sorted(self._turns))
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The next offset of each partition for which it is known."""
+        return dict(self._positions)
+
+    def keep_only(
+        self, partitions: Iterable[TopicPartition], starts: Mapping[TopicPartition, int]
+    ) -> None:
+        """Read these from now on; those that are new begin at `starts`, else by reset.
+
+        What reset says is settled now if it can be: the end of a log is where it ends now.
+        """
+        wanted = list(partitions)
+        self._error = None
+        for gone in set(self._turns) - set(wanted):
+            self._positions.pop(gone, None)
+            self._fetched.pop(gone, None)
+        for new in set(wanted) - set(self._turns):
+            if new in starts:
+                self._positions[new] = starts[new]
+        self._turns = deque(wanted)
+        for partition in wanted:
+            with suppress(NoOffsetError, LeaderNotAvailableError, UnknownTopicOrPartitionError):
+                self.position(partition)  # else it is tried, or told, when it is read
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """Go on at this offset. Raises ValueError for a partition that is not read."""
+        self._require(partition)
+        self._positions[partition] = offset
+        self._fetched.pop(partition, None)
+
+    def position(self, partition: TopicPartition) -> int:
+        """Return the offset of the next record; by `reset` if it is not known yet.
+
+        Raises ValueError for a partition that is not read, and NoOffsetError.
+        """
+        self._require(partition)
+        if partition not in self._positions:
+            self._positions[partition] = self._reset_position(partition)
+        return self._positions[partition]
+
+    def take(self, max_records: int) -> list[ConsumerRecord]:
+        """Return up to so many records; each partition is asked once, the next one first.
+
+        A partition that nobody leads is passed over. Raises NoOffsetError or OffsetOutOfRangeError
+        if `reset` is none, and what the source raises for damage or for a topic that is gone. An
+        error takes nothing from other partitions: what they had is returned first.
+        """
+        if self._error:
+            error, self._error = self._error, None
+            raise error
+        records: list[ConsumerRecord] = []
+        for _ in range(len(self._turns)):
+            if len(records) >= max_records:
+                break
+            partition = self._turns[0]
+            self._turns.rotate(-1)
+            try:
+                records += self._take_from(partition, max_records - len(records))
+            except KMiniLogError as error:
+                if not records:
+                    raise
+                self._error = error
+                break
+        return records
+
+    def _take_from(self, partition: TopicPartition, count: int) -> list[ConsumerRecord]:
+        if not self._fetched.get(partition):
+            try:
+                self._fetched[partition] = deque(self._fetch(partition))
+            except LeaderNotAvailableError:
+                return []
+        kept = self._fetched[partition]
+        taken = [kept.popleft() for _ in range(min(count, len(kept)))]
+        if taken:
+            self._positions[partition] = taken[-1].offset + 1
+        return [
+            ConsumerRecord(*partition, message.offset, message.key, message.value)
+            for message in taken
+        ]
+
+    def _fetch(self, partition: TopicPartition) -> list[Message]:
+        offset = self.position(partition)
+        try:
+            return self._source.fetch(partition, offset, self._max_bytes)
+        except OffsetOutOfRangeError:
+            if self._reset == "none":
+                raise
+            # The log has lost its beginning to retention, or its end to a crash.
+            self._positions[partition] = self._reset_position(partition)
+            return self._source.fetch(partition, self._positions[partition], self._max_bytes)
+
+    def _reset_position(self, partition: TopicPartition) -> int:
+        if self._reset == "earliest":
+            return self._source.beginning(partition)
+        if self._reset == "latest":
+            return self._source.end(partition)
+        raise NoOffsetError(str(partition))
+
+    def _require(self, partition: TopicPartition) -> None:
+        if partition not in self._turns:
+            raise ValueError(f"{partition} is not read by this consumer; assign it first")

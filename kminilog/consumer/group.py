@@ -1,0 +1,300 @@
+"""A group: who belongs to it, who owns which partition, and up to where it has read.
+
+                 join                        all have joined again, or are expired
+      Empty ------------>  PreparingRebalance  ------------------------------------>  Stable
+        ^                    |            ^                                             |
+        +---- the last one --+            +---- join, leave, expiry, other topics ------+
+              is gone                           or numbers of partitions
+
+Each completed rebalance begins a generation, with one number more. A member speaks for its
+generation: what it says of an old one is refused, because its partitions may be another's by now.
+While a rebalance is prepared the old generation is still in force, so members commit what they have
+read before they join again.
+
+1. In a stable group each partition of a subscribed topic belongs to exactly one member. (With a
+   cooperative strategy it may belong to none until its last owner has given it up and joins again.)
+2. The generation only grows, also when the last member goes.
+3. No two members have the same static id.
+4. Committed offsets stay, whoever comes and goes.
+
+A group knows neither files nor the time: both come in as a `Moment`. What silence has brought about
+is done first in every call, so the outcome depends on the time, not on who calls first.
+
+Source: S1 4 (groups, rebalance); Kafka 0.9 to 2.3: GroupCoordinator, GroupMetadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from kminilog.consumer.assignors.interface import Member
+from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.errors import (
+    DuplicateInstanceError,
+    GroupInUseError,
+    IllegalGenerationError,
+    InconsistentStrategyError,
+    UnknownMemberError,
+)
+from kminilog.consumer.members import Assigned, JoinRequest, KnownMember, Membership
+from kminilog.format.names import TopicPartition, parse_topic_partition
+
+EMPTY = "Empty"
+PREPARING = "PreparingRebalance"
+STABLE = "Stable"
+
+
+class Moment(NamedTuple):
+    """What a caller knows: the time, and how many partitions each topic has just now."""
+
+    now_ms: int
+    partitions: Mapping[str, int]
+
+
+@dataclass
+class Group:
+    """The state of one group. `partitions` and `assignment` are those of its generation."""
+
+    name: str
+    state: str = EMPTY
+    generation: int = 0
+    strategy: str = ""
+    partitions: dict[str, int] = field(default_factory=dict)
+    members: dict[str, KnownMember] = field(default_factory=dict)
+    assignment: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+
+    @property
+    def owners(self) -> dict[TopicPartition, str]:
+        """Who owns each partition that somebody owns."""
+        return {
+            partition: member
+            for member, partitions in self.assignment.items()
+            for partition in partitions
+        }
+
+    @property
+    def idle(self) -> list[str]:
+        """Members that own nothing although all is shared out: there are not partitions enough."""
+        if self.state != STABLE or self._has_partitions_without_owner():
+            return []
+        return sorted(member for member in self.members if not self.assignment[member])
+
+    # ---- what members ask
+
+    def join(self, request: JoinRequest, *, new_id: str, moment: Moment) -> Membership:
+        """Take a member in, or hear from one that it goes along with a rebalance.
+
+        Begins a rebalance, unless the member asks for nothing new: so a static member that comes
+        back within its session keeps its partitions, and its former self is fenced off. The new
+        generation begins at once if nobody else has to join.
+
+        Raises UnknownMemberError for a `member_id` that is none, DuplicateInstanceError if a
+        later one has its static id, InconsistentStrategyError if the other members have another
+        strategy, PluginError if an assignor of the user's fails.
+        """
+        self.expire(moment.now_ms)
+        known = self._known(request)
+        if request.strategy != self.strategy and self.members.keys() - {known.id if known else ""}:
+            raise InconsistentStrategyError(
+                self.name, strategy=self.strategy, given=request.strategy
+            )
+        member = KnownMember(
+            id=request.member_id or new_id,
+            topics=tuple(sorted(set(request.topics))),
+            session_timeout_ms=request.session_timeout_ms,
+            heard_ms=moment.now_ms,
+            instance_id=known.instance_id if known else request.instance_id,
+            owned=request.owned if request.member_id else (),
+            is_waiting=True,
+        )
+        is_news = (
+            known is None
+            or (known.topics, self.strategy) != (member.topics, request.strategy)
+            or self._has_partitions_without_owner()
+        )
+        if known:
+            del self.members[known.id]
+            if known.id in self.assignment:
+                self.assignment[member.id] = self.assignment.pop(known.id)
+        self.members[member.id] = member
+        self.strategy = request.strategy
+        if is_news:
+            self._prepare()
+        self._advance(moment)
+        return Membership(member.id, self.generation, member.instance_id)
+
+    def sync(self, membership: Membership, moment: Moment) -> Assigned | None:
+        """Return what a member that has joined owns; None while others have still to join.
+
+        Counts as a heartbeat. Whatever generation the membership is of, the answer is of the
+        current one. Raises UnknownMemberError, DuplicateInstanceError; ValueError for a member
+        that has not joined since the rebalance began.
+        """
+        self.expire(moment.now_ms)
+        member = self._find(membership)
+        self._hear(member, moment.now_ms)
+        self._advance(moment)
+        if self.state == PREPARING:
+            if not member.is_waiting:
+                raise ValueError(f"{member.id} has to join before it asks for its assignment")
+            return None
+        member.is_waiting = False
+        current = Membership(member.id, self.generation, member.instance_id)
+        return Assigned(current, self.assignment[member.id])
+
+    def heartbeat(self, membership: Membership, moment: Moment) -> Literal["ok", "rebalance"]:
+        """Hear that a member is alive; answer "rebalance" if it has to join again.
+
+        From the first such answer on, it has session_timeout_ms to do so; more heartbeats do not
+        extend that. Raises UnknownMemberError, DuplicateInstanceError, IllegalGenerationError.
+        """
+        self.expire(moment.now_ms)
+        member = self._find(membership)
+        self._check_generation(membership)
+        self._hear(member, moment.now_ms)
+        self._advance(moment)
+        if self.state == PREPARING and not member.is_waiting:
+            member.is_told = True
+            return "rebalance"
+        return "ok"
+
+    def leave(self, membership: Membership, moment: Moment) -> None:
+        """Let a member go at once; raises UnknownMemberError, DuplicateInstanceError."""
+        self.expire(moment.now_ms)
+        self._remove([self._find(membership).id])
+        self._advance(moment)
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, int], membership: Membership | None, now_ms: int
+    ) -> None:
+        """Remember for some partitions the offset that is to be read next.
+
+        The members of the current generation may, until the next one begins; one who is no member
+        only while there are none. Raises UnknownMemberError, DuplicateInstanceError,
+        IllegalGenerationError, GroupInUseError; ValueError for a negative offset.
+        """
+        self.expire(now_ms)
+        if membership is not None:
+            member = self._find(membership)
+            self._check_generation(membership)
+            self._hear(member, now_ms)
+        elif self.members:
+            raise GroupInUseError(self.name, members=len(self.members))
+        for partition, offset in offsets.items():
+            if type(offset) is not int or offset < 0:
+                raise ValueError(f"{partition}: {offset!r} is no offset")
+            if parse_topic_partition(str(partition)) != partition:
+                raise ValueError(f"{partition!r} is no partition")
+        self.committed |= offsets
+
+    def expire(self, now_ms: int) -> None:
+        """Let those go that were silent for too long; the rest have to share out again.
+
+        Begins no generation. A member heard of in the future (a clock that was set back) counts as
+        heard of now, so that it does not stay for ever.
+        """
+        for member in self.members.values():
+            member.heard_ms = min(member.heard_ms, now_ms)
+        self._remove([m.id for m in self.members.values() if m.is_silent(now_ms)])
+
+    def check(self) -> None:
+        """Assert what holds after every call; see also the module's text."""
+        assert (self.state == EMPTY) == (not self.members)
+        assert self.assignment.keys() <= self.members.keys()
+        assert sum(map(len, self.assignment.values())) == len(self.owners), "owned twice"
+        static = [m.instance_id for m in self.members.values() if m.instance_id]
+        assert len(static) == len(set(static))
+        if self.state == STABLE:
+            assert self.assignment.keys() == self.members.keys()
+            assert self.partitions.keys() == self._subscribed(self.partitions).keys()
+            for (topic, partition), member in self.owners.items():
+                assert topic in self.members[member].topics
+                assert partition < self.partitions[topic]
+            is_complete = not self._has_partitions_without_owner()
+            assert is_complete or make_assignor(self.strategy).is_cooperative
+
+    # ---- the rebalance
+
+    def _prepare(self) -> None:
+        if self.state != PREPARING:
+            self.state = PREPARING
+            for member in self.members.values():
+                member.is_told = False
+
+    def _advance(self, moment: Moment) -> None:
+        """Begin a rebalance if topics have changed, and a generation if everybody has joined."""
+        if self.state == STABLE and self.partitions != self._subscribed(moment.partitions):
+            self._prepare()
+        if self.state == PREPARING and all(m.is_waiting for m in self.members.values()):
+            self._begin_generation(moment)
+
+    def _begin_generation(self, moment: Moment) -> None:
+        partitions = self._subscribed(moment.partitions)
+        assignor = make_assignor(self.strategy)
+        is_trusting = assignor.is_cooperative  # who is eager holds nothing, but had something
+        asked = [
+            Member(m.id, m.topics, m.instance_id, m.owned if is_trusting else had, self.generation)
+            for m in self.members.values()
+            for had in [self.assignment.get(m.id, ())]
+        ]
+        answer = assignor.assign(partitions, asked)
+        self.assignment = {member: tuple(answer[member]) for member in self.members}
+        self.partitions = partitions
+        self.generation += 1
+        self.state = STABLE
+
+    def _remove(self, members: Iterable[str]) -> None:
+        is_removed = False
+        for member in members:
+            is_removed = True
+            del self.members[member]
+            self.assignment.pop(member, None)
+        if is_removed and not self.members:
+            self.state = EMPTY
+            self.generation += 1
+            self.strategy = ""
+            self.partitions = {}
+        elif is_removed and self.state == STABLE:
+            self._prepare()
+
+    def _subscribed(self, partitions: Mapping[str, int]) -> dict[str, int]:
+        topics = sorted({topic for member in self.members.values() for topic in member.topics})
+        return {topic: partitions[topic] for topic in topics if topic in partitions}
+
+    def _has_partitions_without_owner(self) -> bool:
+        return len(self.owners) < sum(self.partitions.values())
+
+    # ---- who speaks
+
+    def _known(self, request: JoinRequest) -> KnownMember | None:
+        """Return the member that joins again, None for a new one."""
+        if request.member_id is not None:
+            return self._find(Membership(request.member_id, 0, request.instance_id))
+        return self._static_member(request.instance_id)
+
+    def _static_member(self, instance_id: str | None) -> KnownMember | None:
+        members = self.members.values()
+        return next((m for m in members if instance_id and m.instance_id == instance_id), None)
+
+    def _find(self, membership: Membership) -> KnownMember:
+        member = self.members.get(membership.member_id)
+        if member:
+            return member
+        if membership.instance_id and self._static_member(membership.instance_id):
+            raise DuplicateInstanceError(self.name, instance_id=membership.instance_id)
+        raise UnknownMemberError(self.name, member=membership.member_id)
+
+    def _check_generation(self, membership: Membership) -> None:
+        if membership.generation != self.generation:
+            raise IllegalGenerationError(
+                self.name,
+                member=membership.member_id,
+                generation=membership.generation,
+                current=self.generation,
+            )
+
+    def _hear(self, member: KnownMember, now_ms: int) -> None:
+        # One that only sends heartbeats and never joins must not hold up the others for ever.
+        if self.state != PREPARING or member.is_waiting or not member.is_told:
+            member.heard_ms = now_ms

@@ -1,0 +1,132 @@
+"""A member of a group: what it says of itself, and what its group knows of it.
+
+    JoinRequest   what a consumer asks for           consumer -> group
+    Membership    who speaks, and of which generation    both ways, with every call
+    Assigned      what a member owns from now on         group -> consumer
+    KnownMember   what the group remembers               in the group's file
+
+A member is alive as long as it is heard of: after `session_timeout_ms` of silence it is expired.
+Plain values; when somebody is expired is decided elsewhere. Source: Kafka: JoinGroupRequest,
+SyncGroupResponse, MemberMetadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeVar
+
+from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.settings import SETTINGS
+
+Value = TypeVar("Value")
+
+
+class Membership(NamedTuple):
+    """Who speaks to a group, and of which generation its knowledge is."""
+
+    member_id: str
+    generation: int
+    instance_id: str | None = None
+
+
+class Assigned(NamedTuple):
+    """The partitions that a member owns, from the generation of its new membership on."""
+
+    membership: Membership
+    partitions: tuple[TopicPartition, ...]
+
+
+class JoinRequest(NamedTuple):
+    """What a consumer says when it joins, for the first time or again.
+
+    Without `member_id` it is a new member, whose id begins with `client_id`; with an `instance_id`
+    that the group knows it is the old member, started again. `owned` is what a member with a
+    cooperative strategy still holds; others have given up everything by then.
+    """
+
+    topics: tuple[str, ...]
+    strategy: str = "range"
+    session_timeout_ms: int = int(SETTINGS["session.timeout.ms"].default)
+    client_id: str = str(SETTINGS["client.id"].default)
+    member_id: str | None = None
+    instance_id: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
+
+
+@dataclass
+class KnownMember:
+    """A member as its group remembers it.
+
+    `is_waiting`: it has joined, and not yet asked for its assignment since. `is_told`: it knows
+    that it has to join again. `heard_ms` is when it was last heard of.
+    """
+
+    id: str
+    topics: tuple[str, ...]
+    session_timeout_ms: int
+    heard_ms: int
+    instance_id: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    is_waiting: bool = False
+    is_told: bool = False
+
+    def is_silent(self, now_ms: int) -> bool:
+        """Tell whether its session is over.
+
+        >>> member = KnownMember("c", ("orders",), session_timeout_ms=10, heard_ms=100)
+        >>> member.is_silent(109), member.is_silent(110)
+        (False, True)
+        """
+        return now_ms - self.heard_ms >= self.session_timeout_ms
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
+        """Return the member that `to_json` told of; KeyError or ValueError if it tells of none."""
+        return cls(
+            id=typed(facts["id"], str),
+            topics=tuple(typed(topic, str) for topic in typed(facts["topics"], list)),
+            session_timeout_ms=typed(facts["session_timeout_ms"], int),
+            heard_ms=typed(facts["heard_ms"], int),
+            instance_id=None if facts["instance_id"] is None else typed(facts["instance_id"], str),
+            owned=from_names(facts["owned"]),
+            is_waiting=typed(facts["is_waiting"], bool),
+            is_told=typed(facts["is_told"], bool),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the group's file holds of it."""
+        return {**vars(self), "topics": list(self.topics), "owned": to_names(self.owned)}
+
+
+def typed(value: Any, kind: type[Value]) -> Value:
+    """Return a value from a file if it is of that type, else raise ValueError.
+
+    >>> typed(True, int)
+    Traceback (most recent call last):
+    ...
+    ValueError: True is no int
+    """
+    if type(value) is not kind:
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def to_names(partitions: Iterable[TopicPartition]) -> list[str]:
+    """Return partitions as a file names them."""
+    return [str(partition) for partition in partitions]
+
+
+def from_names(names: Any) -> tuple[TopicPartition, ...]:
+    """Return the partitions that a file names; ValueError if it names none.
+
+    >>> from_names(["page-views-7"])
+    (TopicPartition(topic='page-views', partition=7),)
+    """
+    return tuple(from_name(name) for name in typed(names, list))
+
+
+def from_name(name: Any) -> TopicPartition:
+    """Return the partition that a text names; ValueError if it names none."""
+    found = parse_topic_partition(typed(name, str))
+    if found is None:
+        raise ValueError(f"{name!r} names no partition")
+    return found

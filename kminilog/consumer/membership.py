@@ -1,0 +1,177 @@
+"""A member's side of its group: it joins, shows that it lives, and hears when the shares change.
+
+    not joined  --join-->  waiting  --sync-->  member  --heartbeat: rebalance-->  waiting ...
+
+Under an eager strategy a member gives up all its partitions before it joins again; under a
+cooperative one it keeps them, gives up what is not in its new share, and joins once more so that
+others get it. Whoever is told that it is no member any more has lost its partitions: others may
+have them already, and it must not commit for them.
+
+What to do when partitions come and go is the consumer's: it hands in a `Shares`. Time passes from
+outside: `keep` is called again and again. Source: S1, S3; Kafka: ConsumerCoordinator.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kminilog.clock import Clock
+from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.errors import IllegalGenerationError, UnknownGroupError, UnknownMemberError
+from kminilog.consumer.members import Assigned, JoinRequest, Membership
+from kminilog.format.names import TopicPartition
+
+WAIT_MS = 50  # between questions for one's share: each is written to the disk
+NO_MEMBER = (UnknownMemberError, IllegalGenerationError, UnknownGroupError)
+
+
+Change = Callable[[Sequence[TopicPartition]], None]
+
+
+class Shares(NamedTuple):
+    """What a consumer does when its share changes."""
+
+    take_over: Change
+    """Begin to read these."""
+    give_up: Change
+    """Commit what was read of these, and stop reading them."""
+    lose: Change
+    """Stop reading these; others may have them already."""
+
+
+class GroupSettings(NamedTuple):
+    """What a consumer's settings say about its group."""
+
+    group: str
+    strategy: str
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    client_id: str
+    instance_id: str | None
+
+
+class GroupMember:
+    """One member of one group."""
+
+    def __init__(
+        self, coordinator: Coordinator, settings: GroupSettings, shares: Shares, clock: Clock
+    ) -> None:
+        self._coordinator = coordinator
+        self._settings = settings
+        self._shares = shares
+        self._clock = clock
+        self._is_cooperative = make_assignor(settings.strategy).is_cooperative
+        self._topics: tuple[str, ...] = ()
+        self._is_waiting = False
+        self._due_ms = 0
+        self.membership: Membership | None = None
+        self.owned: tuple[TopicPartition, ...] = ()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to hear or to say now."""
+        return self._clock.now_ms() >= self._due_ms
+
+    @property
+    def may_commit(self) -> bool:
+        """Whether the group takes commits of this member: it has a share, and knows which.
+
+        Under a cooperative strategy also while it waits, until the new generation begins.
+        """
+        return self.membership is not None and (self._is_cooperative or not self._is_waiting)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for its share."""
+        return self._is_waiting or self.membership is None
+
+    def hurry(self) -> None:
+        """Have `is_due` be true: something has changed."""
+        self._due_ms = 0
+
+    def keep(self, topics: tuple[str, ...]) -> None:
+        """Do what is due for membership with these topics: join, sync or heartbeat.
+
+        Raises DuplicateInstanceError, InconsistentStrategyError, InvalidGroupError, LogDirError,
+        PluginError.
+        """
+        try:
+            if self.membership is None or topics != self._topics:
+                self._join_again(topics)
+            if self._is_waiting:
+                self._hear_share()
+            elif self._is_asked_to_join_again():
+                self._join_again(topics)
+        except NO_MEMBER:
+            self.forget()
+
+    def forget(self) -> None:
+        """Take note that the group knows this member no more; it joins as a new one."""
+        lost, self.owned, self.membership = self.owned, (), None
+        self._is_waiting = False
+        self._due_ms = 0
+        self._shares.lose(lost)
+
+    def leave(self) -> None:
+        """Give up everything and leave, so that the others need not wait.
+
+        A static member only stops: if it comes back in time, its share is still there.
+        """
+        try:
+            if self.may_commit:
+                self._shares.give_up(self.owned)
+            else:
+                self._shares.lose(self.owned)
+            if self.membership and not self._settings.instance_id:
+                self._coordinator.leave(self._settings.group, self.membership)
+        except NO_MEMBER:
+            pass  # it was none any more
+        self.membership, self.owned, self._is_waiting = None, (), False
+
+    # ---- steps
+
+    def _is_asked_to_join_again(self) -> bool:
+        assert self.membership
+        answer = self._coordinator.heartbeat(self._settings.group, self.membership)
+        self._due_ms = self._clock.now_ms() + self._settings.heartbeat_interval_ms
+        return answer == "rebalance"
+
+    def _join_again(self, topics: tuple[str, ...]) -> None:
+        if self.owned and not self._is_cooperative:
+            self._shares.give_up(self.owned)
+            self.owned = ()
+        self._join(topics)
+
+    def _join(self, topics: tuple[str, ...]) -> None:
+        request = JoinRequest(
+            topics=topics,
+            strategy=self._settings.strategy,
+            session_timeout_ms=self._settings.session_timeout_ms,
+            client_id=self._settings.client_id,
+            member_id=self.membership.member_id if self.membership else None,
+            instance_id=self._settings.instance_id,
+            owned=self.owned,
+        )
+        self.membership = self._coordinator.join(self._settings.group, request)
+        self._topics = topics  # only now: a join that fails is tried again
+        self._is_waiting = True
+        self._due_ms = 0
+
+    def _hear_share(self) -> None:
+        assert self.membership
+        assigned = self._coordinator.sync(self._settings.group, self.membership)
+        self._due_ms = self._clock.now_ms() + WAIT_MS
+        if assigned:
+            self._is_waiting = False
+            self._due_ms = self._clock.now_ms() + self._settings.heartbeat_interval_ms
+            self._change_share(assigned)
+
+    def _change_share(self, assigned: Assigned) -> None:
+        self.membership = assigned.membership
+        before, now = set(self.owned), set(assigned.partitions)
+        if before - now:
+            self._shares.give_up(sorted(before - now))
+        self.owned = assigned.partitions
+        self._shares.take_over(sorted(now - before))
+        if before - now:
+            self._join(self._topics)  # so that those who are to have the rest hear that it is free

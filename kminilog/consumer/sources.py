@@ -1,0 +1,76 @@
+"""Reading from a log dir, where all that is written counts, and from a cluster.
+
+In a cluster a consumer sees what is below the high watermark only: what lies above may be lost with
+its leader. A log dir has one copy and no high watermark. Source: S1; Kafka: Log.read.
+"""
+
+from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.errors import LogDirError, OffsetOutOfRangeError
+from kminilog.format.message import Message
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.partition_reader import PartitionReader
+
+
+class LogDirSource:
+    """The topics of a log dir; beside any writer, without a lock. One object, one thread."""
+
+    def __init__(self, log_dir: LogDir) -> None:
+        self._log_dir = log_dir
+        self._readers: dict[TopicPartition, PartitionReader] = {}
+
+    def topics(self) -> dict[str, int]:
+        """Return how many partitions each topic has now; reads all settings files."""
+        return {topic.name: topic.partitions for topic in self._log_dir.topics()}
+
+    def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
+        """Return messages from `offset` on; see PartitionReader.read."""
+        try:
+            return self._reader(topic_partition).read(offset, max_bytes)
+        except LogDirError:
+            del self._readers[topic_partition]
+            self._log_dir.topic(topic_partition.topic)  # gone, most likely: then that is the error
+            raise
+
+    def beginning(self, topic_partition: TopicPartition) -> int:
+        """Return the log start offset, by a new look at the directory."""
+        # A reader's last look may be older than retention's last round.
+        self._readers.pop(topic_partition, None)
+        return self._reader(topic_partition).log_start_offset
+
+    def end(self, topic_partition: TopicPartition) -> int:
+        """Return the log end offset."""
+        return self._reader(topic_partition).log_end_offset
+
+    def _reader(self, topic_partition: TopicPartition) -> PartitionReader:
+        if topic_partition not in self._readers:
+            self._readers[topic_partition] = self._log_dir.reader(topic_partition)
+        return self._readers[topic_partition]
+
+
+class ClusterSource:
+    """The topics of a cluster, up to the high watermark of each partition."""
+
+    def __init__(self, cluster: MiniCluster) -> None:
+        self._cluster = cluster
+
+    def topics(self) -> dict[str, int]:
+        """Return how many partitions each topic has now."""
+        metadata = self._cluster.metadata()
+        return {topic: len(metadata.partitions_for_topic(topic)) for topic in metadata.topics}
+
+    def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
+        """Return messages from `offset` on that are below the high watermark."""
+        return self._cluster.fetch(topic_partition, offset, max_bytes).messages
+
+    def beginning(self, topic_partition: TopicPartition) -> int:
+        """Return the first offset of the leader's log."""
+        try:
+            self._cluster.fetch(topic_partition, 0, max_bytes=1)
+        except OffsetOutOfRangeError as error:
+            return error.log_start_offset
+        return 0
+
+    def end(self, topic_partition: TopicPartition) -> int:
+        """Return the high watermark."""
+        return self._cluster.high_watermark(topic_partition)

@@ -1,0 +1,236 @@
+"""A stream of messages to iterate over: a thread fetches ahead into a queue of limited length.
+
+    fetcher thread:  consumer.poll  -->  [ queue, queued.max.messages ]  -->  for record in stream
+
+With nothing in the queue the iteration waits: for ever, or for consumer.timeout.ms. The thread
+shows the group that the member lives, however long the work on one message takes. What counts as
+read, and is committed, is what the iteration has gone past: the record that is being worked on is
+not. Records that are in the queue when their partition is taken away are not handed out.
+
+`open_streams` makes several, each a member of the group of its own, named `<consumer>-<n>`.
+Source: S3; Kafka 0.8: KafkaStream, ConsumerIterator, ConsumerFetcherThread.
+"""
+
+import queue
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from functools import partial
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from kminilog.clock import Clock
+from kminilog.consumer.consumer import Consumer
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.source import ConsumerRecord, Source
+from kminilog.format.names import TopicPartition
+from kminilog.settings import complete_config
+
+_POLL_MS = 20
+_LOOK_SECONDS = 0.05
+
+
+class _Queued(NamedTuple):
+    record: ConsumerRecord
+    share: int
+
+
+class KafkaStream(Iterator[ConsumerRecord]):
+    """One stream; iterate in one thread, `stop` and `close` in any. A context manager that closes.
+
+    `make_consumer` is called in the fetcher's thread with `on_revoked` and `on_lost`, so that what
+    it makes belongs to that thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make_consumer: Callable[..., Consumer],
+        config: Mapping[str, object],
+        clock: Clock,
+    ) -> None:
+        self.name = name
+        self.config = complete_config(config, scope="consumer")
+        self._make_consumer = make_consumer
+        self._clock = clock
+        self._queue: queue.Queue[_Queued] = queue.Queue(self.config["queued.max.messages"])
+        self._lock = Lock()
+        self._share: dict[TopicPartition, int] = {}
+        self._read: dict[TopicPartition, int] = {}
+        self._current: _Queued | None = None
+        self._is_stopping = Event()
+        self._is_dropping = False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name=f"kminilog-{name}", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close(is_done=error is None)
+
+    @property
+    def queued_count(self) -> int:
+        """How many records are fetched and not handed out."""
+        return self._queue.qsize()
+
+    # ---- for who iterates
+
+    def __next__(self) -> ConsumerRecord:
+        """Return the next record; waits for it.
+
+        Raises ConsumerTimeoutError after consumer.timeout.ms, after which one may go on; and what
+        has ended the fetcher, if it was an error. Ends after `stop`, when the queue is empty.
+        """
+        self._note_read()
+        timeout_ms = self.config["consumer.timeout.ms"]
+        began_ms = self._clock.now_ms()
+        while True:
+            queued = self._next_queued()
+            if queued:
+                return queued
+            if not self._thread.is_alive() and self._queue.empty():
+                if self._error:
+                    raise self._error
+                raise StopIteration
+            if 0 <= timeout_ms <= self._clock.now_ms() - began_ms:
+                raise ConsumerTimeoutError(timeout_ms)
+
+    def stop(self) -> None:
+        """Fetch no more; what is in the queue is still handed out, and then the iteration ends."""
+        self._is_stopping.set()
+
+    def close(self, *, is_done: bool = True) -> None:
+        """Fetch no more, drop what is in the queue, commit what was read, and leave the group.
+
+        The record at hand counts as read if `is_done`. Raises what has ended the fetcher before, if
+        it was an error.
+        """
+        if is_done:
+            self._note_read()
+        self._is_dropping = True
+        self.stop()
+        self._thread.join()
+        with suppress(queue.Empty):
+            while True:
+                self._queue.get_nowait()
+        if self._error:
+            raise self._error
+
+    def _next_queued(self) -> ConsumerRecord | None:
+        try:
+            queued = self._queue.get(timeout=_LOOK_SECONDS)
+        except queue.Empty:
+            return None
+        with self._lock:
+            self._current = queued if self._is_ours(queued) else None
+            self._queue.task_done()  # from here on it is the one at hand, or nobody's
+            return self._current.record if self._current else None
+
+    def _note_read(self) -> None:
+        """Who asks for the next record is done with the one before."""
+        with self._lock:
+            queued, self._current = self._current, None
+            if queued and self._is_ours(queued):
+                self._read[queued.record.topic_partition] = queued.record.offset + 1
+
+    def _is_ours(self, queued: _Queued) -> bool:
+        """Whether the partition has not been taken away since the record was fetched."""
+        return self._share.get(queued.record.topic_partition) == queued.share
+
+    # ---- the fetcher's thread
+
+    def _run(self) -> None:
+        try:
+            consumer = self._make_consumer(
+                on_assigned=self._on_assigned, on_revoked=self._on_revoked, on_lost=self._forget
+            )
+            self._consumer = consumer
+            with ExitStack() as last_steps:
+                last_steps.callback(consumer.close)
+                last_steps.callback(self._commit)
+                self._fetch_until_stopped(consumer)
+        except BaseException as error:  # noqa: BLE001 - raised again where somebody can see it
+            self._error = error
+
+    def _fetch_until_stopped(self, consumer: Consumer) -> None:
+        interval_ms = self.config["auto.commit.interval.ms"]
+        due_ms = self._clock.now_ms() + interval_ms
+        while not self._is_over():
+            room = 0 if self._is_stopping.is_set() else self._queue.maxsize - self._queue.qsize()
+            for record in consumer.poll(_POLL_MS, min(room, self.config["max.poll.records"])):
+                with self._lock:
+                    share = self._share.setdefault(record.topic_partition, 0)
+                self._queue.put(_Queued(record, share))
+            if self._clock.now_ms() >= due_ms:
+                self._commit()
+                due_ms = self._clock.now_ms() + interval_ms
+
+    def _is_over(self) -> bool:
+        if not self._is_stopping.is_set():
+            return False
+        with self._lock:
+            is_at_end = not self._queue.unfinished_tasks and self._current is None
+        return self._is_dropping or is_at_end
+
+    def _on_assigned(self, partitions: list[TopicPartition]) -> None:
+        """Where a partition begins is committed too: the next one is not to ask for the end."""
+        with self._lock:
+            for partition in partitions:
+                with suppress(NoOffsetError):
+                    self._read[partition] = self._consumer.position(partition)
+
+    def _on_revoked(self, partitions: list[TopicPartition]) -> None:
+        try:
+            self._commit()
+        finally:
+            self._forget(partitions)
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        with self._lock:
+            for partition in partitions:
+                self._share[partition] = self._share.get(partition, 0) + 1
+                self._read.pop(partition, None)
+
+    def _commit(self) -> None:
+        with self._lock:
+            read = dict(self._read)
+        if read and self.config["enable.auto.commit"]:
+            with suppress(*NO_MEMBER):  # the next poll hears of it
+                self._consumer.commit(read)
+
+
+def open_streams(
+    count: int,
+    subscribe: Callable[[Consumer], object],
+    make_source: Callable[[], Source],
+    make_coordinator: Callable[[Source], Coordinator],
+    config: Mapping[str, object],
+    clock: Clock,
+) -> list[KafkaStream]:
+    """Return so many streams, each a member of the group: `<client.id>-0`, `<client.id>-1` ...
+
+    `subscribe` is called with each consumer; sources and coordinators are made for each, since they
+    belong to one thread.
+    """
+    client_id = complete_config(config, scope="consumer")["client.id"]
+
+    def make(name: str, **on_change: Callable[[list[TopicPartition]], object]) -> Consumer:
+        source = make_source()
+        # What counts as read is known to the stream, so it commits.
+        own = {**config, "client.id": name, "enable.auto.commit": False}
+        coordinator = make_coordinator(source)
+        consumer = Consumer(source, own, clock=clock, coordinator=coordinator, **on_change)
+        subscribe(consumer)
+        return consumer
+
+    names = [f"{client_id}-{number}" for number in range(count)]
+    return [KafkaStream(name, partial(make, name), config, clock) for name in names]

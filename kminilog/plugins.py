@@ -1,0 +1,36 @@
+"""A user's own class, found by its dotted path.
+
+`package.module.Class` or `package.module:Class`; the module must be importable from where Python
+looks, or from the current directory of a command. Source: S0 3, S1 (partitioner.class names a class
+of the user's).
+"""
+
+from importlib import import_module
+from typing import Any
+
+from kminilog.errors import PluginError
+
+
+def load_class(path: str, *, setting: str) -> type[Any]:
+    """Return the class at a dotted path; `setting` says in errors who asked for it.
+
+    Imports the module, so runs its code. Raises PluginError if there is no such module or class, if
+    the module raises, or if what stands there is no class.
+
+    >>> load_class("collections:OrderedDict", setting="partitioner.class").__name__
+    'OrderedDict'
+    """
+    module_name, _, class_name = path.rpartition(":" if ":" in path else ".")
+    if not module_name or not class_name:
+        reason = "write package.module.Class or package.module:Class"
+        raise PluginError(setting, path=path, reason=reason)
+    try:
+        module = import_module(module_name)
+    except Exception as error:  # the module is the user's: anything can happen in it
+        reason = f"cannot import {module_name}: {type(error).__name__}: {error}"
+        raise PluginError(setting, path=path, reason=reason) from error
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        what = "no" if found is None else "something else than a class named"
+        raise PluginError(setting, path=path, reason=f"{module_name} has {what} {class_name}")
+    return found

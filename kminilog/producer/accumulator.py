@@ -1,0 +1,227 @@
+"""Where records wait for their batch to be sent: a queue of batches for each partition.
+
+    append  -->  [ batch, batch, open batch ]  -->  drain  -->  in flight  -->  complete
+                   first to be sent                   ^                     |
+                                                      +----- put_back <-----+   after a failure
+
+Invariants
+    A1  of each partition at most one batch is in flight, and none behind it is sent before it is
+        complete: so the order of a partition is kept over retries
+    A2  the buffer of a batch goes back to the pool when the batch is complete, never while it is in
+        flight: somebody might still read it (KAFKA-19012)
+
+A batch is ready once it is full, has another one behind it, or has lingered; all are while somebody
+flushes or waits for memory. Source: S2; Kafka: RecordAccumulator.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from threading import Lock
+from typing import Any, NamedTuple
+
+from kminilog.clock import Clock
+from kminilog.errors import ClientClosedError
+from kminilog.format.names import TopicPartition
+from kminilog.producer.batch import Batch, Waiting
+from kminilog.producer.buffer_pool import BufferPool
+
+
+class Appended(NamedTuple):
+    """Whether a record's batch is full now, and whether it began with this record."""
+
+    is_batch_full: bool
+    is_batch_new: bool
+
+
+class Accumulator:
+    """The queues of one producer, by its complete config; any thread appends, one drains."""
+
+    def __init__(self, config: Mapping[str, Any], pool: BufferPool, clock: Clock) -> None:
+        self._batch_size_bytes: int = config["batch.size"]
+        self._linger_ms: int = config["linger.ms"]
+        self._max_block_ms: int = config["max.block.ms"]
+        self._pool = pool
+        self._clock = clock
+        self._lock = Lock()
+        self._queues: dict[TopicPartition, deque[Batch]] = {}
+        self._in_flight: dict[TopicPartition, Batch] = {}
+        self._flush_count = 0
+        self._is_closed = False
+
+    # ---- for those who send records
+
+    def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
+        """Tell if an open batch of the partition would take a record of that many bytes."""
+        with self._lock:
+            batch = self._last_batch(TopicPartition(topic, partition))
+            return batch is not None and batch.has_room(size_bytes)
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        key: bytes | None,
+        value: bytes | None,
+        size_bytes: int,
+        waiting: Waiting,
+    ) -> Appended:
+        """Put a record, of so many bytes, into the open batch of its partition or into a new one.
+
+        Waits for memory if a new batch needs it; raises
+        BufferExhaustedError if none comes within max.block.ms, ValueError for a record above
+        buffer.memory, ClientClosedError.
+        """
+        with self._lock:
+            self._refuse_if_closed()
+            batch = self._batch_with_room(topic_partition, size_bytes)
+            if batch:
+                batch.append(key, value, waiting)
+                return Appended(batch.is_full, is_batch_new=False)
+        # Not under the lock: who drains must get it, or no memory would ever come back.
+        buffer = self._pool.allocate(max(self._batch_size_bytes, size_bytes), self._max_block_ms)
+        with self._lock:
+            batch = self._batch_with_room(topic_partition, size_bytes)
+            if batch or self._is_closed:  # somebody was faster
+                self._pool.deallocate(buffer)
+            self._refuse_if_closed()
+            is_new = batch is None
+            if batch is None:
+                batch = Batch(topic_partition, buffer, self._clock.now_ms())
+                self._queues.setdefault(topic_partition, deque()).append(batch)
+            batch.append(key, value, waiting)
+            return Appended(batch.is_full, is_new)
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise ClientClosedError("producer")
+
+    def _last_batch(self, topic_partition: TopicPartition) -> Batch | None:
+        queue = self._queues.get(topic_partition)
+        return queue[-1] if queue else None
+
+    def _batch_with_room(self, topic_partition: TopicPartition, size_bytes: int) -> Batch | None:
+        batch = self._last_batch(topic_partition)
+        if batch and not batch.has_room(size_bytes):
+            batch.close()
+            return None
+        return batch
+
+    # ---- for the one who delivers batches
+
+    def queue_sizes(self) -> dict[str, dict[int, int]]:
+        """Return by topic how many batches wait for each partition that ever had one."""
+        sizes: dict[str, dict[int, int]] = {}
+        with self._lock:
+            for (topic, partition), queue in self._queues.items():
+                sizes.setdefault(topic, {})[partition] = len(queue)
+        return sizes
+
+    def ready(self) -> list[TopicPartition]:
+        """Return the partitions whose first batch should be sent now, sendable or not."""
+        now_ms = self._clock.now_ms()
+        with self._lock:
+            return [place for place, batch in self._first_batches() if self._due(batch) <= now_ms]
+
+    def drain(self) -> Iterator[Batch]:
+        """Take the first batch of each partition that is ready and has none in flight.
+
+        Each is taken when it is asked for: what a callback does in between is seen.
+        """
+        for topic_partition in self.ready():
+            with self._lock:
+                batch = self._take(topic_partition)
+            if batch:
+                yield batch
+
+    def _take(self, topic_partition: TopicPartition) -> Batch | None:
+        queue = self._queues.get(topic_partition)
+        if topic_partition in self._in_flight or not queue:
+            return None
+        batch = queue[0]
+        if self._due(batch) > self._clock.now_ms():
+            return None
+        queue.popleft()
+        self._in_flight[topic_partition] = batch
+        batch.close()
+        batch.is_in_flight = True
+        return batch
+
+    def put_back(self, batch: Batch, *, not_before_ms: int) -> None:
+        """Put a batch that failed in front of its queue, to be sent again, not before a time."""
+        with self._lock:
+            batch.is_in_flight = False
+            batch.not_before_ms = not_before_ms
+            self._in_flight.pop(batch.topic_partition, None)
+            self._queues.setdefault(batch.topic_partition, deque()).appendleft(batch)
+
+    def complete(self, batch: Batch) -> None:
+        """Let the next batch of the partition go, and give the memory back."""
+        with self._lock:
+            self._in_flight.pop(batch.topic_partition, None)
+        batch.is_in_flight = False
+        batch.is_done = True
+        self._pool.deallocate(batch.buffer)
+
+    def next_due_ms(self) -> int | None:
+        """Return when the next batch that is not in flight becomes ready; None if there is none."""
+        with self._lock:
+            due = [
+                self._due(batch)
+                for place, batch in self._first_batches()
+                if place not in self._in_flight
+            ]
+        return min(due, default=None)
+
+    @property
+    def batches(self) -> list[Batch]:
+        """All batches that are not done: in flight, then waiting."""
+        with self._lock:
+            queued = [batch for queue in self._queues.values() for batch in queue]
+            return [*self._in_flight.values(), *queued]
+
+    def set_flushing(self, is_flushing: bool) -> None:
+        """Make all batches ready at once; each True needs its False."""
+        with self._lock:
+            self._flush_count += 1 if is_flushing else -1
+
+    def close(self) -> list[Batch]:
+        """Take no more records, and return all batches that are not done; they count as done now.
+
+        The memory of those that were waiting is back in the pool; that of a batch in flight stays
+        away from it.
+        """
+        with self._lock:
+            self._is_closed = True
+            in_flight = list(self._in_flight.values())
+            queued = [batch for queue in self._queues.values() for batch in queue]
+            self._in_flight.clear()
+            self._queues.clear()
+        for batch in queued:
+            self._pool.deallocate(batch.buffer)
+        for batch in in_flight + queued:
+            batch.is_done = True
+        self._pool.close()
+        return in_flight + queued
+
+    def check(self) -> None:
+        """Assert the invariants."""
+        with self._lock:
+            for place, batch in self._in_flight.items():
+                assert batch.is_in_flight
+                assert batch.topic_partition == place
+            for place, queue in self._queues.items():
+                assert all(batch.topic_partition == place for batch in queue)
+                assert not any(batch.is_in_flight for batch in queue)
+                assert all(batch.is_full for batch in list(queue)[:-1])
+        self._pool.check()
+
+    def _first_batches(self) -> Iterator[tuple[TopicPartition, Batch]]:
+        return ((place, queue[0]) for place, queue in self._queues.items() if queue)
+
+    def _due(self, batch: Batch) -> int:
+        """When a first batch becomes ready."""
+        is_pressed = self._flush_count or self._is_closed or self._pool.waiter_count
+        if batch.attempts or is_pressed or batch.is_full:
+            return batch.not_before_ms
+        if len(self._queues[batch.topic_partition]) > 1:
+            return batch.not_before_ms
+        return batch.created_ms + self._linger_ms

@@ -1,0 +1,289 @@
+"""The memory of one producer: bounded, reused, and handed out to whoever has waited longest.
+
+    memory = free list (buffers of the poolable size, made already)
+           + available (not made into buffers yet)
+           + in use    (lent out, or collected by the first who waits)
+
+A request is granted at once if that much memory is there: a buffer of the free list if it has the
+poolable size, else new memory, for which buffers of the free list are taken apart as far as needed.
+Otherwise the caller waits in a queue. The first in the queue collects what comes back, bit by bit;
+if it fails (no time left, Ctrl-C, close) it gives that back. Who leaves the queue wakes the next.
+
+Invariants
+    B1  free list + available + in use = memory
+    B2  only the first in the queue has collected anything, and never all that it needs
+    B3  a buffer is in the free list once at most, and has the poolable size
+
+Overtaking: the queue is fair among those who wait. A newcomer whose request can be granted does not
+join it, as in Kafka; what it finds has come back since the first in the queue looked last.
+
+The pool cannot see who still reads a buffer. A buffer of a batch that is on its way to a broker
+must not be given back, whatever became of the batch: the next batch would write over it, and wrong
+messages would be sent (KAFKA-19012). Who holds the batch (the accumulator) must see to it.
+
+How to wait is an argument: `new_condition` makes one condition for each waiting call, around the
+pool's lock. Source: S2 1; Kafka: BufferPool. Differs: the documents' code loses what a failed
+caller had collected and wakes nobody; Kafka's first in the queue collects only after it was woken
+once, and Kafka does not notice a buffer that is given back twice (docs/differences.md).
+"""
+
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from typing import Protocol
+
+from kminilog.clock import Clock
+from kminilog.errors import BufferExhaustedError, ClientClosedError
+from kminilog.producer.metrics import Metrics
+
+WAIT_SENSOR = "bufferpool-wait-time"
+WAIT_RATIO = "bufferpool-wait-ratio"
+
+
+class WaitCondition(Protocol):
+    """What the pool needs of a condition; `threading.Condition` is one.
+
+    Both calls are made by a thread that holds the lock.
+    """
+
+    def wait(self, timeout_seconds: float, /) -> bool:
+        """Release the lock, wait, take the lock again; take it also if an exception goes through.
+
+        Return False if the time is over, True if something may have changed: the pool looks, and
+        waits again if need be. Instead of waiting it may do the work that brings memory back.
+        """
+        ...
+
+    def notify(self) -> None:
+        """Let the one who waits return from `wait`; without effect if nobody does."""
+        ...
+
+
+class _Waiter:
+    """One call that waits: what it still needs, what it has, how to wake it."""
+
+    def __init__(self, condition: WaitCondition, needed_bytes: int) -> None:
+        self.condition = condition
+        self.needed_bytes = needed_bytes
+        self.collected_bytes = 0
+        self.buffer: bytearray | None = None
+
+    @property
+    def is_served(self) -> bool:
+        return self.buffer is not None or self.collected_bytes == self.needed_bytes
+
+
+class BufferPool:
+    """At most `memory_bytes` of buffers; those of `poolable_size_bytes` are kept for reuse.
+
+    >>> from kminilog.clock import ManualClock
+    >>> clock = ManualClock()
+    >>> pool = BufferPool(64, 16, Metrics(clock), clock, "producer-metrics")
+    >>> buffer = pool.allocate(16, max_time_to_block_ms=100)
+    >>> len(buffer), pool.available_bytes, pool.pooled_bytes
+    (16, 48, 0)
+    >>> pool.deallocate(buffer)
+    >>> pool.available_bytes, pool.pooled_bytes
+    (48, 16)
+    """
+
+    def __init__(
+        self,
+        memory_bytes: int,
+        poolable_size_bytes: int,
+        metrics: Metrics,
+        clock: Clock,
+        metric_group: str,
+        *,
+        new_condition: Callable[[threading.Lock], WaitCondition] = threading.Condition,
+    ) -> None:
+        if memory_bytes < 0 or poolable_size_bytes < 0:
+            raise ValueError(f"negative size: {min(memory_bytes, poolable_size_bytes)} bytes")
+        self.memory_bytes = memory_bytes
+        self.poolable_size_bytes = poolable_size_bytes
+        self._clock = clock
+        self._wait_time = metrics.sensor(WAIT_SENSOR)
+        metrics.add_ratio(WAIT_RATIO, metric_group, self._wait_time)
+        self._new_condition = new_condition
+        self._lock = threading.Lock()
+        self._available_bytes = memory_bytes
+        self._free: OrderedDict[int, bytearray] = OrderedDict()  # by id, oldest first
+        self._lent: Counter[int] = Counter()  # how many buffers of each size are out
+        self._waiters: deque[_Waiter] = deque()
+        self._is_closed = False
+
+    # ---- what is there; exact at the moment of asking, if other threads are busy
+
+    @property
+    def available_bytes(self) -> int:
+        """Memory that is neither in use nor in the free list."""
+        return self._available_bytes
+
+    @property
+    def pooled_bytes(self) -> int:
+        """Memory in the free list."""
+        return len(self._free) * self.poolable_size_bytes
+
+    @property
+    def waiter_count(self) -> int:
+        """How many calls of `allocate` wait."""
+        return len(self._waiters)
+
+    # ---- taking and giving back
+
+    def allocate(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray:
+        """Return a buffer of that many bytes, with anything in it; wait for memory if need be.
+
+        `max_time_to_block_ms` is the budget for all the waiting of this call together; 0 does not
+        wait at all. What waiting took goes to the sensor, on failure too.
+
+        Raises ValueError for more than the whole memory, BufferExhaustedError when the time is over
+        and ClientClosedError when the pool is closed, before or while waiting. An exception that
+        comes out of waiting goes through. Whatever it raises, it has taken nothing.
+
+        >>> from kminilog.clock import ManualClock
+        >>> clock = ManualClock()
+        >>> pool = BufferPool(64, 16, Metrics(clock), clock, "producer-metrics")
+        >>> pool.allocate(65, max_time_to_block_ms=0)
+        Traceback (most recent call last):
+        ...
+        ValueError: Attempt to allocate 65 bytes, but there is a hard limit of 64 on memory \
+allocations.
+        """
+        if size_bytes < 0:
+            raise ValueError(f"negative size: {size_bytes} bytes")
+        if size_bytes > self.memory_bytes:
+            raise ValueError(
+                f"Attempt to allocate {size_bytes} bytes, but there is a hard limit of "
+                f"{self.memory_bytes} on memory allocations."
+            )
+        buffer = None
+        with self._lock:
+            self._refuse_if_closed()
+            if size_bytes == self.poolable_size_bytes and self._free:
+                buffer = self._take_pooled()
+            elif self._available_bytes + self.pooled_bytes >= size_bytes:
+                self._take_bytes(size_bytes)
+            else:
+                buffer = self._wait(size_bytes, max_time_to_block_ms)
+            self._lent[size_bytes] += 1
+        if buffer is not None:
+            return buffer
+        try:
+            return bytearray(size_bytes)  # outside of the lock: filling it with zeros takes time
+        except BaseException:  # the machine has no memory left, or Ctrl-C
+            self._give_back(size_bytes)
+            raise
+
+    def deallocate(self, buffer: bytearray, size_bytes: int | None = None) -> None:
+        """Take a buffer back, and wake who waits longest; a closed pool takes buffers too.
+
+        `size_bytes` is the size it was allocated with; by default what it has now. They differ if
+        the buffer has grown or was replaced by another one meanwhile; such a buffer is not reused.
+
+        Raises ValueError for a buffer that was given back already, and for a size of which no
+        buffer is out.
+        """
+        size_bytes = len(buffer) if size_bytes is None else size_bytes
+        is_poolable = size_bytes == len(buffer) == self.poolable_size_bytes
+        self._give_back(size_bytes, buffer if is_poolable else None)
+
+    def close(self) -> None:
+        """Refuse to allocate from now on; calls that wait fail with ClientClosedError."""
+        with self._lock:
+            self._is_closed = True
+            for waiter in self._waiters:
+                waiter.condition.notify()
+
+    def check(self) -> None:
+        """Assert the invariants; O(buffers in the free list)."""
+        with self._lock:
+            collected = [waiter.collected_bytes for waiter in self._waiters]
+            lent_bytes = sum(size_bytes * count for size_bytes, count in self._lent.items())
+            in_use_bytes = lent_bytes + sum(collected)
+            assert self.pooled_bytes + self._available_bytes + in_use_bytes == self.memory_bytes
+            assert self._available_bytes >= 0
+            assert not any(collected[1:])
+            assert not any(waiter.is_served for waiter in self._waiters)
+            for key, buffer in self._free.items():
+                assert key == id(buffer)
+                assert len(buffer) == self.poolable_size_bytes
+
+    # ---- steps; all but `_give_back` are taken with the lock held
+
+    def _wait(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray | None:
+        """Return a buffer of the free list, or None if the bytes for a new one are taken."""
+        waiter = _Waiter(self._new_condition(self._lock), size_bytes)
+        self._waiters.append(waiter)
+        try:
+            self._wait_until_served(waiter, max_time_to_block_ms)
+        except BaseException:  # Ctrl-C too
+            self._available_bytes += waiter.collected_bytes
+            raise
+        finally:
+            self._waiters.remove(waiter)
+            self._wake_first()
+        return waiter.buffer
+
+    def _wait_until_served(self, waiter: _Waiter, max_time_to_block_ms: int) -> None:
+        deadline_ms = self._clock.now_ms() + max_time_to_block_ms
+        is_time_over = False
+        while True:
+            self._refuse_if_closed()
+            if self._waiters[0] is waiter:
+                self._collect(waiter)
+            if waiter.is_served:
+                return
+            # Asked last: memory that came back in the last moment is taken.
+            remaining_ms = deadline_ms - self._clock.now_ms()
+            if is_time_over or remaining_ms <= 0:
+                raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+            is_time_over = not self._wait_once(waiter.condition, remaining_ms)
+
+    def _wait_once(self, condition: WaitCondition, timeout_ms: int) -> bool:
+        began_ms = self._clock.now_ms()
+        try:
+            return condition.wait(min(timeout_ms / 1000, threading.TIMEOUT_MAX))
+        finally:
+            now_ms = self._clock.now_ms()
+            self._wait_time.record(now_ms - began_ms, now_ms)
+
+    def _collect(self, waiter: _Waiter) -> None:
+        is_poolable = waiter.needed_bytes == self.poolable_size_bytes
+        if is_poolable and not waiter.collected_bytes and self._free:
+            waiter.buffer = self._take_pooled()
+        else:
+            missing_bytes = waiter.needed_bytes - waiter.collected_bytes
+            found_bytes = min(missing_bytes, self._available_bytes + self.pooled_bytes)
+            self._take_bytes(found_bytes)
+            waiter.collected_bytes += found_bytes
+
+    def _take_pooled(self) -> bytearray:
+        return self._free.popitem(last=False)[1]
+
+    def _take_bytes(self, size_bytes: int) -> None:
+        while self._available_bytes < size_bytes:
+            self._free.popitem()
+            self._available_bytes += self.poolable_size_bytes
+        self._available_bytes -= size_bytes
+
+    def _give_back(self, size_bytes: int, reusable: bytearray | None = None) -> None:
+        with self._lock:
+            if reusable is not None and id(reusable) in self._free:
+                raise ValueError("the buffer was given back already")
+            if not self._lent[size_bytes]:
+                raise ValueError(f"no buffer of {size_bytes} bytes is out")
+            self._lent[size_bytes] -= 1
+            if reusable is None:
+                self._available_bytes += size_bytes
+            else:
+                self._free[id(reusable)] = reusable
+            self._wake_first()
+
+    def _wake_first(self) -> None:
+        if self._waiters and (self._available_bytes or self._free):
+            self._waiters[0].condition.notify()
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise ClientClosedError("producer")

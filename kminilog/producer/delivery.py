@@ -1,0 +1,202 @@
+"""Bringing batches to the leaders, and the answers back: one round at a time.
+
+    ready batch --produce--> leader --(acks -1: replicated?)--> done: futures, callbacks
+                                |
+                                +-- failed: after retry.backoff.ms again, at most `retries` times
+
+Each batch is tried 1 + `retries` times, then its records are lost and their futures say so; what
+the sender of a record does then is up to it: stop, or go on (S4). A batch whose leader went away
+before all in-sync replicas were seen to follow is sent again although it may have been kept: its
+records are in doubt, and may be there twice (as in Kafka before idempotence).
+
+Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kminilog.clock import Clock
+from kminilog.cluster.requests import Cluster, Produced
+from kminilog.errors import (
+    LeaderNotAvailableError,
+    RequestTimedOutError,
+    RetriableError,
+)
+from kminilog.format.names import TopicPartition
+from kminilog.producer.accumulator import Accumulator
+from kminilog.producer.batch import Batch
+from kminilog.producer.record import NO_OFFSET
+
+Done = Callable[[Batch, int, Exception | None], object]
+
+
+class DeliverySettings(NamedTuple):
+    """What a producer's settings say about delivery."""
+
+    acks: int
+    retries: int
+    retry_backoff_ms: int
+    request_timeout_ms: int
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "DeliverySettings":
+        """Return them from a producer's complete config.
+
+        >>> from kminilog.settings import complete_config
+        >>> DeliverySettings.from_config(complete_config({}, scope="producer"))
+        DeliverySettings(acks=1, retries=3, retry_backoff_ms=100, request_timeout_ms=30000)
+        """
+        return cls(*(config[field.replace("_", ".")] for field in cls._fields))
+
+
+class DeliveryReport(NamedTuple):
+    """How many records are where, as far as the producer knows.
+
+    `retries` counts batches that were sent again; `in_doubt` the records that an attempt may have
+    left in the log without a word, counted for each attempt: if they were sent again, they may be
+    there twice, and if they count as lost, once.
+    """
+
+    acknowledged: int = 0
+    lost: int = 0
+    retries: int = 0
+    in_doubt: int = 0
+
+
+class Step(NamedTuple):
+    """What one step did: batches that were sent, and batches of which something was heard."""
+
+    sent: list[Batch]
+    heard: list[Batch]
+
+
+class _Sent(NamedTuple):
+    """A batch that waits for the in-sync replicas."""
+
+    batch: Batch
+    produced: Produced
+    sent_ms: int
+
+
+class Delivery:
+    """The sender's work without its thread; one caller at a time."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        accumulator: Accumulator,
+        settings: DeliverySettings,
+        clock: Clock,
+        *,
+        on_done: Done,
+        on_failure: Callable[[], object],
+    ) -> None:
+        self._cluster = cluster
+        self._accumulator = accumulator
+        self._settings = settings
+        self._clock = clock
+        self._on_done = on_done
+        self._on_failure = on_failure
+        self._sent: dict[TopicPartition, _Sent] = {}
+        self.report = DeliveryReport()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a batch waits for the in-sync replicas."""
+        return bool(self._sent)
+
+    def step(self) -> Step:
+        """Hear what became of earlier batches, and send those that are ready.
+
+        May be called again from a callback: the inner call then does what is left.
+        """
+        heard = self._hear()
+        sent = []
+        for batch in self._accumulator.drain():
+            self._send(batch)
+            sent.append(batch)
+        return Step(sent, heard)
+
+    def abort(self, error: Exception) -> None:
+        """Give up: the records of all batches fail; the buffers of those in flight stay away."""
+        self._sent.clear()
+        for batch in self._accumulator.close():
+            self._count(lost=len(batch.records))
+            self._on_done(batch, NO_OFFSET, error)
+
+    # ---- one batch
+
+    def _send(self, batch: Batch) -> None:
+        topic, partition = batch.topic_partition
+        batch.attempts += 1
+        try:
+            if self._cluster.metadata().leader_for(topic, partition) is None:
+                raise LeaderNotAvailableError(topic, partition=partition)
+            produced = self._cluster.produce(
+                batch.topic_partition, batch.data(), acks=self._settings.acks
+            )
+        except RetriableError as error:
+            self._try_again(batch, error)
+        except Exception as error:  # noqa: BLE001 - told to those who sent the records
+            self._fail(batch, error)
+        else:
+            if self._settings.acks == -1:
+                sent = _Sent(batch, produced, self._clock.now_ms())
+                self._sent[batch.topic_partition] = sent
+            else:
+                is_told = self._settings.acks != 0
+                self._succeed(batch, produced.first_offset if is_told else NO_OFFSET)
+
+    def _hear(self) -> list[Batch]:
+        heard = []
+        for place, sent in list(self._sent.items()):
+            if self._sent.get(place) is not sent:
+                continue  # a callback has stepped, and heard of it
+            try:
+                if not self._is_replicated(sent):
+                    continue
+            except Exception as error:  # noqa: BLE001 - told to those who sent the records
+                del self._sent[place]
+                self._try_again(sent.batch, error, is_in_doubt=True)
+            else:
+                del self._sent[place]
+                self._succeed(sent.batch, sent.produced.first_offset)
+            heard.append(sent.batch)
+        return heard
+
+    def _is_replicated(self, sent: _Sent) -> bool:
+        if self._cluster.is_replicated(sent.batch.topic_partition, sent.produced):
+            return True
+        waited_ms = self._clock.now_ms() - sent.sent_ms
+        if waited_ms > self._settings.request_timeout_ms:
+            topic, partition = sent.batch.topic_partition
+            raise RequestTimedOutError(topic, partition=partition, waited_ms=waited_ms)
+        return False
+
+    def _try_again(self, batch: Batch, error: Exception, *, is_in_doubt: bool = False) -> None:
+        if is_in_doubt:
+            self._count(in_doubt=len(batch.records))
+        if batch.attempts > self._settings.retries or not isinstance(error, RetriableError):
+            self._fail(batch, error)
+            return
+        self._count(retries=1)
+        not_before_ms = self._clock.now_ms() + self._settings.retry_backoff_ms
+        self._accumulator.put_back(batch, not_before_ms=not_before_ms)
+        self._on_failure()
+
+    def _succeed(self, batch: Batch, first_offset: int) -> None:
+        self._count(acknowledged=len(batch.records))
+        self._accumulator.complete(batch)
+        self._on_done(batch, first_offset, None)
+
+    def _fail(self, batch: Batch, error: Exception) -> None:
+        self._count(lost=len(batch.records))
+        self._accumulator.complete(batch)
+        self._on_failure()
+        self._on_done(batch, NO_OFFSET, error)
+
+    def _count(
+        self, *, acknowledged: int = 0, lost: int = 0, retries: int = 0, in_doubt: int = 0
+    ) -> None:
+        more = (acknowledged, lost, retries, in_doubt)
+        self.report = DeliveryReport(*map(sum, zip(self.report, more, strict=True)))

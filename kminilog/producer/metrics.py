@@ -1,0 +1,108 @@
+"""What a producer measures about itself: durations, and what fraction of the time they make up.
+
+A *sensor* is told how long something took; a *metric* is a number that is worked out of a sensor
+when somebody asks. There is one kind of metric: the share that a sensor's durations have of the
+last `window_ms`. Not here: counts, averages, reporters. Time comes from the clock that is handed
+over.
+
+Source: S2 1; Kafka: Metrics, Sensor, Rate. Differs: Kafka keeps sums of two periods of 30 s, so its
+window jumps; here it slides.
+"""
+
+from collections import deque
+from threading import Lock
+
+from kminilog.clock import Clock
+
+WINDOW_MS = 30_000
+
+
+class Sensor:
+    """Takes durations, and remembers those of the last `window_ms`; any thread may tell or ask."""
+
+    def __init__(self, window_ms: int) -> None:
+        self._window_ms = window_ms
+        self._lock = Lock()
+        self._spans: deque[tuple[int, int]] = deque()  # (began, ended), by when they ended
+
+    def record(self, duration_ms: int, now_ms: int) -> None:
+        """Take note of something that lasted `duration_ms` and has ended now."""
+        with self._lock:
+            self._forget(now_ms)
+            if duration_ms > 0:
+                self._spans.append((now_ms - duration_ms, now_ms))
+
+    def ratio(self, now_ms: int) -> float:
+        """Return how much of the last `window_ms` the durations make up; O(durations in it).
+
+        Durations that overlap count each, so the ratio is above 1 if several threads wait for most
+        of the time. A duration counts when it has ended, and only with what lies in the window.
+
+        >>> sensor = Sensor(window_ms=1_000)
+        >>> sensor.record(250, now_ms=10_000)
+        >>> sensor.ratio(now_ms=10_000), sensor.ratio(now_ms=10_900), sensor.ratio(now_ms=11_000)
+        (0.25, 0.1, 0.0)
+        """
+        start_ms = now_ms - self._window_ms
+        with self._lock:
+            self._forget(now_ms)
+            covered_ms = sum(ended - max(began, start_ms) for began, ended in self._spans)
+        return covered_ms / self._window_ms
+
+    def _forget(self, now_ms: int) -> None:
+        while self._spans and self._spans[0][1] <= now_ms - self._window_ms:
+            self._spans.popleft()
+
+
+class Metrics:
+    """The sensors of one producer by name, and its metrics by name and group.
+
+    >>> from kminilog.clock import ManualClock
+    >>> clock = ManualClock()
+    >>> metrics = Metrics(clock, window_ms=1_000)
+    >>> metrics.add_ratio("wait-ratio", "producer-metrics", metrics.sensor("wait-time"))
+    >>> clock.sleep_ms(500)
+    >>> metrics.sensor("wait-time").record(100, clock.now_ms())
+    >>> metrics.value("wait-ratio", "producer-metrics")
+    0.1
+    """
+
+    def __init__(self, clock: Clock, *, window_ms: int = WINDOW_MS) -> None:
+        if window_ms < 1:
+            raise ValueError(f"a window of {window_ms} ms is too short")
+        self.window_ms = window_ms
+        self._clock = clock
+        self._sensors: dict[str, Sensor] = {}
+        self._ratios: dict[tuple[str, str], Sensor] = {}
+
+    def sensor(self, name: str) -> Sensor:
+        """Return the sensor of that name; the first one who asks for it makes it."""
+        return self._sensors.setdefault(name, Sensor(self.window_ms))
+
+    def add_ratio(self, name: str, group: str, sensor: Sensor) -> None:
+        """Make a metric: the share of time that the durations of a sensor take.
+
+        Raises ValueError if there is a metric of that name in that group.
+        """
+        if (name, group) in self._ratios:
+            raise ValueError(f"there is a metric {name} in group {group} already")
+        self._ratios[name, group] = sensor
+
+    def value(self, name: str, group: str) -> float:
+        """Return what a metric is now. Raises ValueError if there is none of that name and group.
+
+        >>> from kminilog.clock import ManualClock
+        >>> Metrics(ManualClock()).value("wait-ratio", "producer-metrics")
+        Traceback (most recent call last):
+        ...
+        ValueError: no metric wait-ratio in group producer-metrics
+        """
+        sensor = self._ratios.get((name, group))
+        if sensor is None:
+            raise ValueError(f"no metric {name} in group {group}")
+        return sensor.ratio(self._clock.now_ms())
+
+    def values(self) -> dict[tuple[str, str], float]:
+        """Return what all metrics are now, by name and group."""
+        now_ms = self._clock.now_ms()
+        return {key: sensor.ratio(now_ms) for key, sensor in list(self._ratios.items())}

@@ -1,0 +1,105 @@
+"""The documents' two custom partitioners, as classes to name in `partitioner.class`.
+
+`AlwaysTwo` (P8) is written for the old interface. `DocumentedExample` (P9) is written for the new
+one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
+
+    it takes to_positive after Java's remainder    a negative hash gives a number near 2**31
+    it divides by the number of available          a key moves whenever a broker comes or goes
+    it answers the place in the list               which is not the number of the partition
+    it counts when it is asked a second time       every new batch skips a turn
+
+Source: S1 6, S0 3.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.format.hashing import java_remainder, murmur2, to_int32, to_positive
+
+
+class AlwaysTwo:
+    """S1's MyPartitioner: made with the settings, and every key goes to partition 2.
+
+    >>> AlwaysTwo({}).partition("zhang", 3)
+    2
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self.properties = properties
+
+    def partition(self, key: Any, number_of_partitions: int) -> int:
+        """Return 2; with two partitions or fewer there is no such one."""
+        return 2
+
+
+class DocumentedExample:
+    """S0's MyPartitioner, to the letter.
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
+    >>> DocumentedExample().partition("orders", "21", b"21", None, None, cluster)
+    2147483646
+    """
+
+    def __init__(self) -> None:
+        self._counter = 0
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take nothing."""
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return a place in the list of available partitions, or a number near 2**31.
+
+        Raises ZeroDivisionError if none is available.
+        """
+        size = len(cluster.available_partitions_for_topic(topic))
+        if key_bytes is None:
+            count = self._counter
+            self._counter = to_int32(count + 1)
+            return java_remainder(count, size)
+        return to_positive(java_remainder(murmur2(key_bytes), size))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class CorrectedExample:
+    """What S0's MyPartitioner is meant to do: in turn without key, by the hash with one.
+
+    Asked once only, it loses no turn when a batch begins (KAFKA-9965).
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
+    >>> CorrectedExample().partition("orders", "21", b"21", None, None, cluster)
+    0
+    """
+
+    is_asked_again = False
+
+    def __init__(self) -> None:
+        self._counter = 0
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return a partition: of all for a key; without one, of the available if there are any."""
+        every = cluster.partitions_for_topic(topic)
+        if key_bytes is not None:
+            return to_positive(murmur2(key_bytes)) % len(every)
+        candidates = cluster.available_partitions_for_topic(topic) or every
+        place = to_positive(self._counter) % len(candidates)
+        self._counter = to_int32(self._counter + 1)
+        return candidates[place].partition

@@ -1,0 +1,279 @@
+"""The client that sends records: from a record to a place in a batch, and back to a future.
+
+    send   interceptors -> serialisers -> partitioner -> memory of the pool -> batch
+    step   ready batches -> leaders -> futures, callbacks, interceptors
+
+`HandDrivenProducer` has no thread: what was sent waits until `step`, `flush` or `close` is called,
+or until memory runs out; so it can be stepped through, and with a clock that is moved by hand every
+run is the same. `producer.sender.Producer` is the same with a thread that steps.
+
+Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from kminilog.chance import Chance
+from kminilog.clock import Clock
+from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
+from kminilog.cluster.requests import Cluster
+from kminilog.errors import ClientClosedError
+from kminilog.format.names import TopicPartition
+from kminilog.producer.accumulator import Accumulator
+from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting, request_bytes
+from kminilog.producer.buffer_pool import BufferPool, WaitCondition
+from kminilog.producer.delivery import Delivery, DeliveryReport, DeliverySettings, Step
+from kminilog.producer.interceptors import (
+    ProducerInterceptor,
+    ProducerInterceptors,
+    load_interceptors,
+)
+from kminilog.producer.metrics import Metrics
+from kminilog.producer.partitioners.interface import Partitioner
+from kminilog.producer.partitioners.registry import make_partitioner
+from kminilog.producer.record import ProducerRecord
+from kminilog.producer.routing import Routing
+from kminilog.producer.serializers import serializers
+from kminilog.producer.stepping import SteppingCondition
+from kminilog.settings import complete_config
+
+_POLL_MS = 1
+METRIC_GROUP = "producer-metrics"
+
+
+def _nothing() -> bool:
+    return False
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+class HandDrivenProducer:
+    """A producer that works when it is told to; a context manager that closes it.
+
+    `config` has Kafka's dotted names, see kminilog.settings. A `partitioner` is used, as it is,
+    instead of the one that the settings name; `interceptors` come before those of the settings.
+    `alongside` is called while the producer waits, to let others work, and tells if they did:
+    `cluster.replicate` is one. `on_error` is told what interceptors, callbacks and hooks of a
+    partitioner have raised, which harms no record. Raises SettingError, PluginError.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        config: Mapping[str, object] | None = None,
+        *,
+        clock: Clock,
+        chance: Chance,
+        partitioner: Partitioner | None = None,
+        interceptors: Sequence[ProducerInterceptor] = (),
+        alongside: Callable[[], object] = _nothing,
+        on_error: Callable[[str], object] = _ignore,
+    ) -> None:
+        self.config = complete_config(config or {}, scope="producer")
+        self.metrics = Metrics(clock)
+        self._cluster = cluster
+        self._clock = clock
+        self._alongside = alongside
+        self._is_closed = False
+        self.is_ready = False
+        """Whether a batch has begun, or got full, since the last step."""
+        self._on_error = on_error
+        self._interceptors = ProducerInterceptors(
+            [*interceptors, *load_interceptors(self.config["interceptor.classes"], self.config)],
+            on_error=on_error,
+        )
+        self._serialize_key, self._serialize_value = serializers(self.config)
+        self.pool = self._make_pool()
+        self._accumulator = Accumulator(self.config, self.pool, clock)
+        self._routing = self._make_routing(partitioner, chance)
+        self._delivery = Delivery(
+            cluster,
+            self._accumulator,
+            DeliverySettings.from_config(self.config),
+            clock,
+            on_done=self._finish,
+            on_failure=self._routing.on_failure,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # An exception is on its way: do not keep it waiting for what may never be acknowledged.
+        self.close(timeout_ms=None if error is None else 0)
+
+    # ---- sending
+
+    def send(self, record: ProducerRecord, callback: Callback | None = None) -> SendFuture:
+        """Put a record on its way and return a future of its place.
+
+        The callback gets the place and None, or a place without offset and the error, before the
+        future is done; it runs in the thread that steps, so it must not wait, and what it raises
+        goes to `on_error`. Once `send` returns, the record is in memory only. May wait up to
+        max.block.ms for memory.
+
+        What is known to be wrong at once is raised here, and no callback is called: a partition
+        that does not exist, PluginError of a partitioner, SerializationError, BufferExhaustedError,
+        ClientClosedError. Nothing was written then.
+        """
+        if self._is_closed:
+            raise ClientClosedError("producer")
+        record = self._interceptors.on_send(record)
+        try:
+            return self._append(record, callback)
+        except Exception as error:
+            self._interceptors.on_send_error(record, error)
+            raise
+
+    def partitions_for(self, topic: str) -> tuple[PartitionInfo, ...]:
+        """Return the partitions of a topic in metadata order; none for an unknown topic."""
+        return self._cluster.metadata().partitions_for_topic(topic)
+
+    def _append(self, record: ProducerRecord, callback: Callback | None) -> SendFuture:
+        key_bytes = self._serialize_key(record.topic, record.key)
+        value_bytes = self._serialize_value(record.topic, record.value)
+        size_bytes = request_bytes(key_bytes, value_bytes)
+        cluster = self._cluster.metadata()
+        partition = self._routing.choose(record, key_bytes, value_bytes, cluster, size_bytes)
+        waiting = Waiting(SendFuture(), callback)
+        place = TopicPartition(record.topic, partition)
+        is_full, is_new = self._accumulator.append(
+            place, key_bytes, value_bytes, size_bytes, waiting
+        )
+        self._routing.on_appended(
+            record, partition, size_bytes, is_batch_full=is_full, cluster=cluster
+        )
+        if is_full or is_new:
+            self.is_ready = True
+            self._on_batch()
+        return waiting.future
+
+    # ---- delivery
+
+    @property
+    def report(self) -> DeliveryReport:
+        """What became of the records so far."""
+        return self._delivery.report
+
+    def step(self) -> Step:
+        """Do one round of the sender's work: hear of earlier batches, send those that are ready."""
+        self.is_ready = False
+        cluster = self._cluster.metadata()
+        self._routing.before_round(self._accumulator.queue_sizes(), cluster)
+        ready = self._leaders(cluster, self._accumulator.ready())
+        step = self._delivery.step()
+        served = self._leaders(cluster, [batch.topic_partition for batch in step.sent])
+        self._routing.after_round(self._clock.now_ms(), ready=ready, served=served)
+        return step
+
+    def flush(self, timeout_ms: int | None = None) -> bool:
+        """Return when it is known what became of all that was sent before; False if time ran out.
+
+        From a callback of a producer with a thread: ValueError, since the thread would wait for
+        itself.
+        """
+        deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
+        pending = self._accumulator.batches
+        self._accumulator.set_flushing(True)
+        try:
+            while pending := [batch for batch in pending if not batch.is_done]:
+                if deadline_ms is not None and self._clock.now_ms() >= deadline_ms:
+                    return False
+                self._drive(deadline_ms)
+            return True
+        finally:
+            self._accumulator.set_flushing(False)
+
+    def close(self, timeout_ms: int | None = None) -> None:
+        """Flush, then take no more records. What is not done in time fails: ClientClosedError."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        with ExitStack() as last_steps:  # all of them, whatever any of them raises
+            last_steps.callback(self._routing.close)
+            last_steps.callback(self._serialize_value.close)
+            last_steps.callback(self._serialize_key.close)
+            last_steps.callback(self._interceptors.close)
+            last_steps.callback(self._delivery.abort, ClientClosedError("producer"))
+            last_steps.callback(self._stop_stepping)
+            self.flush(timeout_ms)
+
+    def check(self) -> None:
+        """Assert the invariants of the accumulator and of the pool."""
+        self._accumulator.check()
+
+    # ---- parts
+
+    def _make_routing(self, partitioner: Partitioner | None, chance: Chance) -> Routing:
+        named = self.config["partitioner.class"]
+        return Routing(
+            partitioner or make_partitioner(named, self.config, chance=chance, clock=self._clock),
+            self._accumulator.has_room,
+            stall_timeout_ms=self.config["partitioner.availability.timeout.ms"],
+            on_error=self._on_error,
+        )
+
+    def _make_pool(self) -> BufferPool:
+        return BufferPool(
+            self.config["buffer.memory"],
+            max(1, self.config["batch.size"]),
+            self.metrics,
+            self._clock,
+            METRIC_GROUP,
+            new_condition=self._new_condition,
+        )
+
+    # ---- what is different with a thread
+
+    def _new_condition(self, lock: Lock) -> WaitCondition:
+        return SteppingCondition(lock, self._drive, self._clock)
+
+    def _on_batch(self) -> None:
+        """A batch has begun, or is full; here nobody waits for it."""
+
+    def _stop_stepping(self) -> None:
+        """The producer is being closed; here nobody steps by itself."""
+
+    # ---- steps
+
+    def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
+        """Tell everybody what became of the records of a batch."""
+        places = batch.metadata(first_offset)
+        for (future, callback), place in zip(batch.records, places, strict=True):
+            self._interceptors.on_acknowledgement(place, error)
+            if callback:
+                try:
+                    callback(place, error)
+                except Exception as raised:  # noqa: BLE001 - the caller's; must not stop the others
+                    self._on_error(f"callback: {type(raised).__name__}: {raised}")
+            if future.done():
+                continue  # close had no more time for it
+            if error:
+                future.set_exception(error)
+            else:
+                future.set_result(place)
+
+    def _drive(self, until_ms: int | None) -> None:
+        """Take a step; if neither that nor the others get on, let time pass until they may."""
+        if any(self.step()) | bool(self._alongside()):
+            return
+        due_ms = self._accumulator.next_due_ms()
+        now_ms = self._clock.now_ms()
+        pause_ms = _POLL_MS if due_ms is None or self._delivery.is_waiting else due_ms - now_ms
+        if until_ms is not None:
+            pause_ms = min(pause_ms, until_ms - now_ms)
+        self._clock.sleep_ms(max(_POLL_MS, pause_ms))
+
+    def _leaders(self, cluster: ClusterMetadata, places: Sequence[TopicPartition]) -> set[int]:
+        leaders = (cluster.leader_for(topic, partition) for topic, partition in places)
+        return {leader.id for leader in leaders if leader}

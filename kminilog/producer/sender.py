@@ -1,0 +1,76 @@
+"""The producer's thread, and the one in which the followers of a cluster pull.
+
+Source: Kafka: Sender, KafkaProducer.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from threading import Condition, Lock
+
+from kminilog.chance import Chance
+from kminilog.clock import Clock
+from kminilog.cluster.requests import Cluster
+from kminilog.producer.interceptors import ProducerInterceptor
+from kminilog.producer.partitioners.interface import Partitioner
+from kminilog.producer.producer import HandDrivenProducer
+from kminilog.system import POLL_SECONDS, Repeating, SystemClock
+
+
+def replicating(replicate: Callable[[], object]) -> Repeating:
+    """Return a thread in which the followers of a cluster pull: give it `cluster.replicate`."""
+    return Repeating(replicate, name="kminilog-followers", pause_seconds=POLL_SECONDS)
+
+
+_PATIENCE_SECONDS = 1.0
+
+
+class Producer(HandDrivenProducer):
+    """A producer with a thread that sends; see HandDrivenProducer for all else.
+
+    The thread ends with `close`; it is a daemon, so a process that ends without closing its
+    producer loses what was not sent yet.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        config: Mapping[str, object] | None = None,
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        partitioner: Partitioner | None = None,
+        interceptors: Sequence[ProducerInterceptor] = (),
+        on_error: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        super().__init__(
+            cluster,
+            config,
+            clock=clock or SystemClock(),
+            chance=chance or random.Random(),
+            partitioner=partitioner,
+            interceptors=interceptors,
+            on_error=on_error,
+        )
+        self._sender = Repeating(
+            lambda: any(self.step()), name="kminilog-sender", pause_seconds=POLL_SECONDS
+        )
+
+    def _new_condition(self, lock: Lock) -> Condition:
+        return Condition(lock)
+
+    def _on_batch(self) -> None:
+        self._sender.raise_error()
+        self._sender.wake()
+
+    def _drive(self, until_ms: int | None) -> None:
+        if self._sender.is_current:
+            raise ValueError(
+                "a callback cannot wait for the sender: it runs in the sender's thread"
+            )
+        self._sender.raise_error()
+        self._sender.wake()
+        self._clock.sleep_ms(1)
+
+    def _stop_stepping(self) -> None:
+        # Who was given no time to flush does not wait for a callback that takes long, either.
+        self._sender.stop(timeout_seconds=_PATIENCE_SECONDS)

@@ -1,0 +1,170 @@
+"""From a key or a value to its bytes: the serialisers that a producer's settings name.
+
+    bytes          bytes or bytearray, as they are
+    string         text, in UTF-8
+    text-or-bytes  either, for lines of input: they are text if their bytes are UTF-8
+    integer        a whole number of 32 bits, with sign, in 4 bytes, big endian
+    a.b.Class      a class of the user's: serialize(topic, data) -> bytes or None;
+                   `configure(config)` and `close()` if it has them
+
+None is null: the built-in ones leave it as it is, a class of the user's gets it. A serialiser is
+chosen by `key.serializer` and `value.serializer`, and where these are not given by
+`serializer.class`, for both, as in 0.8. Kafka's own classes for the three are known by their Java
+names. Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
+IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kminilog.errors import PluginError, SerializationError
+from kminilog.plugins import load_class
+
+_INT32 = range(-(2**31), 2**31)
+_JAVA_NAMES = {
+    "kafka.serializer.DefaultEncoder": "bytes",
+    "kafka.serializer.StringEncoder": "string",
+    "org.apache.kafka.common.serialization.ByteArraySerializer": "bytes",
+    "org.apache.kafka.common.serialization.IntegerSerializer": "integer",
+    "org.apache.kafka.common.serialization.StringSerializer": "string",
+}
+
+
+class Serializer:
+    """Call it with a topic and a key or a value to get the bytes; `close` when it is used no more.
+
+    >>> to_bytes = serializer("string", "value.serializer")
+    >>> to_bytes("orders", "två tekannor"), to_bytes("orders", None)
+    (b'tv\\xc3\\xa5 tekannor', None)
+    >>> to_bytes("orders", 5)
+    Traceback (most recent call last):
+    ...
+    kminilog.errors.SerializationError: value: string serialiser: int is no text; \
+the message was not written
+    """
+
+    def __init__(
+        self,
+        name: str,
+        setting: str,
+        encode: Callable[[str, Any], object],
+        close: Callable[[], object] | None = None,
+    ) -> None:
+        self.name = name
+        self._what = setting.partition(".")[0]
+        self._encode = encode
+        self._close = close
+
+    def __call__(self, topic: str, data: Any) -> bytes | None:
+        """Return the bytes of a key or a value, None for null. Raises SerializationError."""
+        try:
+            encoded = self._encode(topic, data)
+        except Exception as error:  # a class of the user's can raise anything
+            reason = str(error) if isinstance(error, _NotTakenError) else _in_words(error)
+            raise SerializationError(self._what, serializer=self.name, reason=reason) from error
+        if encoded is None or isinstance(encoded, bytes):
+            return encoded
+        if isinstance(encoded, bytearray):
+            return bytes(encoded)
+        reason = f"it returned {type(encoded).__name__}, not bytes"
+        raise SerializationError(self._what, serializer=self.name, reason=reason)
+
+    def close(self) -> None:
+        """Close the user's class, if it can be closed; what that raises goes through."""
+        if self._close:
+            self._close()
+
+
+def short_name(name: str) -> str:
+    """Return what one of Kafka's classes is called here; any other name as it is.
+
+    >>> short_name("kafka.serializer.StringEncoder"), short_name("integer")
+    ('string', 'integer')
+    """
+    return _JAVA_NAMES.get(name, name)
+
+
+def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None) -> Serializer:
+    """Return the serialiser of a name or dotted path; `setting` is who asks for it.
+
+    A class of the user's is made and configured with `config`. Raises PluginError if it cannot be.
+
+    >>> serializer("integer", "key.serializer")("orders", -2)
+    b'\\xff\\xff\\xff\\xfe'
+    """
+    short = short_name(name)
+    if short in _ENCODERS:
+        encode = _ENCODERS[short]
+        return Serializer(short, setting, lambda _, data: encode(data))
+    made = _make(name, setting, config or {})
+    return Serializer(name, setting, made.serialize, getattr(made, "close", None))
+
+
+def serializers(config: Mapping[str, Any]) -> tuple[Serializer, Serializer]:
+    """Return the serialisers of keys and of values that complete settings of a producer name.
+
+    >>> from kminilog.settings import complete_config
+    >>> given = {"serializer.class": "string", "key.serializer": "integer"}
+    >>> [each.name for each in serializers(complete_config(given, scope="producer"))]
+    ['integer', 'string']
+    """
+    of_keys, of_values = (
+        serializer(config[setting] or config["serializer.class"], setting, config)
+        for setting in ("key.serializer", "value.serializer")
+    )
+    return of_keys, of_values
+
+
+class _NotTakenError(Exception):
+    """Why a built-in serialiser does not take something."""
+
+
+def _encode_bytes(data: object) -> bytes | None:
+    if data is not None and not isinstance(data, bytes | bytearray):
+        raise _NotTakenError(f"{type(data).__name__} is not bytes")
+    return None if data is None else bytes(data)
+
+
+def _encode_string(data: object) -> bytes | None:
+    if data is not None and not isinstance(data, str):
+        raise _NotTakenError(f"{type(data).__name__} is no text")
+    return None if data is None else data.encode()
+
+
+def _encode_text_or_bytes(data: object) -> bytes | None:
+    return _encode_string(data) if isinstance(data, str) else _encode_bytes(data)
+
+
+def _encode_integer(data: object) -> bytes | None:
+    if data is None:
+        return None
+    if not isinstance(data, int) or isinstance(data, bool):
+        raise _NotTakenError(f"{type(data).__name__} is no whole number")
+    if data not in _INT32:
+        raise _NotTakenError(f"{data} does not fit into 4 bytes")
+    return data.to_bytes(4, "big", signed=True)
+
+
+_ENCODERS: dict[str, Callable[[object], bytes | None]] = {
+    "bytes": _encode_bytes,
+    "string": _encode_string,
+    "text-or-bytes": _encode_text_or_bytes,
+    "integer": _encode_integer,
+}
+
+
+def _make(path: str, setting: str, config: Mapping[str, Any]) -> Any:
+    serializer_class = load_class(path, setting=setting)
+    try:
+        made = serializer_class()
+        if hasattr(made, "configure"):
+            made.configure(config)
+    except Exception as error:
+        raise PluginError(setting, path=path, reason=_in_words(error)) from error
+    if not callable(getattr(made, "serialize", None)):
+        raise PluginError(setting, path=path, reason="it has no method serialize(topic, data)")
+    return made
+
+
+def _in_words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,36 @@
+"""Waiting without a second thread: who would wait for a condition takes steps until it holds.
+
+A hand-driven producer that runs out of memory must send something, or no memory would ever come
+back. Its pool gets this instead of `threading.Condition`.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+
+from kminilog.clock import Clock
+
+
+class SteppingCondition:
+    """A condition for one thread; `step` is given the time at which the wait ends, in ms."""
+
+    def __init__(self, lock: Lock, step: Callable[[int], object], clock: Clock) -> None:
+        self._lock = lock
+        self._step = step
+        self._clock = clock
+        self._is_notified = False
+
+    def wait(self, timeout: float) -> bool:
+        """Take steps until notified; return False if so many seconds have passed before that."""
+        until_ms = self._clock.now_ms() + round(timeout * 1000)
+        self._is_notified = False
+        self._lock.release()
+        try:
+            while not self._is_notified and self._clock.now_ms() < until_ms:
+                self._step(until_ms)
+        finally:
+            self._lock.acquire()
+        return self._is_notified
+
+    def notify(self) -> None:
+        """End the wait after the current step."""
+        self._is_notified = True

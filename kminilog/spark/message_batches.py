@@ -1,0 +1,158 @@
+"""From the bytes of a `.log` to Arrow record batches, by windows.
+
+    file --window--> decode_window: sound messages that follow each other --> columns --> batches
+                          | stops at anything else
+                     Segment.locate: a gap, a large message, the end of the log, or the damage
+
+Memory stays at one window, or at one message if that is larger. Which segments are read, and why,
+is not known here.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kminilog.errors import CompressedMessageError
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, Message, scan
+from kminilog.format.names import TopicPartition
+from kminilog.storage.segment import Segment
+from kminilog.verification.log_walk import walk
+
+WINDOW_BYTES = 1 << 20
+
+
+class Decoded(NamedTuple):
+    """Some messages as Arrow columns of the same length, and where the last one ends."""
+
+    offset: Any
+    position: Any
+    key: Any
+    value: Any
+    end_position: int
+
+    def __bool__(self) -> bool:
+        return len(self.offset) > 0
+
+    @property
+    def next_offset(self) -> int:
+        """One past the last offset."""
+        return int(self.offset[-1].as_py()) + 1
+
+    def before(self, end_offset: int) -> "Decoded":
+        """Return the messages with offsets below `end_offset`, of those that follow each other."""
+        count = max(end_offset - self.offset[0].as_py(), 0)
+        offset, position, key, value = (column.slice(0, count) for column in self[:4])
+        return Decoded(offset, position, key, value, self.end_position)
+
+
+def decode_window(dialect: Dialect, data: bytes, position: int, next_offset: int) -> Decoded:
+    """Return the sound plain messages at the beginning of some bytes, as far as they go.
+
+    The first must have `next_offset`, and each the offset after the one before it. `position` is
+    where in the file the bytes begin.
+    """
+    messages: list[tuple[int, Message]] = []
+    end_position = position
+    for at, outcome in scan(dialect, data):
+        if not isinstance(outcome, Message) or outcome.codec != CODECS[0]:
+            break
+        if outcome.offset != next_offset:
+            break
+        messages.append((position + at, outcome))
+        end_position = position + at + outcome.length_bytes
+        next_offset += 1
+    return _columns(messages, end_position)
+
+
+def sound_messages(
+    segment: Segment, start_offset: int, end_offset: int, following_offset: int | None
+) -> Iterator[Decoded]:
+    """Yield the messages of a segment with offsets from `start_offset` to `end_offset` - 1.
+
+    `following_offset` is where the next segment begins, None if this is the last. Raises
+    CorruptLogError for damage that is in the way and CompressedMessageError, as `PartitionReader`
+    does, and FileNotFoundError.
+    """
+    while start_offset < end_offset:
+        located = segment.locate(start_offset, following_offset=following_offset)
+        if located is None or located.message.offset >= end_offset:
+            return
+        if located.message.codec != CODECS[0]:
+            where = f"{segment.log_path} at byte {located.position}"
+            remedy = "only `kminilog dump --deep` looks inside, and only with gzip"
+            raise CompressedMessageError(located.message.codec, where=where, remedy=remedy)
+        start_offset = located.message.offset
+        window_bytes = max(WINDOW_BYTES, located.message.length_bytes)
+        for decoded in _windows(segment, located.position, start_offset, window_bytes):
+            yield decoded.before(end_offset)
+            start_offset = decoded.next_offset
+            if start_offset >= end_offset:
+                return
+
+
+def all_messages(segment: Segment) -> Iterator[Decoded]:
+    """Yield every message of a segment whose crc is right, whatever stands between them."""
+    position = 0
+    for decoded in _windows(segment, 0, segment.first_offset, WINDOW_BYTES):
+        yield decoded
+        position = decoded.end_position
+    if position == segment.file_bytes:
+        return
+    batch: list[tuple[int, Message]] = []
+    batch_bytes = 0
+    for step in walk(segment, segment.file_bytes):
+        if step.message and step.position >= position:
+            batch.append((step.position, step.message))
+            batch_bytes += step.message.length_bytes
+        if batch_bytes > WINDOW_BYTES:
+            yield _columns(batch, batch[-1][0])
+            batch, batch_bytes = [], 0
+    if batch:
+        yield _columns(batch, batch[-1][0])
+
+
+def to_batch(
+    topic_partition: TopicPartition, segment: str, decoded: Decoded, columns: Sequence[str]
+) -> pa.RecordBatch:
+    """Return these columns of some messages as a record batch."""
+    count = len(decoded.offset)
+    constants = {
+        "topic": pa.scalar(topic_partition.topic, pa.string()),
+        "partition": pa.scalar(topic_partition.partition, pa.int32()),
+        "segment": pa.scalar(segment, pa.string()),
+    }
+    arrays = [
+        pa.repeat(constants[column], count) if column in constants else getattr(decoded, column)
+        for column in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _windows(
+    segment: Segment, position: int, next_offset: int, window_bytes: int
+) -> Iterator[Decoded]:
+    """Yield messages that follow each other, up to the first that is not whole in its window."""
+    descriptor = os.open(segment.log_path, os.O_RDONLY)
+    try:
+        while data := os.pread(descriptor, window_bytes, position):
+            decoded = decode_window(segment.dialect, data, position, next_offset)
+            if not decoded:
+                return
+            yield decoded
+            position, next_offset = decoded.end_position, decoded.next_offset
+            window_bytes = WINDOW_BYTES
+    finally:
+        os.close(descriptor)
+
+
+def _columns(messages: Sequence[tuple[int, Message]], end_position: int) -> Decoded:
+    return Decoded(
+        pa.array([message.offset for _, message in messages], pa.int64()),
+        pa.array([position for position, _ in messages], pa.int64()),
+        pa.array([message.key for _, message in messages], pa.binary()),
+        pa.array([message.value for _, message in messages], pa.binary()),
+        end_position,
+    )

@@ -1,0 +1,208 @@
+"""Writing to the data source: rows become messages of a topic that exists, once per job.
+
+    columns  value (binary or string), key (the same; may be missing or null),
+             partition (int; null or missing: the partitioner chooses)
+
+A row without key and partition goes round robin by its place in its task. Messages of a partition
+keep the order of the rows in each task, and the order of the tasks. A batch write is the job that
+the option `job_id` names, or one of its own; a micro-batch is the job `<query id>-<batch id>`, the
+same however often Spark runs it. Source: Spark's Python Data Source API.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
+
+from kminilog.errors import NullValueError, SettingError
+from kminilog.producer.partitioners.keyed import keyed_rule
+from kminilog.spark.log_options import WriteOptions, write_options
+from kminilog.spark.sink_jobs import Runs, RunWriter, commit_runs, forget_runs, runs_path
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+
+_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
+_CACHED_KEYS = 1 << 16
+_BYTES = (BinaryType, StringType)
+_TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType, NullType)}
+
+Messages = Sequence[WriterCommitMessage | None]
+
+
+@dataclass
+class TaskRuns(WriterCommitMessage):
+    """What a task has written, and for which job."""
+
+    job_id: str
+    runs: Runs
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where rows go: options, topic and columns, checked before any task starts."""
+
+    options: WriteOptions
+    topic: Topic
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, options: Mapping[str, str], schema: StructType, *, overwrite: bool, is_stream: bool
+    ) -> "Sink":
+        """Check what is wanted; raises SettingError, UnknownTopicOrPartitionError, LogDirError."""
+        wanted = write_options(options, is_stream=is_stream)
+        if overwrite:
+            raise SettingError("mode", reason="messages are only ever added: use mode append")
+        log_dir = LogDir(wanted.log_dir)
+        topic = log_dir.topic(wanted.topic)
+        try:
+            keyed_rule(wanted.partitioner)
+        except ValueError as error:
+            raise SettingError("partitioner", reason=str(error)) from None
+        if wanted.job_id is not None:
+            runs_path(log_dir.path, wanted.job_id)  # is it a file name?
+        for field in schema:
+            if not isinstance(field.dataType, _TYPES.get(field.name, ())):
+                reason = (
+                    f"{field.name} {field.dataType.simpleString()} cannot be written; there are "
+                    "value and key (binary or string) and partition (int)"
+                )
+                raise SettingError("columns", reason=reason)
+        if "value" not in schema.names:
+            raise SettingError("columns", reason="there is no column value")
+        return cls(wanted, topic, tuple(schema.names))
+
+    @property
+    def log_dir(self) -> Path:
+        """The log dir."""
+        return Path(self.options.log_dir)
+
+    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> TaskRuns:
+        """Write the rows of a task as runs."""
+        place = Placement(self.topic, self.options.partitioner, first_row=task)
+        writer = RunWriter(runs_path(self.log_dir, job_id) / uuid4().hex)
+        for batch in filter(len, batches):
+            self._write(writer, place, batch)
+        return TaskRuns(job_id, writer.close())
+
+    def _write(self, writer: RunWriter, place: "Placement", batch: pa.RecordBatch) -> None:
+        nothing = pa.nulls(len(batch), pa.binary())
+        values = batch.column("value").cast(pa.binary())
+        keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
+        if values.null_count and not self.topic.dialect.has_value_length:
+            raise NullValueError(self.topic.dialect.name)
+        named = batch.column("partition") if "partition" in self.columns else None
+        partitions = place.partitions(keys, named)
+        for partition in np.unique(partitions).tolist():
+            rows = pa.array(np.flatnonzero(partitions == partition))
+            writer.write(partition, keys.take(rows), values.take(rows))
+
+    def commit(self, job_id: str, messages: Messages) -> None:
+        """Publish what the tasks that count have written."""
+        rule = None if "partition" in self.columns else self.options.partitioner
+        facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
+        runs = [message.runs for message in messages if isinstance(message, TaskRuns)]
+        commit_runs(self.log_dir, self.topic.name, job_id, runs, facts)
+
+
+class Placement:
+    """Which partition each row of a task goes to."""
+
+    def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:
+        self._topic = topic
+        rule = keyed_rule(partitioner)
+        self._of_key: Callable[[bytes], int] = lru_cache(_CACHED_KEYS)(
+            lambda key: rule(key, topic.partitions)
+        )
+        self._row = first_row  # of those without a key
+
+    def partitions(self, keys: Any, named: Any) -> Any:
+        """Return the partition of each row as a numpy array.
+
+        `named` are those that rows name, or None. Raises UnknownTopicOrPartitionError if the topic
+        has no such partition.
+        """
+        given = named.to_pylist() if named is not None else [None] * len(keys)
+        if named is not None and len(keys) > named.null_count:
+            bounds = pc.min_max(named).as_py()
+            self._topic.partition(bounds["min"])
+            self._topic.partition(bounds["max"])
+        chosen = map(self._choose, keys.to_pylist(), given)
+        return np.fromiter(chosen, np.int64, len(keys))
+
+    def _choose(self, key: bytes | None, named: int | None) -> int:
+        if named is not None:
+            return named
+        if key is not None:
+            return self._of_key(key)
+        self._row += 1
+        return (self._row - 1) % self._topic.partitions
+
+
+class LogWriter(DataSourceArrowWriter):
+    """A batch write."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._job_id = sink.options.job_id or str(uuid4())
+        # Here and not in the tasks: one that goes on after the end of the job must not make it.
+        runs_path(sink.log_dir, self._job_id).mkdir(parents=True, exist_ok=True)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of a task."""
+        return self._sink.write(self._job_id, iterator, _task().partitionId())
+
+    def commit(self, messages: Messages) -> None:
+        """Publish the job."""
+        self._sink.commit(self._job_id, messages)
+
+    def abort(self, messages: Messages) -> None:
+        """Clear away what tasks have written."""
+        forget_runs(self._sink.log_dir, self._job_id)
+
+
+class LogStreamWriter(DataSourceStreamArrowWriter):
+    """Writes micro-batches, each a job of its own."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of a task."""
+        task = _task()
+        query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
+        assert None not in (query, batch), "Spark has not said which query this is"
+        job_id = f"{query}-{batch}"
+        runs_path(self._sink.log_dir, job_id).mkdir(parents=True, exist_ok=True)
+        return self._sink.write(job_id, iterator, task.partitionId())
+
+    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+        """Publish a micro-batch, unless it has been published before."""
+        job_ids = {message.job_id for message in messages if isinstance(message, TaskRuns)}
+        for job_id in job_ids:
+            self._sink.commit(job_id, messages)
+
+    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+        """Clear away what is known of a failed micro-batch; its replay clears away the rest."""
+        for message in messages:
+            if isinstance(message, TaskRuns):
+                forget_runs(self._sink.log_dir, message.job_id)
+
+
+def _task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None, "called by a task of Spark only"
+    return context

@@ -1,0 +1,1 @@
+"""Step-throughs: what happens, one step after the other, as plain values that can be shown."""

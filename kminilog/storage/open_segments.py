@@ -1,0 +1,127 @@
+"""The `.log` files that a reader keeps open, because opening takes longer than looking.
+
+A file that is open stays what it was when its name has come to mean another file, or none. So it is
+kept only as long as no change is counted in the log dir (changes.py); where nobody counts, it is
+opened anew each time. At most a share of the files that the process may open is kept, those used
+last. Only reading, and never a promise about the end of a file. Source: ours.
+"""
+
+import errno
+import os
+import resource
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import Message, decode
+from kminilog.storage.changes import CHANGES_FILE
+from kminilog.storage.segment import Located, Segment
+from kminilog.trace import Tracer
+
+_SHARE = 16  # of the files that the process may have open, one reader keeps one in so many
+_AT_LEAST, _AT_MOST = 16, 4096
+_MAX_WALK_BYTES = 1 << 20
+_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry it is not known where an interval ends
+
+Skip = Callable[[bytes, int, int], int | None]
+
+# From which position on bytes were read; where in them the message begins; the bytes; how many
+# messages stand in front of it there. A plain tuple: making anything else would take too long.
+Walk = tuple[int, int, bytes, int]
+
+
+class OpenSegments:
+    """The open segments of one partition, for the one thread that reads it."""
+
+    def __init__(self, log_dir: Path, limit: int | None = None) -> None:
+        self._changes_path = str(log_dir / CHANGES_FILE)
+        self._limit = _share_of_process() if limit is None else limit
+        self._counter: int | None = None
+        self._count = -1
+        self._descriptors: OrderedDict[Segment, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._descriptors)
+
+    def descriptor(self, segment: Segment) -> int:
+        """Return a descriptor to read a segment's `.log` as its name stands now; do not keep it.
+
+        FileNotFoundError if there is none. The index is loaded if it has changed when the file is
+        opened, not each time.
+        """
+        if self._counter is None or os.lseek(self._counter, 0, os.SEEK_END) != self._count:
+            self._begin_anew()
+        descriptor = self._descriptors.get(segment)
+        if descriptor is None:
+            return self._open(segment)
+        self._descriptors.move_to_end(segment)
+        return descriptor
+
+    def walk_to(self, segment: Segment, offset: int, tracer: Tracer, skip: Skip) -> Walk | None:
+        """Return where the message with this offset stands, by one read; None if in doubt.
+
+        The short way: from the index entry, as it is in memory, along the size fields, as many
+        messages as offsets. That the message there has the offset is the proof; how much else is
+        looked at is for `skip` to say. FileNotFoundError as above.
+        """
+        descriptor = self.descriptor(segment)
+        wanted = offset - segment.base_offset
+        relative_offset, start, end = segment.index.interval(wanted, tracer)
+        count = wanted - relative_offset if start else offset - segment.first_offset
+        if count < 0:
+            return None
+        wanted_bytes = end - start
+        if not 0 < wanted_bytes < _MAX_WALK_BYTES:
+            wanted_bytes = min(segment.index_interval_bytes, _MAX_WALK_BYTES) + _LAST_MESSAGE_BYTES
+        window = os.pread(descriptor, wanted_bytes, start)
+        at = skip(window, count, offset)
+        return None if at is None else (start, at, window, count)
+
+    def close(self) -> None:
+        """Close all files; the next use opens them again."""
+        while self._descriptors:
+            os.close(self._descriptors.popitem()[1])
+        if self._counter is not None:
+            os.close(self._counter)
+            self._counter = None
+
+    __del__ = close
+
+    def _begin_anew(self) -> None:
+        self.close()
+        try:
+            self._counter = os.open(self._changes_path, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+        self._count = os.lseek(self._counter, 0, os.SEEK_END)
+
+    def _open(self, segment: Segment) -> int:
+        try:
+            descriptor = os.open(segment.log_path, os.O_RDONLY)
+        except OSError as error:
+            if error.errno != errno.EMFILE or not self._descriptors:
+                raise
+            self.close()
+            descriptor = os.open(segment.log_path, os.O_RDONLY)
+        if len(self._descriptors) >= self._limit:
+            os.close(self._descriptors.popitem(last=False)[1])
+        self._descriptors[segment] = descriptor
+        segment.index.load()
+        return descriptor
+
+
+def decode_walk(segment: Segment, walk: Walk) -> Located | None:
+    """Return the message at the end of a walk; None if it is not whole or its crc is wrong."""
+    start, at, window, count = walk
+    message = decode(segment.dialect, window, at)
+    if not isinstance(message, Message):
+        return None
+    first_offset = message.offset - count
+    entry = IndexEntry(first_offset - segment.base_offset, start) if start else None
+    return Located(start + at, message, entry, count + 1, at + message.length_bytes)
+
+
+def _share_of_process() -> int:
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _AT_MOST if limit < 0 else min(max(limit // _SHARE, _AT_LEAST), _AT_MOST)

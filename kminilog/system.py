@@ -1,0 +1,94 @@
+"""The machine's clock, and threads that repeat something: what the edge hands to the rest.
+
+Source: ours; Kafka: SystemTime, ShutdownableThread.
+"""
+
+import time
+from collections.abc import Callable
+from threading import Event, Thread, current_thread
+
+POLL_SECONDS = 0.001
+
+
+class WallClock:
+    """The machine's time in milliseconds since 1970, the same in all processes; may be set."""
+
+    def now_ms(self) -> int:
+        """Return the time."""
+        return time.time_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Sleep."""
+        time.sleep(max(0, duration_ms) / 1000)
+
+
+class SystemClock:
+    """As WallClock when this was made, then without a step; so processes may differ."""
+
+    def __init__(self) -> None:
+        self._start_ns = time.time_ns() - time.monotonic_ns()
+
+    def now_ms(self) -> int:
+        """Return the time."""
+        return (self._start_ns + time.monotonic_ns()) // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        """Sleep."""
+        time.sleep(max(0, duration_ms) / 1000)
+
+
+class Repeating:
+    """A thread that does the same again and again; a context manager that ends it.
+
+    `work` tells whether it got on; if not, it is called again after a moment or a `wake`. An
+    exception ends the thread, and is raised again by `stop`.
+    """
+
+    def __init__(self, work: Callable[[], object], *, name: str, pause_seconds: float) -> None:
+        self._work = work
+        self._pause_seconds = pause_seconds
+        self._wakes = Event()
+        self._is_ending = False
+        self._error: BaseException | None = None
+        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "Repeating":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def wake(self) -> None:
+        """Have the work done without waiting."""
+        self._wakes.set()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller is this thread."""
+        return current_thread() is self._thread
+
+    def raise_error(self) -> None:
+        """Raise what the thread has ended with, if anything."""
+        if self._error:
+            raise self._error
+
+    def stop(self, timeout_seconds: float | None = None) -> None:
+        """End the thread after what it is doing, and raise what it ended with, if anything.
+
+        Returns after `timeout_seconds` even if it is still doing that.
+        """
+        self._is_ending = True
+        self._wakes.set()
+        if not self.is_current:
+            self._thread.join(timeout_seconds)
+        self.raise_error()
+
+    def _run(self) -> None:
+        try:
+            while not self._is_ending:
+                if not self._work():
+                    self._wakes.wait(self._pause_seconds)
+                    self._wakes.clear()
+        except BaseException as error:  # noqa: BLE001 - raised again by stop
+            self._error = error

@@ -1,0 +1,228 @@
+"""`assign`: who gets which partition."""
+
+import json
+import sys
+
+import pytest
+
+from kminilog.consumer.assignors.registry import ASSIGNORS
+from tests.cli.command_line import assert_one_line
+
+THREE = ["--member", "c0", "--member", "c1", "--member", "c2"]
+
+
+def numbers(run):
+    return {
+        member: [partition for _, partition in found]
+        for member, found in run.document["assignment"].items()
+    }
+
+
+def test_assign_of_the_documents_example_is_a_table(kminilog):
+    assert kminilog.ok("assign", "--topic", "orders=10", *THREE).out == (
+        "member  count  partitions\n"
+        "c0          4  orders 0-3\n"
+        "c1          3  orders 4-6\n"
+        "c2          3  orders 7-9\n"
+    )
+
+
+def test_assign_json_has_member_topic_and_partition(kminilog):
+    run = kminilog.ok("assign", "--topic", "t=2", "--member", "b@i:t", "--member", "a", "--json")
+    assert run.document == {
+        "strategy": "range",
+        "assignment": {"b": [["t", 0]], "a": [["t", 1]]},
+        "moved": [],
+        "left_out": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("range", {"c0": [0, 1, 2, 3], "c1": [4, 5, 6], "c2": [7, 8, 9]}),
+        ("multiple", {"c0": [0, 1, 2, 3], "c1": [4, 5, 6, 7], "c2": [8, 9]}),
+        ("roundrobin", {"c0": [0, 3, 6, 9], "c1": [1, 4, 7], "c2": [2, 5, 8]}),
+        ("sticky", {"c0": [0, 3, 6, 9], "c1": [1, 4, 7], "c2": [2, 5, 8]}),
+        ("cooperative-sticky", {"c0": [0, 3, 6, 9], "c1": [1, 4, 7], "c2": [2, 5, 8]}),
+    ],
+)
+def test_assign_by_each_strategy(kminilog, strategy, expected):
+    options = ["--strategy", strategy, "--topic", "t=10", *THREE, "--json"]
+    assert numbers(kminilog.ok("assign", *options)) == expected
+    assert strategy in ASSIGNORS
+
+
+def test_assign_strategies_side_by_side_where_they_differ(kminilog):
+    both = ["--strategy", "range", "--strategy", "multiple"]
+    assert kminilog.ok("assign", *both, "--topic", "t=10", *THREE, "--member", "c3").out == (
+        "member  range     multiple\n"
+        "c0      3: t 0-2  3: t 0-2\n"
+        "c1      3: t 3-5  3: t 3-5\n"
+        "c2      2: t 6-7  3: t 6-8\n"
+        "c3      2: t 8-9  1: t 9\n"
+    )
+    assert kminilog.ok("assign", *both, "--topic", "t=4", *THREE).out == (
+        "member  range     multiple\n"
+        "c0      2: t 0-1  2: t 0-1\n"
+        "c1      1: t 2    2: t 2-3\n"
+        "c2      1: t 3    0: idle\n"
+    )
+
+
+def test_assign_several_strategies_as_json_are_a_list(kminilog):
+    options = ["--strategy", "sticky", "--strategy", "range", "--strategy", "sticky"]
+    found = kminilog.ok("assign", *options, "--topic", "t=3", *THREE, "--json").document
+    assert [one["strategy"] for one in found["strategies"]] == ["sticky", "range"]
+    assert [list(one["assignment"]) for one in found["strategies"]] == [["c0", "c1", "c2"]] * 2
+
+
+def test_assign_more_members_than_partitions_shows_who_is_idle(kminilog):
+    assert kminilog.ok("assign", "--topic", "t=1", *THREE).out.splitlines()[1:] == [
+        "c0          1  t 0",
+        "c1          0  idle",
+        "c2          0  idle",
+    ]
+
+
+def test_assign_member_subscribes_to_its_topics_and_is_named_without_static_id(kminilog):
+    options = ["--topic", "t0=2", "--topic", "t1=3", "--member", "a", "--member", "b@i1:t1"]
+    assert kminilog.ok("assign", *options).out.splitlines()[1:] == [
+        "a           3  t0 0-1, t1 2",
+        "b           2  t1 0-1",
+    ]
+
+
+def test_assign_shows_runs_of_several_topics_in_short(kminilog):
+    options = ["--strategy", "roundrobin", "--topic", "t0=5", "--topic", "t1=3"]
+    members = ["--member", "a", "--member", "b:t1"]
+    assert kminilog.ok("assign", *options, *members).out.splitlines()[1:] == [
+        "a           6  t0 0-4, t1 1",
+        "b           2  t1 0 2",
+    ]
+
+
+def test_assign_topic_that_no_option_names_is_skipped_with_a_warning(kminilog):
+    run = kminilog("assign", "--topic", "t=1", "--member", "a:t,u", "--json")
+    assert (run.code, numbers(run)) == (0, {"a": [0]})
+    assert run.err == "kminilog: a subscribes to u, which no --topic names: skipped\n"
+
+
+def test_assign_previous_takes_what_json_printed(kminilog, tmp_path):
+    sticky = ["assign", "--strategy", "sticky", "--topic", "t=7"]
+    before = tmp_path / "before.json"
+    before.write_text(kminilog.ok(*sticky, "--member", "a", "--member", "b", "--json").out)
+    joined = ["--member", "a", "--member", "b", "--member", "c", "--previous", before]
+    run = kminilog.ok(*sticky, *joined, "--json")
+    assert numbers(run) == {"a": [0, 2, 4], "b": [1, 3], "c": [5, 6]}
+    assert run.document["moved"] == [["t", 5], ["t", 6]]
+    assert kminilog.ok(*sticky, *joined).out.splitlines()[-1] == "2 partitions moved"
+    left = kminilog.ok(*sticky, "--member", "b", "--previous", before, "--json")
+    assert left.document["moved"] == [["t", n] for n in (0, 2, 4, 6)]
+
+
+def test_assign_cooperative_needs_two_rounds(kminilog, tmp_path):
+    cooperative = ["assign", "--strategy", "cooperative-sticky", "--topic", "t=4"]
+    rounds = [tmp_path / f"{number}.json" for number in range(3)]
+    rounds[0].write_text(kminilog.ok(*cooperative, "--member", "a", "--json").out)
+    joined = [*cooperative, "--member", "a", "--member", "b", "--previous"]
+    first = kminilog.ok(*joined, rounds[0])
+    assert first.out.splitlines()[1:] == [
+        "a           2  t 0-1",
+        "b           0  idle",
+        "0 partitions moved",
+        "left out until their owners give them up: t 2-3",
+    ]
+    rounds[1].write_text(kminilog.ok(*joined, rounds[0], "--json").out)
+    assert json.loads(rounds[1].read_text())["left_out"] == [["t", 2], ["t", 3]]
+    second = kminilog.ok(*joined, rounds[1])
+    assert second.out.splitlines()[1:3] == ["a           2  t 0-1", "b           2  t 2-3"]
+
+
+def test_assign_class_of_ones_own_is_found_in_the_current_directory(
+    kminilog, tmp_path, monkeypatch
+):
+    (tmp_path / "first_takes_all.py").write_text(
+        "class FirstTakesAll:\n"
+        "    def assign(self, partitions, members):\n"
+        "        every = [(t, n) for t, count in partitions.items() for n in range(count)]\n"
+        "        return {members[0].id: every}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    options = ["--strategy", "first_takes_all.FirstTakesAll", "--topic", "t=3", *THREE, "--json"]
+    assert numbers(kminilog.ok("assign", *options)) == {"c0": [0, 1, 2], "c1": [], "c2": []}
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["--strategy", "nope"], ["'nope'", *ASSIGNORS, "package.module.Class"]),
+        (["--strategy", "no_such.Class"], ["cannot import no_such"]),
+        (["--member", "c0"], ["c0", "there is a member c0 already"]),
+        (["--member", "c0@i"], ["there is a member c0 already"]),
+        (["--member", "x@i", "--member", "y@i"], ["x has the static id i already"]),
+        (["--member", "@i"], ["'@i'", "MEMBER@INSTANCE"]),
+        (["--member", "x@"], ["'x@'", "MEMBER@INSTANCE"]),
+        (["--member", ""], ["''", "MEMBER:TOPIC"]),
+        (["--member", "x:"], ["'x:'", "MEMBER:TOPIC"]),
+        (["--member", "x:t,"], ["'x:t,'", "MEMBER:TOPIC"]),
+        (["--topic", "u"], ["'u'", "TOPIC=PARTITIONS"]),
+        (["--topic", "=3"], ["'=3'", "TOPIC=PARTITIONS"]),
+        (["--topic", "u=many"], ["'u=many'", "TOPIC=PARTITIONS"]),
+        (["--topic", "u=-1"], ["'u=-1'", "TOPIC=PARTITIONS"]),
+        (["--topic", "u=²"], ["'u=²'", "TOPIC=PARTITIONS"]),
+        (["--topic", "u=0"], ["u=0", "1 to 100000"]),
+        (["--topic", "u=100001"], ["u=100001", "1 to 100000"]),
+        (["--topic", "a/b=1"], ["illegal topic name 'a/b'"]),
+        (["--topic", "t=5"], ["topic t is given twice"]),
+        (["--previous", "no-such-file.json"], ["no-such-file.json", "No such file"]),
+    ],
+)
+def test_assign_wrong_option_is_one_line(kminilog, options, parts):
+    assert_one_line(kminilog("assign", "--topic", "t=3", *THREE, *options), 2, *parts)
+
+
+@pytest.mark.parametrize("missing", ["--topic", "--member"])
+def test_assign_without_topics_or_members_is_one_line(kminilog, missing):
+    options = {"--topic": "t=3", "--member": "a"}
+    del options[missing]
+    assert_one_line(kminilog("assign", *next(iter(options.items()))), 2, missing)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b"{}",
+        b'{"assignment": []}',
+        b'{"assignment": {"c0": 3}}',
+        b'{"assignment": {"c0": ["t0"]}}',
+        b'{"assignment": {"c0": [["t"]]}}',
+        b'{"assignment": {"c0": [["t", "0"]]}}',
+        b'{"assignment": {"c0": [["t", true]]}}',
+        b'{"assignment": {"c0": [[0, 0]]}}',
+        b'{"assignment": {"c0": {"t": 0}}}',
+        b'{"strategies": [{"assignment": {}}]}',
+    ],
+)
+def test_assign_previous_that_is_something_else_is_one_line(kminilog, tmp_path, content):
+    (tmp_path / "previous.json").write_bytes(content)
+    run = kminilog("assign", "--topic", "t=3", *THREE, "--previous", tmp_path / "previous.json")
+    assert_one_line(run, 2, "previous.json: not what `assign --json` prints")
+
+
+def test_assign_previous_with_two_owners_is_one_line(kminilog, tmp_path):
+    (tmp_path / "previous.json").write_text('{"assignment": {"a": [["t", 0]], "b": [["t", 0]]}}')
+    run = kminilog("assign", "--topic", "t=3", *THREE, "--previous", tmp_path / "previous.json")
+    assert_one_line(run, 2, "previous.json: t-0 is there more than once")
+
+
+def test_assign_previous_with_partitions_that_are_gone_is_fine(kminilog, tmp_path):
+    (tmp_path / "previous.json").write_text('{"assignment": {"c0": [["t", 9], ["gone", 0]]}}')
+    options = ["--strategy", "sticky", "--previous", tmp_path / "previous.json"]
+    run = kminilog.ok("assign", "--topic", "t=3", *THREE, *options, "--json")
+    assert numbers(run) == {"c0": [0], "c1": [1], "c2": [2]}

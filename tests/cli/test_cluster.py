@@ -1,0 +1,44 @@
+"""`cluster demo`: both figures as tables and as JSON."""
+
+import pytest
+
+
+def test_cluster_demo_shows_both_replays_second_by_second(kminilog):
+    run = kminilog.ok("cluster", "demo")
+    on, off, _ = run.out.split("\n\n")
+    for replay, value, outcome in (
+        (on, "true", "72 messages acknowledged, 0 lost"),
+        (off, "false", "66 messages acknowledged, 6 lost"),
+    ):
+        title, headings, *seconds = replay.splitlines()
+        assert title == f"send.switch.broker.enable = {value}"
+        assert headings.split() == (
+            ["second", "p0", "p1", "p2", "p3", "retries", "lost", "what", "happens"]
+        )
+        assert seconds[0].split() == ["0", "2", "2", "2", "2", "0", "0"]
+        assert seconds[3].split()[:2] == ["3", "0"]
+        assert seconds[3].endswith("broker 0 dies")
+        assert seconds[6].split() == ["6", "2", "2", "2", "2", "0", "0", "broker", "0", "returns"]
+        assert outcome in replay
+    assert "No leader for partition 0" in off
+    assert not kminilog.log_dir.exists()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cluster_demo_json_has_the_same_figures(kminilog, seed):
+    document = kminilog.ok("cluster", "demo", "--seed", seed, "--json").document
+    on, off = document["replays"]
+    assert (on["switch"], on["acknowledged"], on["lost"]) == (True, 72, 0)
+    assert (off["switch"], off["acknowledged"], off["lost"]) == (False, 66, 6)
+    dead = off["seconds"][3]
+    assert dead["partitions"] == {"0": 0, "1": 2, "2": 2, "3": 2}
+    assert (dead["event"], dead["retries"], dead["lost"]) == ("broker 0 dies", 3, 2)
+    assert dead["error"].startswith("No leader")
+    assert off["seconds"][6]["event"] == "broker 0 returns"
+
+
+def test_cluster_demo_can_stop_at_the_first_loss(kminilog):
+    run = kminilog.ok("cluster", "demo", "--switch", "off", "--on-failure", "stop", "--json")
+    (off,) = run.document["replays"]
+    assert (len(off["seconds"]), off["lost"]) == (4, 2)
+    assert off["seconds"][-1]["event"].endswith("the sender stops")

@@ -1,0 +1,212 @@
+"""`group list`, `group describe` and `group demo`: tables, JSON, and what is not there."""
+
+from random import Random
+
+import pytest
+
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.members import JoinRequest, Membership
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDirWriter
+from kminilog.system import SystemClock
+from tests.cli.command_line import CommandLine, assert_one_line
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def coordinator(orders: CommandLine) -> Coordinator:
+    """Of the log dir with the topic `orders`: one partition, 20 messages."""
+    return Coordinator(orders.log_dir, lambda: {"orders": 1}, clock=SystemClock(), chance=Random(0))
+
+
+def join(coordinator: Coordinator, **more: object) -> Membership:
+    request = JoinRequest(("orders",), session_timeout_ms=HOUR_MS, client_id="shop")
+    return coordinator.join("readers", request._replace(**more))
+
+
+def test_group_list_without_groups_says_so(orders):
+    assert orders.ok("group", "list").out == "no groups\n"
+    assert orders.ok("group", "list", "--json").document == []
+
+
+def test_group_list_shows_each_group(orders, coordinator):
+    join(coordinator)
+    coordinator.commit("archive", {TopicPartition("orders", 0): 5})
+    assert [line.split() for line in orders.ok("group", "list").out.splitlines()] == [
+        ["group", "state", "generation", "members", "strategy"],
+        ["archive", "Empty", "0", "0", "-"],
+        ["readers", "Stable", "1", "1", "range"],
+    ]
+    assert orders.ok("group", "list", "--json").document == [
+        {"group": "archive", "state": "Empty", "generation": 0, "strategy": None, "members": 0},
+        {"group": "readers", "state": "Stable", "generation": 1, "strategy": "range", "members": 1},
+    ]
+
+
+def test_group_describe_shows_members_offsets_and_lag(orders, coordinator):
+    share = coordinator.sync("readers", join(coordinator, instance_id="till"))
+    assert share
+    coordinator.commit("readers", {TopicPartition("orders", 0): 17}, share.membership)
+    member = share.membership.member_id
+    title, _, headings, row, _, *partitions = orders.ok(
+        "group", "describe", "readers"
+    ).out.splitlines()
+    assert title == "readers: Stable, generation 1, shared out by range"
+    assert headings.split() == ["member", "static", "id", "topics", "partitions", "heard", "of"]
+    assert row.split()[:4] == [member, "till", "orders", "1"]
+    assert [line.split() for line in partitions] == [
+        ["partition", "member", "committed", "log", "end", "lag"],
+        ["orders-0", member, "17", "20", "3"],
+    ]
+    document = orders.ok("group", "describe", "readers", "--json").document
+    assert 0 <= document["members"][0].pop("heard_ms_ago") < HOUR_MS
+    assert document == {
+        "group": "readers",
+        "state": "Stable",
+        "generation": 1,
+        "strategy": "range",
+        "members": [
+            {
+                "id": member,
+                "instance_id": "till",
+                "topics": ["orders"],
+                "partitions": [["orders", 0]],
+                "idle": False,
+            }
+        ],
+        "partitions": [
+            {
+                "topic": "orders",
+                "partition": 0,
+                "member": member,
+                "committed": 17,
+                "log_end_offset": 20,
+                "lag": 3,
+            }
+        ],
+        "idle": [],
+    }
+
+
+def test_group_describe_names_the_members_that_are_idle(orders, coordinator):
+    share = coordinator.sync("readers", join(coordinator))
+    assert share
+    first, second = share.membership, join(coordinator)
+    assert "idle" not in orders.ok("group", "describe", "readers").out
+    coordinator.sync("readers", join(coordinator, member_id=first.member_id))
+    surplus = max(first.member_id, second.member_id)
+    run = orders.ok("group", "describe", "readers")
+    last_line = run.out.splitlines()[-1]
+    assert last_line == f"idle, because there are not partitions enough: {surplus}"
+    document = orders.ok("group", "describe", "readers", "--json").document
+    assert document["idle"] == [surplus]
+    assert {m["id"]: m["idle"] for m in document["members"]}[surplus] is True
+
+
+def test_group_describe_without_a_committed_offset_has_no_lag(orders, coordinator):
+    join(coordinator)
+    assert orders.ok("group", "describe", "readers").out.splitlines()[-1].split()[2:] == (
+        ["-", "20", "-"]
+    )
+    (partition,) = orders.ok("group", "describe", "readers", "--json").document["partitions"]
+    assert (partition["committed"], partition["lag"]) == (None, None)
+
+
+def test_group_describe_of_a_topic_that_is_gone_shows_what_was_committed(orders, coordinator):
+    coordinator.commit("readers", {TopicPartition("orders", 0): 5})
+    with LogDirWriter.open(orders.log_dir) as writer:
+        writer.delete_topic("orders")
+    (partition,) = orders.ok("group", "describe", "readers", "--json").document["partitions"]
+    assert (partition["committed"], partition["log_end_offset"], partition["lag"]) == (
+        (5, None, None)
+    )
+    assert orders.ok("group", "describe", "readers").out.splitlines()[-1].split() == (
+        ["orders-0", "-", "5", "-", "-"]
+    )
+
+
+def test_group_describe_leaves_out_members_that_died(orders, coordinator):
+    request = JoinRequest(("orders",), session_timeout_ms=1)
+    coordinator.join("readers", request)
+    SystemClock().sleep_ms(2)
+    run = orders.ok("group", "describe", "readers")
+    assert run.out == "readers: Empty, generation 2\n"
+
+
+def test_group_describe_while_a_rebalance_is_prepared_shows_topics_nobody_owns(orders, coordinator):
+    share = coordinator.sync("readers", join(coordinator))
+    assert share
+    orders.ok("topic", "create", "bills", "--partitions", 1)
+    join(coordinator, topics=("bills",))
+    document = orders.ok("group", "describe", "readers", "--json").document
+    assert document["state"] == "PreparingRebalance"
+    assert [(p["topic"], p["member"]) for p in document["partitions"]] == [
+        ("bills", None),
+        ("orders", share.membership.member_id),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("group", "part"),
+    [("nobody", "Group nobody doesn't exist"), ("a/b", "illegal group id 'a/b'")],
+)
+def test_group_describe_of_no_group_is_one_line(orders, group, part):
+    assert_one_line(orders("group", "describe", group), 2, part)
+
+
+def test_group_describe_of_a_broken_file_is_one_line(orders, coordinator):
+    join(coordinator)
+    (orders.log_dir / ".groups" / "readers.json").write_text("{")
+    assert_one_line(orders("group", "describe", "readers"), 2, "readers.json", "mend it")
+    coordinator.commit("others", {TopicPartition("orders", 0): 5})
+    run = orders("group", "list")
+    assert run.code == 2
+    assert "readers.json" in run.err
+    assert "others" in run.out
+
+
+def test_group_list_without_a_log_dir_is_one_line(kminilog):
+    assert_one_line(kminilog("group", "list"), 2, "no such directory")
+
+
+def test_group_demo_shows_who_reads_what(kminilog):
+    lines = kminilog.ok("group", "demo").out.splitlines()
+    assert lines[0] == "4 partitions of orders, shared out by range; session.timeout.ms = 10000"
+    assert lines[2].split() == ["0", "A", "joins", "Stable", "1", *"AAAA", "0"]
+    assert ["29", "Stable", "5", *"CCCC", "8"] in [line.split() for line in lines]
+    assert "8 messages read again" in lines
+    assert any(line.startswith("second 32: A-") for line in lines)
+    assert not kminilog.log_dir.exists()
+
+
+def test_group_demo_leaves_out_seconds_in_which_nothing_changes(kminilog):
+    lines = kminilog.ok("group", "demo").out.splitlines()
+    shown = [line.split()[0] for line in lines[2 : lines.index("8 messages read again")]]
+    assert {"0", "4", "9", "14", "20", "32"} <= set(shown)
+    assert not {"1", "2", "3", "8", "25"} & set(shown)
+
+
+def test_group_demo_json_has_every_second(kminilog):
+    document = kminilog.ok("group", "demo", "--strategy", "multiple", "--json").document
+    assert (document["strategy"], document["read_again"]) == ("multiple", 8)
+    assert [second["second"] for second in document["seconds"]] == list(range(38))
+    assert document["seconds"][13] == {
+        "second": 13,
+        "event": None,
+        "state": "Stable",
+        "generation": 3,
+        "reader_by_partition": {"0": "A", "1": "A", "2": "B", "3": "B"},
+        "idle": ["C"],
+        "read_again": 0,
+        "error": None,
+    }
+
+
+def test_group_demo_with_few_partitions_shows_who_is_idle(kminilog):
+    document = kminilog.ok("group", "demo", "--partitions", 1, "--json").document
+    assert document["seconds"][13]["idle"] == ["B", "C"]
+
+
+def test_group_demo_with_an_unknown_strategy_is_one_line(kminilog):
+    assert_one_line(kminilog("group", "demo", "--strategy", "rang"), 2, "range, multiple")

@@ -1,0 +1,99 @@
+import pytest
+
+from kminilog.clock import ManualClock
+from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.errors import TopicExistsError
+from kminilog.storage.topics import Topic
+from tests.cluster.clusters import open_cluster
+
+pytestmark = pytest.mark.usefixtures("without_fsync")
+
+
+def placed(cluster: MiniCluster, topic: str) -> list[list[int]]:
+    infos = cluster.metadata().partitions_for_topic(topic)
+    return [[node.id for node in info.replicas] for info in infos]
+
+
+def test_create_topic_places_replicas_and_the_first_ones_lead(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=4, partitions=5, replicas=3)
+    assert placed(cluster, "orders") == [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 2, 3]]
+    infos = cluster.metadata().partitions_for_topic("orders")
+    assert [info.leader for info in infos] == [info.replicas[0] for info in infos]
+    assert [info.in_sync_replicas for info in infos] == [info.replicas for info in infos]
+
+
+def test_create_topic_uses_brokers_that_run(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=3)
+    cluster.stop(1)
+    cluster.create_topic(Topic("bills", 2), 2)
+    assert placed(cluster, "bills") == [[0, 2], [2, 0]]
+    with pytest.raises(ValueError, match="2 available brokers"):
+        cluster.create_topic(Topic("notes"), 3)
+    cluster.start(1)
+    cluster.check()
+
+
+def test_create_topic_on_some_brokers_leaves_none_on_the_others(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=3)
+    cluster.create_topic(Topic("bills", 2))
+    assert placed(cluster, "bills") == [[0], [1]]
+    assert (tmp_path / "broker-1" / "bills.json").exists()
+    assert not (tmp_path / "broker-2" / "bills.json").exists()
+
+
+def test_log_dir_of_a_broker_has_directories_of_all_partitions_of_its_topics(tmp_path):
+    open_cluster(tmp_path, brokers=2, partitions=2, replicas=1)
+    names = sorted(path.name for path in (tmp_path / "broker-0").glob("orders-*"))
+    assert names == ["orders-0", "orders-1"]
+
+
+def test_create_topic_that_exists_is_refused(tmp_path):
+    cluster = open_cluster(tmp_path)
+    with pytest.raises(TopicExistsError):
+        cluster.create_topic(Topic("orders"))
+
+
+def test_create_topic_of_which_a_crash_left_a_part_is_taken_over(tmp_path):
+    cluster = open_cluster(tmp_path)
+    cluster._brokers[1].create_topic(Topic("bills", 2), [])  # and then the process died
+    cluster._end_all(cleanly=False)
+    reopened = MiniCluster.open(tmp_path, clock=ManualClock())
+    assert reopened.metadata().topics == ("orders",)
+    reopened.create_topic(Topic("bills", 2), 3)
+    assert len(placed(reopened, "bills")) == 2
+    reopened.check()
+
+
+@pytest.mark.parametrize("call", ["start", "stop", "crash", "pause", "resume"])
+def test_broker_that_does_not_exist_is_refused(tmp_path, call):
+    cluster = open_cluster(tmp_path, brokers=2, replicas=1)
+    with pytest.raises(ValueError, match="no broker 7"):
+        getattr(cluster, call)(7)
+
+
+def test_broker_that_runs_cannot_start_and_one_that_is_down_cannot_end(tmp_path):
+    cluster = open_cluster(tmp_path)
+    with pytest.raises(ValueError, match="broker 1 is running"):
+        cluster.start(1)
+    cluster.crash(1)
+    for call in (cluster.stop, cluster.crash):
+        with pytest.raises(ValueError, match="broker 1 is down"):
+            call(1)
+
+
+def test_returning_broker_gets_no_leadership_back(tmp_path):
+    cluster = open_cluster(tmp_path)
+    cluster.stop(0)
+    cluster.start(0)
+    leader = cluster.metadata().leader_for("orders", 0)
+    assert leader is not None
+    assert leader.id == 1
+
+
+def test_nodes_have_ports_of_their_own(tmp_path):
+    cluster = open_cluster(tmp_path)
+    assert [(node.id, node.port) for node in cluster.metadata().nodes] == [
+        (0, 9092),
+        (1, 9093),
+        (2, 9094),
+    ]

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+
+from kminilog.cluster.controller_state import STATE_FILE, ControllerState
+from kminilog.cluster.leadership import Leadership
+from kminilog.errors import LogDirError, LogDirLockedError, UnknownTopicOrPartitionError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.topics import Topic
+
+TOPIC = Topic("page-views", 2, KAFKA, TopicSettings(segment_bytes=512))
+FIRST, SECOND = TOPIC.all_partitions()
+
+
+def test_state_is_read_back_as_it_was_recorded(tmp_path):
+    state = ControllerState.open(tmp_path / "new")
+    begin = {p: Leadership.of_new_partition((1, 0)) for p in TOPIC.all_partitions()}
+    state.add_topic(TOPIC, begin)
+    state.record({SECOND: Leadership((1, 0), None, 3, (0,))})
+    state.close()
+    again = ControllerState.open(tmp_path / "new")
+    assert again.topics == {"page-views": TOPIC}
+    assert again.partitions == begin | {SECOND: Leadership((1, 0), None, 3, (0,))}
+    assert again.leadership(FIRST).leader == 1
+    again.close()
+
+
+def test_state_file_is_as_its_page_shows_it(tmp_path):
+    state = ControllerState.open(tmp_path)
+    topic = Topic("orders")
+    orders = TopicPartition("orders", 0)
+    state.add_topic(topic, {orders: Leadership.of_new_partition((0, 1))})
+    assert json.loads((tmp_path / STATE_FILE).read_bytes()) == {
+        "topics": [{"topic": "orders", "partitions": 1, "dialect": "documented", "config": {}}],
+        "partitions": {
+            "orders-0": {"replicas": [0, 1], "leader": 0, "leader_epoch": 0, "in_sync": [0, 1]}
+        },
+    }
+    state.close()
+
+
+@pytest.mark.parametrize("partition", [TopicPartition("page-views", 2), TopicPartition("x", 0)])
+def test_leadership_of_an_unknown_partition_is_an_error(tmp_path, partition):
+    state = ControllerState.open(tmp_path)
+    state.add_topic(TOPIC, {FIRST: Leadership.of_new_partition((0,))})
+    with pytest.raises(UnknownTopicOrPartitionError):
+        state.leadership(partition)
+    state.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"topics": [{"topic": "a/b"}], "partitions": {}}',
+        '{"topics": [], "partitions": []}',
+        '{"topics": [], "partitions": {"orders": {}}}',
+        '{"topics": [], "partitions": {"orders-0": {"replicas": 1}}}',
+    ],
+)
+def test_open_with_a_broken_file_says_so_and_lets_go(tmp_path, text):
+    (tmp_path / STATE_FILE).write_text(text)
+    for _ in range(2):
+        with pytest.raises(LogDirError, match="mend it or move it away"):
+            ControllerState.open(tmp_path)
+
+
+def test_open_twice_is_refused(tmp_path):
+    state = ControllerState.open(tmp_path)
+    with pytest.raises(LogDirLockedError):
+        ControllerState.open(tmp_path)
+    state.close()
+    ControllerState.open(tmp_path).close()

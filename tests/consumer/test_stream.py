@@ -1,0 +1,192 @@
+"""Streams: a thread fetches ahead, the iteration waits, and only what it has gone past is read."""
+
+import threading
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.sources import LogDirSource
+from kminilog.consumer.stream import KafkaStream, open_streams
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.topics import Topic
+from kminilog.system import SystemClock
+
+pytestmark = pytest.mark.usefixtures("without_fsync")
+PARTITIONS, EACH = 4, 50
+ALL = [b"%d %d" % (p, n) for p in range(PARTITIONS) for n in range(EACH)]
+FAST = {
+    "group.id": "readers",
+    "client.id": "till",
+    "auto.offset.reset": "earliest",
+    "heartbeat.interval.ms": 10,
+    "auto.commit.interval.ms": 10,
+    "consumer.timeout.ms": 500,
+}
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", PARTITIONS))
+        for partition in range(PARTITIONS):
+            values = [(None, b"%d %d" % (partition, number)) for number in range(EACH)]
+            writer.log(TopicPartition("orders", partition)).append(values)
+    return tmp_path
+
+
+def streams(path: Path, count: int = 1, **settings: object) -> list[KafkaStream]:
+    clock = SystemClock()
+    return open_streams(
+        count,
+        lambda consumer: consumer.subscribe(["orders"]),
+        lambda: LogDirSource(LogDir(path)),
+        lambda source: Coordinator(path, source.topics, clock=clock, chance=Random()),
+        FAST | {name.replace("_", "."): value for name, value in settings.items()},
+        clock,
+    )
+
+
+def read_until_timeout(stream: KafkaStream) -> list[bytes | None]:
+    values = []
+    while True:
+        try:
+            values.append(next(stream).value)
+        except ConsumerTimeoutError:
+            return values
+
+
+def committed(path: Path) -> int:
+    source = LogDirSource(LogDir(path))
+    coordinator = Coordinator(path, source.topics, clock=SystemClock(), chance=Random())
+    return sum(coordinator.committed("readers").values())
+
+
+def test_stream_hands_out_all_there_is_and_times_out_when_nothing_comes(path):
+    (stream,) = streams(path)
+    with stream:
+        assert sorted(read_until_timeout(stream)) == sorted(ALL)
+        with LogDirWriter.open(path) as writer:
+            writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+        assert next(stream).value == b"late", "after a time-out one may go on"
+    assert committed(path) == len(ALL) + 1
+
+
+def test_stream_waits_without_end_if_no_timeout_is_set(path):
+    (stream,) = streams(path, consumer_timeout_ms=-1)
+    values: list[bytes | None] = []
+    reader = threading.Thread(target=lambda: values.extend(record.value for record in stream))
+    reader.start()
+    with LogDirWriter.open(path) as writer:
+        writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+    stream.stop()
+    reader.join(timeout=60)
+    assert not reader.is_alive()
+    stream.close()
+
+
+def test_streams_of_one_consumer_are_named_by_number_and_share_the_partitions(path):
+    both = streams(path, 2)
+    assert [stream.name for stream in both] == ["till-0", "till-1"]
+    got: list[list[bytes | None]] = [[], []]
+
+    def read(slot: int) -> None:
+        got[slot] = read_until_timeout(both[slot])
+
+    threads = [threading.Thread(target=read, args=[slot]) for slot in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for stream in both:
+        stream.close()
+    assert sorted(set(got[0] + got[1])) == sorted(ALL)
+    assert committed(path) == len(ALL)
+
+
+def test_stream_stopped_hands_out_what_is_in_the_queue_and_ends(path):
+    (stream,) = streams(path)
+    first = next(stream)
+    stream.stop()
+    rest = [record.value for record in stream]
+    assert Counter([first.value, *rest]).most_common(1)[0][1] == 1
+    stream.close()
+    assert committed(path) == 1 + len(rest)
+
+
+def test_stream_closed_drops_the_queue_and_commits_what_was_gone_past(path):
+    (stream,) = streams(path)
+    read = [record.value for record in islice(stream, 7)]
+    stream.close()
+    assert committed(path) == 7
+    (stream,) = streams(path)
+    with stream:
+        assert sorted(read + read_until_timeout(stream)) == sorted(ALL), "none skipped, none twice"
+
+
+def test_stream_of_a_short_queue_fetches_no_further(path):
+    (stream,) = streams(path, queued_max_messages=5)
+    with stream:
+        next(stream)
+        assert stream.queued_count <= 5
+        assert len(read_until_timeout(stream)) == len(ALL) - 1
+
+
+def test_stream_whose_fetcher_fails_says_why(path):
+    (stream,) = streams(path, auto_offset_reset="none")
+    with pytest.raises(NoOffsetError):
+        next(stream)
+    with pytest.raises(NoOffsetError):
+        stream.close()
+
+
+def test_stream_left_with_an_error_gives_the_record_at_hand_again(path):
+    read: list[bytes | None] = []
+
+    def work_and_fail() -> None:
+        with streams(path)[0] as stream:
+            for record in stream:
+                read.append(record.value)
+                if len(read) == 3:
+                    raise KeyError
+
+    with pytest.raises(KeyError):
+        work_and_fail()
+    assert committed(path) == 2
+
+
+def test_stream_does_not_count_a_record_whose_partition_was_taken_away(path):
+    (stream,) = streams(path, auto_commit_interval_ms=10**9)
+    with stream:
+        held = next(stream)
+        place = TopicPartition(held.topic, held.partition)
+        stream._on_revoked([place])  # others have it now, and may have read further
+        stream._consumer.commit({place: 40})
+        stream._note_read()
+        stream._commit()
+        assert stream._consumer.committed()[place] == 40
+
+
+def test_stream_of_latest_begins_where_the_one_before_it_did(path):
+    (stream,) = streams(path, auto_offset_reset="latest")
+    with pytest.raises(ConsumerTimeoutError):
+        next(stream)
+    stream.close()
+    with LogDirWriter.open(path) as writer:
+        writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+    (stream,) = streams(path, auto_offset_reset="latest")
+    with stream:
+        assert next(stream).value == b"late"
+
+
+def test_stream_closed_hands_out_no_more(path):
+    (stream,) = streams(path)
+    next(stream)
+    stream.close()
+    with pytest.raises(StopIteration):
+        next(stream)

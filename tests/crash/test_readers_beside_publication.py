@@ -1,0 +1,90 @@
+"""Jobs that are published into several partitions, with readers beside it, some in processes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.publication import (
+    Manifest,
+    join_runs,
+    open_staged_log,
+    publish,
+    seal,
+    staging_path,
+)
+from kminilog.storage.topics import Topic
+from tests.crash.numbered_messages import numbered_messages
+from tests.crash.processes import finish, read_line, start
+from tests.crash.watching import PARTITIONS, Watched, job_size, log_end, watch
+
+SETTINGS = TopicSettings(segment_bytes=700, index_interval_bytes=200)
+
+
+@pytest.mark.usefixtures("without_fsync")
+@pytest.mark.parametrize(
+    "jobs", [25, pytest.param(1000, marks=pytest.mark.soak)], ids=["quick", "long"]
+)
+def test_read_beside_publication_sees_whole_jobs_in_all_partitions(tmp_path, dialect, jobs):
+    with LogDirWriter.open(tmp_path) as writer, ExitStack() as stack:
+        writer.create_topic(Topic("orders", PARTITIONS, dialect, SETTINGS))
+        processes = [
+            stack.enter_context(start("watching_process", tmp_path, jobs)) for _ in range(2)
+        ]
+        assert {read_line(process) for process in processes} == {"ready"}
+        pool = stack.enter_context(ThreadPoolExecutor())
+        threads = [pool.submit(watch, tmp_path, jobs) for _ in range(2)]
+        for job in range(1, jobs + 1):
+            publish(tmp_path, stage(tmp_path, dialect, job))
+        watched = [thread.result() for thread in threads]
+        watched += [Watched(*map(int, finish(process).split())) for process in processes]
+        for partition in range(PARTITIONS):
+            log = writer.log(TopicPartition("orders", partition))
+            log.check()
+            assert log.log_end_offset == log_end(partition, jobs)
+    assert max(found.stages for found in watched) > 3, "nobody read beside the publication"
+
+
+def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
+    """Stage a job; every other one in two runs a partition that do not know their offsets."""
+    staging = staging_path(log_dir, f"job-{job}")
+    staged = []
+    for partition in range(PARTITIONS):
+        topic_partition = TopicPartition("orders", partition)
+        first_offset, end = log_end(partition, job - 1), log_end(partition, job)
+        assert end - first_offset == job_size(partition, job)
+        halfway = (first_offset + end) // 2 if job % 2 else end
+        runs = []
+        for number, (begin, stop) in enumerate([(first_offset, halfway), (halfway, end)]):
+            if begin == stop:
+                continue
+            log = open_staged_log(
+                staging / str(number),
+                topic_partition,
+                dialect,
+                SETTINGS,
+                target=log_dir / str(topic_partition),
+                first_offset=0 if job % 2 else begin,
+            )
+            log.append(numbered_messages(begin, stop - begin))
+            runs.append(seal(log, staging, 0 if job % 2 else begin))
+        if job % 2 and runs:
+            target = log_dir / str(topic_partition)
+            runs = [
+                join_runs(
+                    staging,
+                    topic_partition,
+                    dialect,
+                    SETTINGS,
+                    runs,
+                    target=target,
+                    first_offset=first_offset,
+                )
+            ]
+        staged += runs
+    return Manifest(f"job-{job}", "orders", staged, {})

@@ -1,0 +1,32 @@
+"""Hash codes that a Java machine computed; PROVENANCE.md says which."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.hashing import java_hash
+
+FILE = Path(__file__).with_name("java_hash_codes.tsv")
+READ: dict[str, Callable[[str], object]] = {
+    "string": lambda text: bytes.fromhex(text).decode(),
+    "bytes": bytes.fromhex,
+    "int": int,
+    "long": int,
+    "double": float,
+    "boolean": lambda text: text == "true",
+}
+ROWS = [line.split("\t") for line in FILE.read_text().splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
+def test_java_hash_equals_what_java_computed(row: list[str]):
+    kind, key, expected = row
+    assert java_hash(READ[kind](key)) == int(expected)
+
+
+def test_java_hash_codes_are_of_every_kind():
+    assert {kind for kind, _, _ in ROWS} == set(READ)
+    assert ["string", b"polygenelubricants".hex(), str(-(2**31))] in ROWS
+    assert ["string", b"hello".hex(), "99162322"] in ROWS
+    assert ["bytes", b"abc".hex(), "126145"] in ROWS

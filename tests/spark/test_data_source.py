@@ -1,0 +1,372 @@
+"""Batch reads of the data source: what the engine's reader reads, and no file needlessly."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from kminilog.cli.spark_options import spark_at_work
+from kminilog.errors import CompressedMessageError, CorruptLogError, KMiniLogError
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.spark import log_ranges, message_batches
+from kminilog.spark.data_source import register
+from kminilog.spark.failures import spark_failures
+from kminilog.spark.log_options import COLUMNS, read_options
+from kminilog.spark.log_ranges import ranges_between, selected_ranges
+from kminilog.spark.log_reader import ranges_to_batches
+from kminilog.spark.log_selection import Selection
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.topics import Topic
+from tests.damage import flip_byte, message_positions
+
+MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
+PARTITION = TopicPartition("orders", 0)
+Load = Callable[..., DataFrame]
+PUSH_FILTERS = "spark.sql.python.filterPushdown.enabled"
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path, dialect) -> LogDir:
+    """Partition 0 of each topic has several segments, partition 1 one message, partition 2 none."""
+    nulls = [(b"null", None)] if dialect.has_value_length else []
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        for topic in ("orders", "others"):
+            settings = TopicSettings(segment_bytes=400, index_interval_bytes=50)
+            writer.create_topic(Topic(topic, 3, dialect, settings))
+            writer.log(TopicPartition(topic, 0)).append(MESSAGES + nulls)
+            writer.log(TopicPartition(topic, 1)).append([(b"k", topic.encode())])
+    return LogDir(tmp_path)
+
+
+@pytest.fixture
+def load(spark: SparkSession, log_dir: LogDir) -> Load:
+    register(spark)
+
+    def load_log(**options: str) -> DataFrame:
+        return spark.read.format("kminilog").options(**options).load(str(log_dir.path))
+
+    return load_log
+
+
+@pytest.fixture
+def push(spark: SparkSession, load: Load) -> Iterator[Load]:
+    """Load for one query that hands its filters to the data source."""
+    spark.conf.set(PUSH_FILTERS, "true")
+    yield lambda **options: load(**options, pushFilters="true")
+    spark.conf.unset(PUSH_FILTERS)
+
+
+def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
+    rows = [tuple(bytes(v) if isinstance(v, bytearray) else v for v in r) for r in frame.collect()]
+    return sorted(rows, key=lambda row: row[:3])
+
+
+def stored(log_dir: LogDir, *topics: str) -> list[tuple[object, ...]]:
+    """What the engine's reader finds, message by message, as rows."""
+    rows = []
+    for topic in topics:
+        for topic_partition in log_dir.topic(topic).all_partitions():
+            reader = log_dir.reader(topic_partition)
+            for offset in range(reader.log_start_offset, reader.log_end_offset):
+                segment, (position, message, *_), *_ = reader.find(offset)
+                place = (*topic_partition, offset, position)
+                rows.append((*place, message.key, message.value, segment.name))
+    return rows
+
+
+def test_load_has_all_messages_of_all_topics_with_their_places(load, log_dir):
+    frame = load()
+    assert frame.columns == list(COLUMNS)
+    assert rows_of(frame) == stored(log_dir, "orders", "others")
+
+
+def test_load_of_topics_and_columns_has_these_only(load, log_dir):
+    assert rows_of(load(topic="orders")) == stored(log_dir, "orders")
+    assert rows_of(load(topic=" others , orders")) == stored(log_dir, "orders", "others")
+    frame = load(topic="orders", columns="offset,partition,  value")
+    assert [field.simpleString() for field in frame.schema] == [
+        "offset:bigint",
+        "partition:int",
+        "value:binary",
+    ]
+    wanted = [(row[2], row[1], row[5]) for row in stored(log_dir, "orders")]
+    assert rows_of(frame) == sorted(wanted)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+@pytest.mark.parametrize(
+    ("condition", "keeps"),
+    [
+        ("partition = 0 AND offset >= 7 AND offset < 12", lambda t, p, o: p == 0 and 7 <= o < 12),
+        ("offset > 3 AND offset <= 5", lambda t, p, o: 3 < o <= 5),
+        ("offset IN (2, 9, 400)", lambda t, p, o: o in (2, 9)),
+        ("topic = 'others' AND partition IN (1, 2)", lambda t, p, o: (t, p) == ("others", 1)),
+        ("topic IN ('orders', 'no') AND partition <> 0", lambda t, p, o: (t, p) == ("orders", 1)),
+        ("offset = 3 AND offset = 4", lambda t, p, o: False),
+        ("partition < 0 OR offset = 19", lambda t, p, o: o == 19),
+        ("offset >= -5 AND partition <=> 1", lambda t, p, o: p == 1),
+        ("topic LIKE 'o%s' AND key IS NULL AND offset % 2 = 0", lambda t, p, o: o % 4 == 0),
+    ],
+)
+def test_load_with_a_filter_has_what_passes_it(push, log_dir, condition, keeps):
+    if "key IS NULL" in condition:
+        keeps_all = keeps
+        keeps = lambda t, p, o: p == 0 and o < 20 and keeps_all(t, p, o)  # noqa: E731
+    wanted = [row for row in stored(log_dir, "orders", "others") if keeps(*row[:3])]
+    assert rows_of(push().where(condition)) == wanted
+
+
+def test_filters_keep_reads_away_from_damaged_segments(push, log_dir):
+    """In orders-0 all but the second segment are zeroes, and others-0 is not even there."""
+    before = stored(log_dir, "orders")
+    segments = log_dir.reader(PARTITION).segments()
+    second = range(segments[1].first_offset, segments[2].first_offset)
+    for segment in [segments[0], *segments[2:]]:
+        segment.log_path.write_bytes(bytes(64))
+        segment.index.path.write_bytes(bytes(64))
+    for path in (log_dir.path / "others-0").iterdir():
+        path.unlink()
+    (log_dir.path / "others-0").rmdir()
+    wanted = f"offset >= {second.start} AND offset < {second.stop}"
+    where = f"topic = 'orders' AND partition = 0 AND {wanted}"
+    assert rows_of(push().where(where)) == [r for r in before if r[1] == 0 and r[2] in second]
+    with pytest.raises(KMiniLogError, match="damaged at byte 0"), spark_failures("s"):
+        push().where(f"topic = 'orders' AND offset = {second.stop}").collect()
+
+
+def test_filter_on_offsets_starts_at_the_index_entry_in_front(push, log_dir):
+    """A message in the same segment is damaged, before the entry: nobody looks at it."""
+    segment = log_dir.reader(PARTITION).segments()[0]
+    segment.index.load()
+    last = segment.index.entries()[-1]
+    wanted = segment.base_offset + last.relative_offset
+    flip_byte(segment.log_path, 30, mask=1)
+    rows = rows_of(push(topic="orders").where(f"partition = 0 AND offset = {wanted}"))
+    assert [row[2] for row in rows] == [wanted]
+
+
+@pytest.mark.parametrize("place", [0, 1, -1], ids=["first", "second", "last"])
+def test_load_of_damage_is_one_clear_error(load, log_dir, place):
+    segment = log_dir.reader(PARTITION).segments()[place]
+    *_, last, _ = message_positions(segment.log_path.read_bytes())
+    flip_byte(segment.log_path, last + 13, mask=1)
+    where = f"{segment.log_path}: damaged at byte {last}: bad-crc"
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(topic="orders").collect()
+    assert str(caught.value).startswith(where)
+    found = rows_of(load(topic="orders", failOnDamage="false").where("partition = 0"))
+    assert found == stored_but(log_dir, segment, last)
+
+
+def stored_but(log_dir: LogDir, damaged, position: int) -> list[tuple[object, ...]]:
+    rows = []
+    for segment in log_dir.reader(PARTITION).segments():
+        for at, message in segment.scan():
+            if (segment.base_offset, at) != (damaged.base_offset, position):
+                place = (*PARTITION, message.offset, at)
+                rows.append((*place, message.key, message.value, segment.name))
+    return rows
+
+
+def test_load_ends_before_an_unfinished_message(load, log_dir, dialect):
+    before = stored(log_dir, "orders")
+    log = log_dir.reader(TopicPartition("orders", 1)).segments()[-1].log_path
+    with open(log, "ab") as file:
+        file.write(encode(dialect, 1, b"k", b"unfinished")[:-1])
+    assert rows_of(load(topic="orders")) == before
+
+
+def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
+    assert load(topic="orders").where("partition = 2").count() == 0
+    assert load().where("topic = 'none'").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"topics": "orders"}, "setting topics: no such option here; there is: columns, cores"),
+        ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
+        ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
+        ({"columns": "key,key"}, "setting columns: a column is named twice"),
+        ({"cores": "0"}, "setting cores: '0' is not a whole number from 1 on"),
+        ({"failOnDamage": "no"}, "setting failOnDamage: 'no' is neither 'true' nor 'false'"),
+        ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
+        ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
+        ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
+        ({"startingOffsets": "latest"}, "setting startingoffsets: no such option here"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_load_with_a_wrong_option_is_one_clear_error(load, options, error):
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(**options).collect()
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_load_without_a_log_dir_is_one_clear_error(spark, tmp_path):
+    register(spark)
+    missing = r"name the log dir, as in load\(log_dir\)"
+    with pytest.raises(KMiniLogError, match=missing), spark_failures("s"):
+        spark.read.format("kminilog").load()
+    with pytest.raises(KMiniLogError, match="'log' is relative; tasks"), spark_failures("s"):
+        spark.read.format("kminilog").load("log")
+    with pytest.raises(PySparkException, match="no such directory; name it with --log-dir"):
+        spark.read.format("kminilog").load(str(tmp_path / "gone")).collect()
+
+
+def test_load_that_asks_for_filters_without_the_session_setting_says_so(tmp_path, load):
+    with pytest.raises(PySparkException, match=PUSH_FILTERS):
+        load(topic="orders", pushFilters="true").collect()
+
+
+def test_filters_are_not_pushed_unless_that_is_asked_for(load, spark):
+    """So a DataFrame can be used as often as one likes, even twice in one query."""
+    spark.conf.set(PUSH_FILTERS, "true")
+    frame = load(topic="orders")
+    some, others = frame.where("partition = 1"), frame.where("partition = 0 AND offset < 3")
+    assert some.count() == 1
+    assert frame.count() == frame.count() > 20
+    assert some.union(others).count() == 4
+    spark.conf.unset(PUSH_FILTERS)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_spark_still_mixes_up_the_pushed_filters_of_one_data_frame(push):
+    """Why they are not pushed by default: as soon as this fails, they can be."""
+    frame = push(topic="orders")
+    assert frame.where("partition = 1").count() == 1
+    assert frame.count() == 1, "there are more"
+
+
+@pytest.mark.parametrize(
+    ("options", "keeps"),
+    [
+        ({"partitions": "1, 2"}, lambda p, o: p == 1),
+        ({"startOffset": "7", "endOffset": "12"}, lambda p, o: 7 <= o < 12),
+        ({"startOffset": "18", "partitions": "0"}, lambda p, o: o >= 18),
+        ({"startOffset": "500"}, lambda p, o: False),
+    ],
+    ids=["partitions", "offsets", "both", "none"],
+)
+def test_options_bound_what_is_read(load, log_dir, options, keeps):
+    wanted = [row for row in stored(log_dir, "orders") if keeps(row[1], row[2])]
+    assert rows_of(load(topic="orders", **options)) == wanted
+
+
+def test_options_keep_reads_away_from_damaged_segments(load, log_dir):
+    before = stored(log_dir, "orders")
+    segments = log_dir.reader(PARTITION).segments()
+    second = range(segments[1].first_offset, segments[2].first_offset)
+    for segment in [segments[0], *segments[2:]]:
+        segment.log_path.write_bytes(bytes(64))
+    bounds = {"startOffset": second.start, "endOffset": second.stop, "partitions": 0}
+    found = rows_of(load(topic="orders", **bounds))
+    assert found == [row for row in before if row[1] == 0 and row[2] in second]
+
+
+# ---- what a task reads, without Spark
+
+
+def rows_without_spark(log_dir: LogDir, start: int, end: int) -> list[tuple[object, ...]]:
+    options = read_options({"path": str(log_dir.path)})
+    ranges = ranges_between(log_dir.reader(PARTITION), start, end)
+    batches = list(ranges_to_batches(options, ranges))
+    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+def test_ranges_of_any_size_and_windows_of_any_size_give_the_same_rows(log_dir, monkeypatch):
+    rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
+    for piece_bytes, window_bytes in ((1, 1), (100, 64), (1 << 20, 150), (1 << 20, 1 << 20)):
+        monkeypatch.setattr(log_ranges, "PIECE_BYTES", piece_bytes)
+        monkeypatch.setattr(message_batches, "WINDOW_BYTES", window_bytes)
+        for start, end in ((0, 1 << 40), (0, 1), (3, 17), (7, 8), (19, 300), (300, 400), (5, 5)):
+            found = rows_without_spark(log_dir, start, end)
+            assert found == [row for row in rows if start <= row[2] < end]
+
+
+def test_range_is_what_was_there_when_it_was_planned(log_dir):
+    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
+    with LogDirWriter.open(log_dir.path) as writer:
+        writer.log(PARTITION).append(MESSAGES)
+    options = read_options({"path": str(log_dir.path)})
+    found = [row for batch in ranges_to_batches(options, ranges) for row in batch.to_pylist()]
+    assert [tuple(row.values()) for row in found] == rows
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_range_whose_segment_is_deleted_meanwhile_is_an_error_or_passed_over(log_dir, fails):
+    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    first, second, *_ = log_dir.reader(PARTITION).segments()
+    first.remove()
+    text = {"path": str(log_dir.path), "failOnDataLoss": str(fails).lower()}
+    batches = ranges_to_batches(read_options(text), ranges)
+    if fails:
+        with pytest.raises(KMiniLogError, match="orders-0: the segment of offset 0 has been del"):
+            list(batches)
+    else:
+        assert next(batches).column("offset")[0].as_py() == second.first_offset
+
+
+def test_large_segments_are_read_by_several_tasks(log_dir, monkeypatch):
+    monkeypatch.setattr(log_ranges, "PIECE_BYTES", 100)
+    pieces = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    assert len(pieces) > 2 * len(log_dir.reader(PARTITION).segments())
+    offsets = [offset for piece in pieces for offset in range(piece.start_offset, piece.end_offset)]
+    assert offsets == list(range(log_dir.reader(PARTITION).log_end_offset))
+
+
+def write_messages(log_dir: LogDir, dialect: Dialect, *messages: tuple[int, bytes, int]) -> None:
+    """Make the last partition one of other origin: offsets, values and attributes as given."""
+    (segment,) = log_dir.reader(TopicPartition("orders", 2)).segments()
+    encoded = (encode(dialect, o, None, value, attributes=a) for o, value, a in messages)
+    segment.log_path.write_bytes(b"".join(encoded))
+
+
+def offsets_without_spark(log_dir: LogDir, **options: str) -> list[int]:
+    given = read_options(
+        {"path": str(log_dir.path), "partitions": "2", "topic": "orders", **options}
+    )
+    ranges = selected_ranges(log_dir, given, Selection.of(given))
+    return [offset for b in ranges_to_batches(given, ranges) for offset in b["offset"].to_pylist()]
+
+
+def test_gaps_of_a_log_of_other_origin_are_passed(log_dir, dialect):
+    write_messages(log_dir, dialect, *((o, b"v" * 40, 0) for o in (0, 1, 7, 8, 30)))
+    assert offsets_without_spark(log_dir) == [0, 1, 7, 8, 30]
+    assert offsets_without_spark(log_dir, startOffset="2", endOffset="9") == [7, 8]
+
+
+def test_compressed_message_is_an_error_that_says_what_looks_inside(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (4, b"gzip", 1), (5, b"v", 0))
+    with pytest.raises(CompressedMessageError, match="compressed with gzip; only `kminilog dump"):
+        offsets_without_spark(log_dir)
+    assert offsets_without_spark(log_dir, endOffset="1") == [0]
+    assert offsets_without_spark(log_dir, failOnDamage="false") == [0, 4, 5]
+
+
+def test_message_with_a_wrong_offset_is_damage(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (9, b"v", 0), (2, b"v", 0))
+    with pytest.raises(CorruptLogError, match="a whole message with offset 9 where 1 belongs"):
+        offsets_without_spark(log_dir)
+    assert offsets_without_spark(log_dir, failOnDamage="false") == [0, 9, 2]
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_commands_that_use_spark_know_the_format(spark, log_dir):
+    """In a session of their own, to which nobody has made it known."""
+    jvm, new = spark.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession, spark.newSession()
+    jvm.setActiveSession(new._jsparkSession)
+    try:
+        with spark_at_work("working", None) as (session, _):
+            frame = session.read.format("kminilog").load(str(log_dir.path))
+            assert frame.where("partition = 1").count() == 2
+    finally:
+        jvm.setActiveSession(spark._jsparkSession)
