@@ -8,9 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.verification.findings import FindingClass, severity
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["producer", "cluster", "consumer"]
+PAGES = ["producer", "cluster", "consumer", "verification"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -28,3 +29,9 @@ def test_producer_page_commands_run():
     for command in commands:
         result = CliRunner().invoke(main, shlex.split(command))
         assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_verification_page_names_every_class_with_its_severity():
+    page = (DOCS / "verification.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)` \| (error|warning) \|", page, re.MULTILINE)
+    assert rows == [(kind.value, severity(kind)) for kind in FindingClass]

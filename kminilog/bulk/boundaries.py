@@ -14,13 +14,14 @@ what it finds are messages is for others to check. Source: ours.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import SIZE_END
+from kminilog.format.message import HEADER_BYTES, SIZE_END
 
 Positions = NDArray[np.int64]
 _SIZE = struct.Struct(">i")
@@ -40,9 +41,13 @@ def find_beginnings(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) ->
     >>> find_beginnings(KAFKA, encode(KAFKA, 0, None, b"a") + encode(KAFKA, 1, None, b"bc"))
     array([ 0, 27, 55])
     """
-    if len(data) < SIZE_END:
+    return walk_sizes(data, SIZE_END + dialect.overhead_bytes, hints)
+
+
+def walk_sizes(data: Any, minimum: int, hints: Positions = NO_HINTS) -> Positions:
+    """Return the same as `find_beginnings`, if no message is shorter than `minimum` bytes."""
+    if len(data) < max(SIZE_END, minimum):
         return np.zeros(1, np.int64)
-    minimum = SIZE_END + dialect.overhead_bytes
     known = _equal_steps(data, minimum)
     if len(known) < _MIN_CHAINS:
         last = int(known[-1])
@@ -54,6 +59,20 @@ def find_beginnings(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) ->
     return np.append(known[:-1], one_by_one)
 
 
+def walk_whole_messages(data: Any, hints: Sequence[int]) -> tuple[Positions, str | None]:
+    """Return where whole messages of either dialect begin, and last where they end.
+
+    And what is wrong there, if that is a size that no message can have.
+    """
+    boundaries = walk_sizes(data, HEADER_BYTES, np.array(hints, np.int64))
+    end = int(boundaries[-1])
+    if end + SIZE_END <= len(data):
+        (size,) = _SIZE.unpack_from(data, end + _SIZE_POSITION)
+        if size < HEADER_BYTES - SIZE_END:
+            return boundaries, f"size {size} at byte {end}"
+    return boundaries, None
+
+
 def _equal_steps(data: Any, minimum: int) -> Positions:
     """Return the beginnings as long as all messages are as long as the first."""
     (size,) = _SIZE.unpack_from(data, _SIZE_POSITION)
@@ -61,8 +80,9 @@ def _equal_steps(data: Any, minimum: int) -> Positions:
     if not minimum <= length <= len(data):
         return np.zeros(1, np.int64)
     count = len(data) // length
-    sizes = np.ndarray(count, ">i4", buffer=data, offset=_SIZE_POSITION, strides=length)
-    differing = np.flatnonzero(sizes != size)
+    sizes = np.ndarray(count, "u4", buffer=data, offset=_SIZE_POSITION, strides=length)
+    few = sizes[:_MIN_CHAINS]  # mixed lengths show at once
+    differing = np.flatnonzero((few if (few != sizes[0]).any() else sizes) != sizes[0])
     if len(differing):
         count = int(differing[0])
     beginnings: Positions = np.arange(count + 1, dtype=np.int64) * length
@@ -78,18 +98,18 @@ def _lock_step(data: Any, starts: Positions, minimum: int) -> Positions | None:
         return None
     # Unsigned: a negative size leads far behind the goal, never in front of the bytes.
     sizes = np.ndarray(len(data) - SIZE_END + 1, ">u4", data, _SIZE_POSITION, strides=1)
-    found = [starts]
     positions, goals = starts[:-1], starts[1:]
+    steps = [positions]
     for _ in range(int(np.diff(starts).max()) // minimum):
-        positions = positions + sizes[positions].astype(np.int64)
-        positions += SIZE_END
-        is_under_way = positions < goals
-        if not is_under_way.all():
-            positions, goals = positions[is_under_way], goals[is_under_way]
-        if not len(positions):
+        following = sizes[positions].astype(np.int64)
+        following += positions
+        following += SIZE_END
+        positions = np.minimum(following, goals, out=following)  # who has arrived waits there
+        if (positions == goals).all():
             break
-        found.append(positions)
-    beginnings = np.sort(np.concatenate(found))
+        steps.append(positions)
+    chains = np.array(steps).T
+    beginnings = np.append(chains[chains < goals[:, np.newaxis]], starts[-1])
     lengths = sizes[beginnings[:-1]].astype(np.int64) + SIZE_END
     is_chain = int(lengths.min()) >= minimum and bool((np.diff(beginnings) == lengths).all())
     return beginnings if is_chain else None

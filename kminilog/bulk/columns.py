@@ -65,7 +65,11 @@ def blocks(
         [_plain(column) for column in columns], names=list(map(str, range(len(columns))))
     )
     for batch in table.to_batches(max_chunksize=block_rows):
-        ends = np.cumsum(sum(_lengths(array) for array in batch.columns))
+        whole = [_column(array) for array in batch.columns]  # mostly a block already
+        ends = np.cumsum(sum(column.lengths for column in whole))
+        if len(ends) and ends[-1] <= block_bytes:
+            yield whole
+            continue
         start = 0
         while start < len(ends):
             limit = block_bytes + (ends[start - 1] if start else 0)
@@ -96,11 +100,6 @@ def _plain(column: Any) -> Any:
     raise ValueError(f"a column of {kind} has no bytes: cast it first")
 
 
-def _lengths(array: Any) -> Integers:
-    lengths: Integers = pc.fill_null(pc.binary_length(array), 0).to_numpy().astype(np.int64)
-    return lengths
-
-
 def _column(array: Any) -> Column:
     """Return a slice as a column of its own, without copying bytes."""
     _, offsets, data = array.buffers()
@@ -108,7 +107,7 @@ def _column(array: Any) -> Column:
     starts = np.frombuffer(offsets, width)[array.offset : array.offset + len(array) + 1]
     first, last = int(starts[0]), int(starts[-1])
     relative: NDArray[np.int32] = (starts - first).astype(np.int32, copy=False)
-    lengths = np.diff(relative).astype(np.int64)
+    lengths = np.diff(starts).astype(np.int64)
     is_null = validity = None
     if array.null_count:
         is_null = pc.is_null(array).to_numpy(zero_copy_only=False)

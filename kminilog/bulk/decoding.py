@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.bulk.boundaries import NO_HINTS, Positions
-from kminilog.bulk.structure import read_structure
+from kminilog.bulk.structure import Structure, read_structure
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import HEADER_BYTES
 
@@ -45,46 +46,53 @@ def decode_columns(
     `data` at which messages probably begin.
     """
     messages = read_structure(dialect, data, hints)
-    key_starts = messages.positions + HEADER_BYTES
-    keys = _strings(data, key_starts, messages.key_ends, messages.is_key_null)
-    ends = messages.boundaries[1:]
-    values = _strings(data, messages.value_starts, ends, messages.is_value_null)
+    return Decoded(to_batch(data, messages, start_position), messages.end)
+
+
+def to_batch(data: Any, messages: Structure, start_position: int = 0) -> Any:
+    """Return messages in some bytes, as `structure` or `checking` found them, as a record batch."""
     positions = messages.positions + start_position
-    columns = [pa.array(messages.offsets), pa.array(positions), keys, values]
-    return Decoded(pa.RecordBatch.from_arrays(columns, schema=SCHEMA), messages.end)
+    columns = [pa.array(messages.offsets), pa.array(positions), keys_of(data, messages)]
+    ends, is_null = messages.boundaries[1:], messages.is_value_null
+    columns.append(_strings(data, messages, messages.value_starts, ends, is_null))
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def keys_of(data: Any, messages: Structure) -> Any:
+    """Return the keys of messages in some bytes as a `pa.BinaryArray`."""
+    starts = messages.positions + HEADER_BYTES
+    return _strings(data, messages, starts, messages.key_ends, messages.is_key_null)
 
 
 def _strings(
     data: Any,
+    messages: Structure,
     starts: Positions,
     ends: Positions,
     is_null: NDArray[np.bool_],
 ) -> Any:
     """Return a part of each message as an Arrow column."""
-    lengths = ends - starts
-    offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    if _is_regular(starts) and (lengths == lengths[0]).all():
-        content = _from_table(data, starts, int(lengths[0]))
+    count = len(messages)
+    if messages.is_uniform:
+        length = int(ends[0] - starts[0])
+        offsets = np.arange(count + 1, dtype=np.int32) * np.int32(length)
+        content = _from_table(data, int(starts[0]), length, messages.boundaries)
     else:
+        offsets = np.zeros(count + 1, np.int32)
+        np.cumsum((ends - starts).astype(np.int32), out=offsets[1:])
         content = _gathered(data, starts, ends)
     validity = None
     if is_null.any():
         validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-    return pa.Array.from_buffers(
-        pa.binary(), len(lengths), [validity, pa.py_buffer(offsets), content]
-    )
+    return pa.Array.from_buffers(pa.binary(), count, [validity, pa.py_buffer(offsets), content])
 
 
-def _is_regular(positions: Positions) -> bool:
-    steps = np.diff(positions)
-    return len(steps) > 0 and bool((steps == steps[0]).all())
-
-
-def _from_table(data: Any, starts: Positions, length: int) -> Any:
-    first, step = int(starts[0]), int(starts[1] - starts[0])
-    rows = np.ndarray((len(starts), length), np.uint8, data, first, strides=(step, 1))
-    return pa.py_buffer(np.ascontiguousarray(rows))
+def _from_table(data: Any, first: int, length: int, boundaries: Positions) -> Any:
+    """Return some bytes of each of equally long messages, back to back."""
+    if not length:
+        return pa.py_buffer(b"")
+    step, count = int(boundaries[1]), len(boundaries) - 1
+    return pa.py_buffer(np.ndarray(count, f"V{length}", data, first, strides=step).copy())
 
 
 def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
@@ -96,5 +104,5 @@ def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
     pieces = pa.Array.from_buffers(
         pa.binary(), 2 * count, [None, pa.py_buffer(borders), pa.py_buffer(data)]
     )
-    wanted = pieces.take(pa.array(np.arange(0, 2 * count, 2)))
-    return wanted.buffers()[2]
+    wanted = pa.array(np.arange(0, 2 * count, 2, dtype=np.uint32))
+    return pc.take(pieces, wanted, boundscheck=False).buffers()[2]

@@ -1,8 +1,8 @@
 """Columns of keys and values as the bytes of their messages: `encode` for many of them.
 
-    Arrow      head6   + key + length4 + value   = tail of each message, joined in C++
-    here                                           crc of each tail
-    Arrow      offset8 + size4 + crc4  + tail    = the messages, back to back
+    Arrow      16 bytes + head6 + key + length4 + value    joined in C++, message by message
+    here       crc of each: the 16 bytes are chosen so that they do not count
+    here       offset8 + size4 + crc4 in their place
 
 Messages that all have the same lengths are rows of a table, and its columns are filled. Both ways
 give the same bytes. What fits into a processor's cache is done at a time. Nothing here knows files,
@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.bulk.columns import Column, Integers, allocate, blocks
-from kminilog.bulk.crc import Words, crc32_of_each, crc32_of_rows
+from kminilog.bulk.crc import NEUTRAL_BYTES, Words, crc32_of_each, crc32_of_rows
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CRC_END, HEADER_BYTES, MAGIC, SIZE_END
 
 _BEGINNING = np.dtype([("offset", ">i8"), ("size", ">i4"), ("crc", ">u4")])
 _HEAD = np.dtype([("magic", "i1"), ("attributes", "i1"), ("key_length", ">i4")])
+_PLACE_AND_HEAD = np.dtype([("place", f"V{CRC_END}"), *_HEAD.descr])
 _LENGTH = np.dtype(">i4")
 
 
@@ -58,33 +59,40 @@ def _encode_table(dialect: Dialect, first_offset: int, keys: Column, values: Col
     """Encode messages that are all of the same lengths, none of them null."""
     count, key_length, value_length = len(keys), int(keys.lengths[0]), int(values.lengths[0])
     size = dialect.overhead_bytes + key_length + value_length
+    key_end, value_start = HEADER_BYTES + key_length, SIZE_END + size - value_length
     table = allocate(count * (SIZE_END + size)).reshape(count, -1)
-    head = np.zeros(1, _HEAD)
-    head["magic"], head["key_length"] = MAGIC, key_length
-    key_end = HEADER_BYTES + key_length
-    table[:, CRC_END:HEADER_BYTES] = head.view(np.uint8)
-    table[:, HEADER_BYTES:key_end] = keys.rows(key_length)
-    if dialect.has_value_length:
-        table[:, key_end : key_end + 4] = np.array([value_length], _LENGTH).view(np.uint8)
-    table[:, len(table[0]) - value_length :] = values.rows(value_length)
-    crcs = crc32_of_rows(table[:, CRC_END:])
+    _fill(table[:, CRC_END:HEADER_BYTES], np.array([(MAGIC, 0, key_length)], _HEAD))
+    _fill(table[:, HEADER_BYTES:key_end], keys.data)
+    _fill(table[:, key_end:value_start], np.array([value_length], _LENGTH))
+    _fill(table[:, value_start:], values.data)
     sizes = np.full(count, size)
-    table[:, :CRC_END] = _beginnings(first_offset, sizes, crcs).view(np.uint8).reshape(count, -1)
+    beginnings = table[:, :CRC_END].view(_BEGINNING)[:, 0]
+    _fill_beginnings(beginnings, first_offset, sizes, crc32_of_rows(table[:, CRC_END:]))
     return Encoded(table.reshape(-1).data, sizes + SIZE_END)
 
 
+def _fill(columns: NDArray[np.uint8], rows: Any) -> None:
+    """Fill some neighbouring columns of a table with the bytes of its rows, or of one for all."""
+    if width := columns.shape[1]:
+        columns.view(f"V{width}")[:, 0] = np.frombuffer(rows, f"V{width}")  # a row at a time
+
+
 def _encode_joined(dialect: Dialect, first_offset: int, keys: Column, values: Column) -> Encoded:
-    heads = np.zeros(len(keys), _HEAD)
+    """Encode any messages; their beginnings are put in at the end, where place was left."""
+    heads = np.zeros(len(keys), _PLACE_AND_HEAD)
+    heads["place"] = np.void(NEUTRAL_BYTES)
     heads["magic"], heads["key_length"] = MAGIC, _stored_lengths(keys)
     parts = [_as_strings(heads), keys.array, values.array]
     if dialect.has_value_length:
         parts.insert(2, _as_strings(_stored_lengths(values).astype(_LENGTH)))
-    tails = _join(parts)
     sizes = keys.lengths + values.lengths + dialect.overhead_bytes
-    crcs = crc32_of_each(tails.buffers()[2], (sizes - 4).tolist())
-    beginnings = _as_strings(_beginnings(first_offset, sizes, crcs))
-    data = memoryview(_join([beginnings, tails]).buffers()[2])
-    return Encoded(data, sizes + SIZE_END)
+    lengths = sizes + SIZE_END
+    data = np.frombuffer(_join(parts), np.uint8)
+    beginnings = np.empty(len(keys), _BEGINNING)
+    _fill_beginnings(beginnings, first_offset, sizes, crc32_of_each(data, lengths.tolist()))
+    places = np.ndarray(len(data) - CRC_END + 1, "V16", data, strides=1)
+    places[np.cumsum(lengths) - lengths] = beginnings.view("V16")
+    return Encoded(data.data, lengths)
 
 
 def _stored_lengths(column: Column) -> Integers:
@@ -93,12 +101,12 @@ def _stored_lengths(column: Column) -> Integers:
     )
 
 
-def _beginnings(first_offset: int, sizes: Integers, crcs: Words) -> NDArray[np.void]:
-    table = np.empty(len(sizes), _BEGINNING)
-    table["offset"] = np.arange(first_offset, first_offset + len(sizes))
-    table["size"] = sizes
-    table["crc"] = crcs
-    return table
+def _fill_beginnings(
+    beginnings: NDArray[np.void], first_offset: int, sizes: Integers, crcs: Words
+) -> None:
+    beginnings["offset"] = np.arange(first_offset, first_offset + len(sizes))
+    beginnings["size"] = sizes
+    beginnings["crc"] = crcs
 
 
 def _as_strings(table: NDArray[Any]) -> Any:
@@ -109,5 +117,6 @@ def _as_strings(table: NDArray[Any]) -> Any:
 
 
 def _join(parts: list[Any]) -> Any:
-    """Return the strings of all columns, row by row one behind the other; null counts as empty."""
-    return pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")
+    """Return the bytes of all columns, row by row one behind the other; null counts as empty."""
+    joined = pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")
+    return joined.buffers()[2]

@@ -16,7 +16,6 @@ from kminilog.bulk.checking import check
 from kminilog.bulk.columns import allocate
 from kminilog.bulk.layout import are_due, due
 from kminilog.bulk.structure import Structure
-from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import NeedMoreBytes
 from kminilog.storage.examination import Examined
@@ -34,13 +33,15 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
     next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
     hints = index_hints(segment.index.path)
-    for start, found in _windows(segment.dialect, segment.log_path, hints, window_bytes):
+    for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
         positions = messages.positions + start
         slots = _due(segment, positions, last_indexed, hints)
         if len(slots):
             relative_offsets = (messages.offsets[slots] - segment.base_offset).tolist()
-            entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
+            entries += map(
+                IndexEntry._make, zip(relative_offsets, positions[slots].tolist(), strict=True)
+            )
             last_indexed = entries[-1].position
         if len(messages):
             next_offset = int(messages.offsets[-1]) + 1
@@ -80,22 +81,24 @@ def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Posit
     return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
 
 
-def _windows(
-    dialect: Dialect, path: Path, hints: Positions, window_bytes: int
-) -> Iterator[tuple[int, Structure]]:
-    """Yield the sound messages of a file window by window, each with the window's position.
+def checked_windows(
+    segment: Segment, hints: Positions, end: int | None = None, *, window_bytes: int = WINDOW_BYTES
+) -> Iterator[tuple[int, memoryview, Structure]]:
+    """Yield a `.log` window by window: its position, its bytes, and the sound messages in front.
 
-    Ends behind the first window in which something is wrong.
+    Of the first `end` bytes, or of those that there are now. Ends behind the first window in which
+    something is wrong. The bytes are only good until the next window.
     """
     buffer = allocate(window_bytes)
-    with open(path, "rb", buffering=0) as file:
-        position, end = 0, os.fstat(file.fileno()).st_size
+    with open(segment.log_path, "rb", buffering=0) as file:
+        position = 0
+        end = os.fstat(file.fileno()).st_size if end is None else end
         while position < end:
             wanted = buffer[: end - position].data
             window = wanted[: os.preadv(file.fileno(), [wanted], position)]
             first_hint, last_hint = hints.searchsorted([position, position + len(window)])
-            found, outcome = check(dialect, window, hints[first_hint:last_hint] - position)
-            yield position, found
+            found, outcome = check(segment.dialect, window, hints[first_hint:last_hint] - position)
+            yield position, window, found
             position += found.end
             if outcome is None and len(window):
                 continue

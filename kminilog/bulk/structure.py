@@ -33,6 +33,7 @@ class Structure(NamedTuple):
 
     `boundaries` has one more than there are messages: where the last one ends. A key runs from
     byte 22 of its message to `key_ends`, a value from `value_starts` to the end of its message.
+    If `is_uniform`, there are messages, and their lengths, keys' and values' included, are equal.
     """
 
     boundaries: Positions
@@ -43,6 +44,7 @@ class Structure(NamedTuple):
     is_key_null: NDArray[np.bool_]
     value_starts: Positions
     is_value_null: NDArray[np.bool_]
+    is_uniform: bool = False
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -61,8 +63,11 @@ class Structure(NamedTuple):
         """Return the structure of the first `count` messages."""
         if count == len(self):
             return self
-        cut = {name: column[:count] for name, column in self._asdict().items()}
-        return Structure(**cut | {"boundaries": self.boundaries[: count + 1]})
+        columns = self._asdict()
+        del columns["is_uniform"]
+        cut = {name: column[:count] for name, column in columns.items()}
+        cut["boundaries"] = self.boundaries[: count + 1]
+        return Structure(**cut, is_uniform=self.is_uniform and count > 0)
 
 
 def read_structure(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) -> Structure:
@@ -131,14 +136,12 @@ def _uniform(dialect: Dialect, data: Any, boundaries: Positions) -> Structure | 
         return None
     key_end = HEADER_BYTES + len(first.key or b"")
     value_start = step - len(first.value or b"")
-    fields = {HEADER_BYTES - 6: "u2", HEADER_BYTES - 4: "u4"}  # magic and attributes, key length
+    headers = np.ndarray(count, "V22", data, strides=step).copy().view(_HEADER)
+    fields = [headers[name] for name in ("magic", "attributes", "key_length")]
     if value_start > key_end:
-        fields[key_end] = "u4"
-    for position, kind in fields.items():
-        column = np.ndarray(count, kind, data, position, strides=step)
-        if not (column == column[0]).all():
-            return None
-    headers = np.ndarray(count, _HEADER, data, strides=step)
+        fields.append(np.ndarray(count, "u4", data, key_end, strides=step))
+    if not all((field == field[0]).all() for field in fields):
+        return None
     positions = boundaries[:-1]
     return Structure(
         boundaries,
@@ -149,4 +152,5 @@ def _uniform(dialect: Dialect, data: Any, boundaries: Positions) -> Structure | 
         np.full(count, first.key is None),
         positions + value_start,
         np.full(count, first.value is None),
+        is_uniform=True,
     )

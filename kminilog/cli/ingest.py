@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from kminilog.cli.current_directory import make_importable
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, json_option, partitioner_option
 from kminilog.cli.output import count, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import keyed_rule
 from kminilog.settings import TopicSettings, parse_config
 from kminilog.storage.topics import Topic
 
@@ -23,6 +23,7 @@ from kminilog.storage.topics import Topic
 @reading_options
 @click.option("--partitions", type=int, metavar="N", help="Of a topic that is created.")
 @partitioner_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn at random.")
 @dialect_option
 @config_option("A setting of a topic that is created; repeatable.")
 @click.option("--job-id", metavar="ID", help="A job that is committed is not written again.")
@@ -30,14 +31,16 @@ from kminilog.storage.topics import Topic
     "--plan",
     type=click.Choice(["auto", "sorted", "runs"]),
     default="auto",
-    help="How Spark divides the work; runs is still to come.",
+    show_default=True,
+    help="How Spark divides the work: with a shuffle and one writer a partition, or without.",
 )
 @click.option(
     "--max-rejected",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="Unreadable records to put up with; only 0 today.",
+    show_default=True,
+    help="How many records may go to the quarantine file instead.",
 )
 @master_option
 @json_option
@@ -49,6 +52,7 @@ def command(
     topic: str,
     partitions: int | None,
     partitioner: str,
+    seed: int,
     dialect: Dialect | None,
     config: tuple[str, ...],
     job_id: str | None,
@@ -58,12 +62,16 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Ingest every record of each SOURCE, a file or a folder, into a topic."""
-    if plan == "runs":
-        raise click.UsageError("--plan runs is still to come: leave it out, or give --plan sorted")
-    if max_rejected:
-        raise click.UsageError("--max-rejected above 0 is still to come: no record may be rejected")
-    keyed_rule(partitioner)
+    """Ingest every record of each SOURCE, a file or a folder, into a topic.
+
+    A class of your own as partitioner is asked record by record, and is slow. What can be no
+    message (undecodable, too large, null where there is no null) is rejected: it goes to
+    .quarantine/JOB-ID.jsonl in the log dir if --max-rejected allows it, else the job fails.
+    """
+    from kminilog.bulk.partitioning import check_partitioner
+
+    make_importable()
+    check_partitioner(partitioner)
     settings = TopicSettings.from_config(parse_config(config, scope="topic")) if config else None
     Topic(topic, 1 if partitions is None else partitions)  # bad ones end here, before Spark starts
     source = to_source(sources, **reading)
@@ -79,7 +87,10 @@ def command(
             dialect=dialect,
             settings=settings,
             partitioner=partitioner,
+            seed=seed,
             job_id=job_id,
+            plan=plan,
+            max_rejected=max_rejected,
             progress=at,
         ).to_json()
     if as_json:
@@ -98,8 +109,9 @@ def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
             f"{count(partition['bytes'], 'byte')}, sha256 {partition['digest'][:12]}…)"
         )
     written = count(sum(partition["count"] for partition in result["partitions"]), "message")
+    plan = f", plan {result['plan']}" if result["plan"] else ""
     already = "; it was committed before, nothing was written now"
     yield (
-        f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected, "
-        f"{result['seconds']:.1f} s{already if result['already_committed'] else ''}"
+        f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected"
+        f"{plan}, {result['seconds']:.1f} s{already if result['already_committed'] else ''}"
     )

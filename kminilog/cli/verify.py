@@ -54,7 +54,7 @@ class SourcesTogether(click.Command):
     "report_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write the report there: JSON if it ends in .json, else text.",
+    help="Also write the report there: a page (.html), JSON (.json), or else text.",
 )
 @master_option
 @json_option
@@ -96,10 +96,11 @@ def command(
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Report":
+    from kminilog.bulk.segment_checks import check_segment
     from kminilog.verification.report import verify_storage
 
     with working("Verifying") as at:
-        return verify_storage(log_dir, topics, progress=at, **checks)
+        return verify_storage(log_dir, topics, progress=at, check_segment=check_segment, **checks)
 
 
 def _verify_by_spark(
@@ -116,6 +117,8 @@ def _verify_by_spark(
 def _save(report: "Report", path: Path) -> None:
     if path.suffix == ".json":
         text = json.dumps(report.to_json(), indent=2, ensure_ascii=False)
+    elif path.suffix in (".html", ".htm"):
+        text = report.to_html()
     else:
-        text = report.to_text().rstrip("\n")
-    path.write_text(text + "\n", encoding="utf-8")
+        text = report.to_text()
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="surrogateescape")

@@ -4,26 +4,34 @@ Records and messages with the same key and value are copies. Copies are numbered
 source in source order, those in the log by partition and offset, and the n-th copy there belongs to
 the n-th copy here:
 
-    source   a  b  a  c          a1 - a1       in order
+    source   a  b  a  c  r       a1 - a1       in order
     log      a  b  a  a  d       b1 - b1       in order
                                  a2 - a2       in order
                                       a3       duplicate: the source has this, but not as often
                                  c1 -          missing
+                                 r1 -          rejected, if it is known to be, else missing
                                       d1       extra: the source has nothing like it
 
-A pair is out of order if its key has, in front of it in its partition, a record that comes later in
-the source. Where a copy is missing or there are too many, nobody can tell which copy is which, so
-these are not judged by their order. Copies are recognised by a 128-bit hash, so that values do not
-travel. Only counts and a few samples come to the driver. Source: ours.
+Rejected records are numbered behind their copies: if some are stored, it is the others. A pair is
+out of order if its key has, in front of it in its partition, a record that comes later in the
+source. Where a copy is missing or there are too many, nobody can tell which copy is which, so these
+are not judged by their order. Copies are recognised by a 128-bit hash, so that values do not
+travel; a record that cannot be decoded is no copy of anything. Only counts and a few samples come
+to the driver. Source: ours.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, Observation, Row, Window
 from pyspark.sql import functions as sql
 
+from kminilog.format.names import segment_name
 from kminilog.spark.source import Place
 from kminilog.verification.findings import SAMPLE_COUNT, FindingClass
+
+REJECTED, SHOWN = "rejected", "shown"
 
 
 class StoredPlace(NamedTuple):
@@ -41,86 +49,156 @@ class Sample(NamedTuple):
     Of a duplicate, `source` is the first copy in the source.
     """
 
-    kind: FindingClass | None
+    kind: str
     key: bytes | None
     source: Place | None
     stored: StoredPlace | None
 
 
+class Stretch(NamedTuple):
+    """The offsets from `start` to `end` - 1 of a partition."""
+
+    partition: int
+    start: int
+    end: int
+
+
+class Group(NamedTuple):
+    """The pairs of one kind: how many, the first SAMPLE_COUNT, and where some of them stand."""
+
+    total: int
+    samples: list[Sample]
+    within: set[Stretch]
+
+
 class Account(NamedTuple):
     """What became of all records and messages.
 
-    `source` and `stored` were counted where they were read, `findings` where they were compared.
+    `source` and `stored` were counted where they were read, `groups` where they were compared: by
+    the name of a class of findings, or REJECTED, or SHOWN for pairs that were asked for.
     """
 
     source: int
     stored: int
-    findings: dict[FindingClass, int]
-    samples: list[Sample]
+    groups: dict[str, Group]
+
+    def count(self, kind: str) -> int:
+        """Return how many there are of a kind."""
+        return self.groups[kind].total if kind in self.groups else 0
+
+    def samples(self) -> list[Sample]:
+        """Return the samples of all kinds."""
+        return [sample for group in self.groups.values() for sample in group.samples]
 
 
-def account_for(records: DataFrame, messages: DataFrame, also: Column | None) -> Account:
-    """Compare the records of a source with the messages of a topic.
+class Comparison:
+    """The pairs of some records and messages, and what is counted while they are made.
 
-    `samples` has up to SAMPLE_COUNT of each class, and as many pairs without a finding that the
-    condition `also`, about the column `stored`, selects. Raises Spark's exceptions.
+    `records` are those of `read_source` with `is_rejected`, `messages` those of `read_log`. `pairs`
+    has a row for each record, with its message if there is one, and for each message without:
+    `kind` (null if all is well with it), `key`, `source`, `stored` (structs), `first_source`.
     """
-    in_source, in_log = Observation(), Observation()
-    count = sql.count(sql.lit(1)).alias("count")
-    judged = _judge(records.observe(in_source, count), messages.observe(in_log, count))
-    counts = {row["kind"]: row["count"] for row in judged.groupBy("kind").count().collect()}
-    counts.pop(None, None)
-    return Account(
-        in_source.get["count"],
-        in_log.get["count"],
-        {FindingClass(kind): number for kind, number in counts.items()},
-        _samples(judged, also) if counts or also is not None else [],
-    )
+
+    def __init__(self, records: DataFrame, messages: DataFrame) -> None:
+        self._in_source, self._in_log = Observation(), Observation()
+        count = sql.count(sql.lit(1)).alias("count")
+        self.pairs = _judge(
+            records.observe(self._in_source, count), messages.observe(self._in_log, count)
+        )
+
+    def account(self, stretches: Sequence[Stretch], also: Column | None = None) -> Account:
+        """Count and sample the findings, and tell of which kinds there are some in the stretches.
+
+        Pairs without a finding that the condition `also`, about the column `stored`, selects are
+        SHOWN. Raises Spark's exceptions.
+        """
+        kind = sql.col("kind")
+        if also is not None:
+            kind = sql.coalesce(kind, sql.when(also, SHOWN))
+        groups = summarise(self.pairs.withColumn("kind", kind), stretches)
+        return Account(_observed(self._in_source), _observed(self._in_log), groups)
 
 
-def _samples(judged: DataFrame, also: Column | None) -> list[Sample]:
-    by_kind = Window.partitionBy("kind").orderBy("source", "stored")
-    wanted = sql.col("kind").isNotNull()
+def _observed(observation: Observation) -> int:
+    try:
+        return int(observation.get["count"])
+    except Py4JJavaError:  # Spark has left out a plan without rows, and what counts them with it
+        return 0
+
+
+def summarise(pairs: DataFrame, stretches: Sequence[Stretch]) -> dict[str, Group]:
+    """Return the groups of some pairs, by kind; those without a kind are in none."""
+    fields = sql.struct("key", sql.coalesce("source", "first_source").alias("source"), "stored")
+    partition, offset = sql.col("stored.partition"), sql.col("stored.offset")
+    within = [
+        sql.max((partition == found.partition) & (offset >= found.start) & (offset < found.end))
+        for found in stretches
+    ]
     rows = (
-        judged.where(wanted if also is None else wanted | also)
-        .withColumn("number", sql.row_number().over(by_kind))
-        .where(sql.col("number") <= SAMPLE_COUNT)
-        .orderBy("source", "stored")
+        pairs.where(sql.col("kind").isNotNull())
+        .groupBy("kind")
+        .agg(
+            sql.count(sql.lit(1)),
+            sql.min_by(fields, sql.struct("source", "stored"), SAMPLE_COUNT),
+            *within,
+        )
+        .collect()
     )
-    return [_sample(row) for row in rows.collect()]
+    return {
+        kind: Group(
+            count,
+            [_sample(kind, sample) for sample in samples],
+            {stretch for stretch, is_within in zip(stretches, found, strict=True) if is_within},
+        )
+        for kind, count, samples, *found in rows
+    }
 
 
-def _sample(row: Row) -> Sample:
-    source = row.source or row.first_source
+def _sample(kind: str, row: Row) -> Sample:
+    stored = None
+    if row.stored:
+        partition, offset, position, segment = row.stored
+        stored = StoredPlace(partition, offset, position, segment_name(segment))
     return Sample(
-        row.kind and FindingClass(row.kind),
-        row.key and bytes(row.key),
-        source and Place(*source),
-        row.stored and StoredPlace(*row.stored),
+        kind,
+        None if row.key is None else bytes(row.key),
+        row.source and Place(*row.source),
+        stored,
     )
 
 
 def _judge(records: DataFrame, messages: DataFrame) -> DataFrame:
-    """A row for each record, with its message if there is one, and for each message without."""
     source = sql.struct("source_rank", "source_position", "source_row")
-    stored = sql.struct(*StoredPlace._fields)
-    sides = records.select(_fingerprint(), "key", source.alias("source")).unionByName(
-        messages.select(_fingerprint(), "key", stored.alias("stored")), allowMissingColumns=True
+    segment = sql.col("segment").cast("long").alias("segment")  # shorter than its 20 digits
+    stored = sql.struct("partition", "offset", "position", segment)
+    place = sql.concat_ws(",", "source_rank", "source_position", "source_row")
+    undecodable = sql.md5(sql.concat(sql.lit("undecodable "), place).cast("binary"))
+    of_record = sql.when(sql.col("rejected").isNotNull(), undecodable).otherwise(_fingerprint())
+    sides = records.select(
+        sql.unhex(of_record).alias("fingerprint"), "key", source.alias("source"), "is_rejected"
+    ).unionByName(
+        messages.select(
+            sql.unhex(_fingerprint()).alias("fingerprint"), "key", stored.alias("stored")
+        ),
+        allowMissingColumns=True,
     )
     # One shuffle serves the numbering and the pairing.
     copies = Window.partitionBy("fingerprint")
     one_side = Window.partitionBy("fingerprint", sql.col("source").isNull())
     counts = [sql.count(side).over(copies) for side in ("source", "stored")]
-    columns = ("key", "source", "stored", "first_source", "is_balanced")
+    columns = ("key", "source", "stored", "first_source", "is_balanced", "is_rejected")
     pairs = (
         sides.repartition("fingerprint")
-        .withColumn("number", sql.row_number().over(one_side.orderBy("source", "stored")))
+        .withColumn("number", sql.row_number().over(one_side.orderBy(*_ORDER_OF_COPIES)))
         .withColumn("first_source", sql.min("source").over(copies))
         .withColumn("is_balanced", counts[0] == counts[1])
         .groupBy("fingerprint", "number")
         .agg(*(sql.max(name).alias(name) for name in columns))
     )
-    return pairs.withColumn("kind", _kind()).drop("fingerprint", "number", "is_balanced")
+    return pairs.withColumn("kind", _kind()).drop("number", "is_balanced", "is_rejected")
+
+
+_ORDER_OF_COPIES = ("is_rejected", "source", "stored")
 
 
 def _fingerprint() -> Column:
@@ -129,12 +207,10 @@ def _fingerprint() -> Column:
         for name in ("key", "value")
     ]
     parts = [sql.coalesce(name, sql.lit(b"")) for name in ("key", "value")]
-    data = sql.concat(sql.concat_ws(":", *lengths, sql.lit("")).cast("binary"), *parts)
-    return sql.unhex(sql.md5(data)).alias("fingerprint")
+    return sql.md5(sql.concat(sql.concat_ws(":", *lengths, sql.lit("")).cast("binary"), *parts))
 
 
 def _kind() -> Column:
-    """The class of finding that a row is; null if all is well with it."""
     key, source, stored = sql.col("key"), sql.col("source"), sql.col("stored")
     without_key = sql.when(key.isNull(), sql.col("fingerprint"))  # lest all of them are one group
     in_front = (
@@ -145,7 +221,8 @@ def _kind() -> Column:
     # Balanced ones are all pairs.
     previous = sql.last(sql.when(sql.col("is_balanced"), source), ignorenulls=True).over(in_front)
     return (
-        sql.when(stored.isNull(), FindingClass.MISSING.value)
+        sql.when(stored.isNull() & sql.col("is_rejected"), REJECTED)
+        .when(stored.isNull(), FindingClass.MISSING.value)
         .when(sql.col("first_source").isNull(), FindingClass.EXTRA.value)
         .when(source.isNull(), FindingClass.DUPLICATE.value)
         .when(

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +33,7 @@ from kminilog.spark.source_files import SourceFile
 from kminilog.spark.task_groups import task_groups
 
 RANK, POSITION, ROW, LINE = "_source_rank", "_source_position", "_source_row", "_source_line"
+REJECTED = "_source_rejected"
 SPLIT_BYTES = 32 << 20
 
 
@@ -65,7 +67,7 @@ def read_files(
     """Return a row for each record: rank, position, row, its line as bytes, and these columns.
 
     `format` is text, csv (whose line is null) or json. `columns` must be all columns of a CSV file,
-    and may be any of JSON objects.
+    and may be any of JSON objects. They are null where REJECTED says why a record is no record.
     """
     spark.dataSource.register(_FileSource)
     listed = [[file.rank, file.path, file.size_bytes] for file in files]
@@ -91,7 +93,7 @@ class _FileSource(DataSource):
 
     def schema(self) -> StructType:
         schema = StructType().add(RANK, IntegerType()).add(POSITION, LongType())
-        schema = schema.add(ROW, LongType()).add(LINE, BinaryType())
+        schema = schema.add(ROW, LongType()).add(LINE, BinaryType()).add(REJECTED, StringType())
         for column in self._options["columns"]:
             schema = schema.add(column, StringType())
         return schema
@@ -149,7 +151,13 @@ class _FileReader(DataSourceReader):
             pa.array([rank] * count, pa.int32()),
             pa.array(records.positions, pa.int64()),
             pa.array(records.rows, pa.int64()),
-            pa.array(records.lines, pa.binary()) if records.lines else pa.nulls(count, pa.binary()),
+            _array(records.lines, count, pa.binary()),
+            _array(records.rejected, count, pa.string()),
             *(pa.array(field, pa.string()) for field in fields),
         ]
-        return pa.RecordBatch.from_arrays(arrays, [RANK, POSITION, ROW, LINE, *self._columns])
+        names = [RANK, POSITION, ROW, LINE, REJECTED, *self._columns]
+        return pa.RecordBatch.from_arrays(arrays, names)
+
+
+def _array(entries: Sequence[Any], count: int, kind: pa.DataType) -> pa.Array:
+    return pa.array(entries, kind) if entries else pa.nulls(count, kind)

@@ -1,38 +1,38 @@
 """Bulk ingest: the records of a source become messages of a topic, all of them or none.
 
-    source --> partition id --> one task a partition, in source order --> staging --> publication
+    source --> partition of each record --> segments in staging --> commit point --> publication
+                       \\--> what can be no message --> quarantine file --/
 
-A record with a key goes where the partitioner's keyed rule says; one without a key goes round robin
-by its ordinal in its file, or in the piece of the file that one task reads, so the same source is
-spread in the same way each time. Tasks write into staging; the driver holds the log dir's lock from
-the beginning, never sees a message, and publishes when all tasks are done. In an empty topic the
-files are those that the same messages, appended one by one, would make.
+The driver holds the log dir's lock from the beginning and never sees a message; tasks write in
+staging, in one of two ways (plans.py). Where a record goes depends on its key and its place only
+(bulk/partitioning.py), so the same source is spread in the same way each time. Source: ours.
 """
 
-import re
-import shutil
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sql
-from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql import SparkSession
 
-from kminilog.errors import LogDirError, PublicationError, SourceError
+from kminilog.bulk.examination import examine
+from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
+from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.format.message import encoded_bytes
-from kminilog.producer.partitioners.keyed import keyed_rule
 from kminilog.settings import TopicSettings
+from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
+from kminilog.spark.plans import PLANS, stage
+from kminilog.spark.quarantine import RejectedPart, write_quarantine
 from kminilog.spark.source import Place, Source, locate, read_source
 from kminilog.spark.source_files import SourceFile, list_files
-from kminilog.spark.staging import StagingJob
+from kminilog.spark.staging import StagingJob, clear_staging
 from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.manifests import pending_manifest, quarantine_path
 from kminilog.storage.publication import (
     Manifest,
     committed_manifests,
@@ -41,8 +41,6 @@ from kminilog.storage.publication import (
     staging_path,
 )
 from kminilog.storage.topics import Topic
-
-_REJECTED = re.compile(r"rejected: file (\d+), position (\d+), row (\d+): (.*)")
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,7 @@ class IngestResult:
             "already_committed": self.already_committed,
             "count": self.manifest.facts["count"],
             "rejected": self.manifest.facts["rejected"],
+            "plan": self.manifest.facts.get("plan"),
             "seconds": round(self.seconds, 3),
             "partitions": partitions,
         }
@@ -87,37 +86,66 @@ def ingest(
     dialect: Dialect | None = None,
     settings: TopicSettings | None = None,
     partitioner: str = "default-2.4",
+    seed: int = 0,
     job_id: str | None = None,
+    plan: str = "auto",
+    max_rejected: int = 0,
     progress: Callable[[str], None] = lambda line: None,
 ) -> IngestResult:
     """Append the records of a source to a topic, which is created if it is not there.
 
-    A job id that is committed already is reported and not written again. Once it returns, all of
-    the job survives a power failure. Raises KMiniLogErrors, SourceError among them, and ValueError
-    for an unknown partitioner or a bad number of partitions; the topic is then unchanged.
+    `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
+    to `max_rejected` records may be such that they can be no messages: they go to the quarantine
+    file. A job id that is committed already is reported and not written again. Once it returns, all
+    of the job survives a power failure. Raises KMiniLogErrors, SourceError and PluginError among
+    them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
+    unchanged.
     """
     started = time.monotonic()
-    keyed_rule(partitioner)
+    if plan not in PLANS:
+        raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
+    check_partitioner(partitioner)
     job_id = job_id or str(uuid4())
     staging = staging_path(log_dir.resolve(), job_id)
-    with LogDirWriter.open(log_dir, create=True) as writer:
+    with LogDirWriter.open(log_dir, create=True, examine=examine) as writer:
         committed = _committed(writer, job_id, topic)
         if committed:
             return IngestResult(committed, time.monotonic() - started, already_committed=True)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
         is_new = target not in writer.topics()
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
-        job = StagingJob(str(log_dir.resolve()), str(staging), target, ends)
-        staging.mkdir(parents=True)
-        try:
+        job = StagingJob(
+            log_dir=str(log_dir.resolve()),
+            directory=str(staging),
+            topic=target,
+            first_offsets=ends,
+            partitioner=partitioner,
+            seed=seed,
+            max_rejected=max_rejected,
+            python_path=sys.path,
+        )
+        with _staging(writer.path, job_id, staging):
             progress(f"reading {source}")
-            manifest = _stage(spark, source, job, partitioner, job_id)
+            manifest = _stage(spark, source, job, plan, job_id)
             progress(f"publishing {manifest.facts['count']} messages")
             _publish(writer, target, manifest, is_new=is_new)
-        finally:
-            if not is_under_way(writer.path, job_id):
-                shutil.rmtree(staging, ignore_errors=True)
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
+
+
+@contextmanager
+def _staging(log_dir: Path, job_id: str, staging: Path) -> Iterator[None]:
+    """Have an empty directory for a job; leave nothing of it behind, unless it is committed."""
+    clear_staging(staging)  # a killed job's tasks may have gone on
+    try:
+        staging.mkdir(parents=True)
+        yield
+    except OSError as error:
+        raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+    finally:
+        if not is_under_way(log_dir, job_id):
+            quarantine_path(log_dir, job_id).unlink(missing_ok=True)
+        if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
+            clear_staging(staging)
 
 
 def _committed(writer: LogDirWriter, job_id: str, topic: str) -> Manifest | None:
@@ -155,87 +183,53 @@ def _target(
 
 
 def _stage(
-    spark: SparkSession, source: Source, job: StagingJob, partitioner: str, job_id: str
+    spark: SparkSession, source: Source, job: StagingJob, plan: str, job_id: str
 ) -> Manifest:
     files = list_files(source.paths)
+    check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
     records = read_source(spark, source, files)
     try:
         with spark_failures(str(source)):
-            staged = job.run(_messages(records, job.topic, partitioner))
-    except SourceError as error:
-        raise _named(error, source, files) from error
-    count = sum(partition.count for partition in staged)
-    if not count:
+            staged = stage(records, source, files, job, plan)
+    except KMiniLogError as error:
+        raise _located(error, source, files) from error
+    count = sum(partition.count for partition in staged.partitions)
+    rejected = sum(part.count for part in staged.rejected)
+    if rejected > job.max_rejected:
+        raise _too_many(staged.rejected, job.max_rejected, source, files)
+    if not count + rejected:
         raise SourceError(str(source), reason="it holds no records")
+    write_quarantine(Path(job.log_dir), job_id, source, files, staged.rejected)
     facts = {
         "source": source.to_json(),
         "files": len(files),
-        "partitioner": partitioner,
+        "partitioner": job.partitioner,
+        "seed": job.seed,
+        "plan": staged.plan,
         "count": count,
-        "rejected": 0,
+        "rejected": rejected,
     }
-    return Manifest(job_id, job.topic.name, staged, facts)
+    return Manifest(job_id, job.topic.name, staged.partitions, facts)
 
 
-def _messages(records: DataFrame, topic: Topic, partitioner: str) -> DataFrame:
-    keyed = _keyed_partition(partitioner, topic.partitions)("key")
-    keyless = sql.pmod("source_row", sql.lit(topic.partitions)).cast("int")
-    return (
-        records.withColumns(
-            {"value": _checked_value(topic), "partition": sql.coalesce(keyed, keyless)}
-        )
-        .repartitionById(topic.partitions, sql.col("partition"))
-        .sortWithinPartitions("source_rank", "source_position", "source_row")
-        .select("partition", "key", "value")
-    )
-
-
-def _keyed_partition(partitioner: str, partitions: int) -> Callable[..., Column]:
-    def partition(keys: pa.Array) -> pa.Array:
-        rule = keyed_rule(partitioner)
-        chosen = (None if key is None else rule(key, partitions) for key in keys.to_pylist())
-        return pa.array(chosen, pa.int32())
-
-    return arrow_udf(partition, "int")  # type: ignore[call-overload,no-any-return]
-
-
-def _checked_value(topic: Topic) -> Column:
-    """The value; an error, when it is evaluated, if the record can be no message of this topic."""
-    lengths = (sql.coalesce(sql.octet_length(name), sql.lit(0)) for name in ("key", "value"))
-    size = sum(lengths, sql.lit(encoded_bytes(topic.dialect, None, None)).cast("long"))
-    place = sql.concat_ws(
-        "",
-        sql.lit("rejected: file "),
-        "source_rank",
-        sql.lit(", position "),
-        "source_position",
-        sql.lit(", row "),
-        "source_row",
-        sql.lit(": "),
-    )
-    reason = sql.lit(None).cast("string")
-    if not topic.dialect.has_value_length:
-        no_null = f"the value is null, and the {topic.dialect.name} dialect has no null value"
-        reason = sql.when(sql.col("value").isNull(), sql.lit(no_null))
-    for setting, limit in (
-        ("max.message.bytes", topic.settings.max_message_bytes),
-        ("segment.bytes", topic.settings.segment_bytes),
-    ):
-        text = sql.concat(
-            sql.lit("a message of "), size, sql.lit(f" bytes is larger than {setting} = {limit}")
-        )
-        reason = sql.coalesce(reason, sql.when(size > limit, text))
-    return sql.when(
-        reason.isNotNull(), sql.raise_error(sql.concat(place, reason)).cast("binary")
-    ).otherwise(sql.col("value"))
-
-
-def _named(error: SourceError, source: Source, files: Sequence[SourceFile]) -> SourceError:
-    rejected = _REJECTED.search(error.reason)
-    if not rejected:
+def _located(error: KMiniLogError, source: Source, files: Sequence[SourceFile]) -> KMiniLogError:
+    """The same error; if it names a record by numbers, then by file and line or row."""
+    named = PLACE_TEXT.search(str(error))
+    if not named:
         return error
-    place = Place(int(rejected[1]), int(rejected[2]), int(rejected[3]))
-    return SourceError(locate(source, files, [place])[place], reason=rejected[4])
+    place = Place(*map(int, named.groups()))
+    where = locate(source, files, [place])[place]
+    return KMiniLogError(str(error).replace(named[0], f"{where}: "))
+
+
+def _too_many(
+    parts: Sequence[RejectedPart], at_most: int, source: Source, files: Sequence[SourceFile]
+) -> SourceError:
+    first = min(parts, key=lambda part: part.first)
+    total = sum(part.count for part in parts)
+    more = f"; the first of {total} rejected records, where {at_most} may be (--max-rejected)"
+    where = locate(source, files, [first.first])[first.first]
+    return SourceError(where, reason=first.reason + more)
 
 
 def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool) -> None:

@@ -4,24 +4,33 @@
                           | stops at anything else
                      Segment.locate: a gap, a large message, the end of the log, or the damage
 
-Memory stays at one window, or at one message if that is larger. Which segments are read, and why,
-is not known here.
+A window is checked and decoded as a whole (`bulk`); what stops it is looked at by the plain engine,
+so that faults have the names and places that they have everywhere else. The index says where
+messages probably begin, and is not believed. Memory stays at a few windows, or at one message if
+that is larger. Which segments are read, and why, is not known here.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
+from kminilog.bulk.boundaries import NO_HINTS, Positions
+from kminilog.bulk.checking import check
+from kminilog.bulk.columns import allocate
+from kminilog.bulk.decoding import to_batch as to_columns
+from kminilog.bulk.examination import index_hints
+from kminilog.bulk.structure import Structure
 from kminilog.errors import CompressedMessageError
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, Message, scan
+from kminilog.format.message import CODECS, Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.segment import Segment
 from kminilog.verification.log_walk import walk
 
-WINDOW_BYTES = 1 << 20
+WINDOW_BYTES = 1 << 21
 
 
 class Decoded(NamedTuple):
@@ -48,23 +57,26 @@ class Decoded(NamedTuple):
         return Decoded(offset, position, key, value, self.end_position)
 
 
-def decode_window(dialect: Dialect, data: bytes, position: int, next_offset: int) -> Decoded:
+def decode_window(
+    dialect: Dialect, data: Any, position: int, next_offset: int, hints: Positions = NO_HINTS
+) -> Decoded:
     """Return the sound plain messages at the beginning of some bytes, as far as they go.
 
     The first must have `next_offset`, and each the offset after the one before it. `position` is
-    where in the file the bytes begin.
+    where in the file the bytes begin; `hints` are positions in `data` at which messages probably
+    begin. The columns keep nothing of `data`.
     """
-    messages: list[tuple[int, Message]] = []
-    end_position = position
-    for at, outcome in scan(dialect, data):
-        if not isinstance(outcome, Message) or outcome.codec != CODECS[0]:
-            break
-        if outcome.offset != next_offset:
-            break
-        messages.append((position + at, outcome))
-        end_position = position + at + outcome.length_bytes
-        next_offset += 1
-    return _columns(messages, end_position)
+    found = check(dialect, data, hints).messages
+    messages = found.first(_count_in_turn(found, next_offset))
+    offsets, positions, keys, values = to_columns(data, messages, position).columns
+    return Decoded(offsets, positions, keys, values, position + messages.end)
+
+
+def _count_in_turn(messages: Structure, next_offset: int) -> int:
+    """Return how many messages in front are plain and have the offsets from this one on."""
+    wanted = np.arange(len(messages), dtype=np.int64) + next_offset
+    is_next = (messages.offsets == wanted) & ~messages.is_compressed
+    return len(messages) if is_next.all() else int(np.argmin(is_next))
 
 
 def sound_messages(
@@ -135,10 +147,16 @@ def _windows(
     segment: Segment, position: int, next_offset: int, window_bytes: int
 ) -> Iterator[Decoded]:
     """Yield messages that follow each other, up to the first that is not whole in its window."""
+    hints = index_hints(segment.index.path)
+    window = allocate(max(window_bytes, WINDOW_BYTES)).data
     descriptor = os.open(segment.log_path, os.O_RDONLY)
     try:
-        while data := os.pread(descriptor, window_bytes, position):
-            decoded = decode_window(segment.dialect, data, position, next_offset)
+        while read_bytes := os.preadv(descriptor, [window[:window_bytes]], position):
+            first_hint, last_hint = hints.searchsorted([position, position + read_bytes])
+            inside = hints[first_hint:last_hint] - position
+            decoded = decode_window(
+                segment.dialect, window[:read_bytes], position, next_offset, inside
+            )
             if not decoded:
                 return
             yield decoded

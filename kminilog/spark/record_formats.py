@@ -6,9 +6,12 @@
     json   one object a line; a member that is a string is its text, null is null, and anything else
            (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
 
-Invalid UTF-8 in CSV and JSON is refused, never replaced, and so is a record that breaks its format.
-Spark's own readers do not keep these promises: the text reader drops a byte order mark, the others
-replace bytes and re-write numbers. Names that end in .gz or .bz2 are decompressed.
+A CSV record with a wrong number of fields, a JSON line that is no object, and invalid UTF-8 in
+either are *rejected*: such a record keeps its place and has a reason instead of fields. What one
+cannot read past (a quote that is never closed, a header that differs, a broken file) is a
+SourceError. Bytes are never replaced. Spark's own readers do not keep these promises: the text
+reader drops a byte order mark, the others replace bytes and re-write numbers. Names that end in .gz
+or .bz2 are decompressed.
 Nothing here knows Spark. Source: ours; RFC 4180, RFC 8259.
 """
 
@@ -42,13 +45,15 @@ class Records(NamedTuple):
     """Some records in file order.
 
     `positions` are where their lines begin (0 in CSV), `rows` their ordinals, counted from where
-    reading began. `lines` are the raw lines (empty for CSV); `fields` has a row for each record.
+    reading began. `lines` are the raw lines (empty for CSV); `fields` has a row for each record,
+    all null where `rejected` has a reason (empty for text, which rejects nothing).
     """
 
     positions: list[int]
     rows: list[int]
     lines: list[bytes]
     fields: list[list[str | None]]
+    rejected: list[str | None]
 
 
 def is_compressed(path: str) -> bool:
@@ -72,7 +77,7 @@ def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Rec
             position = starts.pop()
             count = sum(start < end for start in starts)
             lines = [line[:-1] if line.endswith(b"\n") else line for line in lines[:count]]
-            yield Records(starts[:count], list(range(row, row + count)), lines, [])
+            yield Records(starts[:count], list(range(row, row + count)), lines, [], [])
             row += count
 
 
@@ -80,30 +85,24 @@ def read_json(
     path: str, columns: list[str], start: int = 0, end: int = sys.maxsize
 ) -> Iterator[Records]:
     """Yield the objects of the lines that `read_text` would yield, with these members as fields."""
-    for positions, rows, lines, _ in read_text(path, start, end):
-        kept = Records([], [], [], [])
+    for positions, rows, lines, *_ in read_text(path, start, end):
+        kept = Records([], [], [], [], [])
         for position, row, line in zip(positions, rows, lines, strict=True):
             if not line.strip():
                 continue
-            try:
-                text = line.decode()
-                members = json_members(text.removeprefix("" if position else _BYTE_ORDER_MARK))
-                fields = [members.get(column) for column in columns]
-                "".join(filter(None, fields)).encode()  # an escape may name half a character
-            except (ValueError, RecursionError) as error:
-                where = f"the line at byte {position}"
-                raise SourceError(path, reason=f"{where} is no JSON object: {error}") from None
+            fields, reason = _json_fields(line, columns, is_first=position == 0)
             kept.positions.append(position)
             kept.rows.append(row)
             kept.lines.append(line)
             kept.fields.append(fields)
+            kept.rejected.append(reason)
         yield kept
 
 
 def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records]:
     """Yield the records of a CSV file; with `header` the first one must name these columns.
 
-    Raises SourceError that names the record, counted from 1 without the header.
+    Raises SourceError for a file that cannot be read to its end.
     """
     with _open_csv(path) as reader:
         if header and (found := _header(reader)) != columns:
@@ -111,18 +110,21 @@ def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records
             raise SourceError(path, reason=reason)
         row = 0
         while chunk := list(islice(filter(None, reader), BATCH_ROWS)):
-            for ordinal, record in enumerate(chunk, row):
-                _check_record(path, ordinal, record, len(columns))
-            fields = [[field or None for field in record] for record in chunk]
+            rejected = [_csv_fault(record, len(columns)) for record in chunk]
+            absent: list[str | None] = [None] * len(columns)
+            fields = [
+                absent if fault else [field or None for field in record]
+                for record, fault in zip(chunk, rejected, strict=True)
+            ]
             rows = list(range(row, row + len(chunk)))
-            yield Records([0] * len(chunk), rows, [], fields)
+            yield Records([0] * len(chunk), rows, [], fields, rejected)
             row += len(chunk)
 
 
 def csv_columns(path: str, *, header: bool) -> list[str]:
     """Return the names in the first record of a CSV file; `_c0`, `_c1` … without a header.
 
-    Raises SourceError if there is none, or if a name comes twice.
+    Raises SourceError if a name comes twice or is not valid UTF-8.
     """
     with _open_csv(path) as reader:
         names = _header(reader)
@@ -131,6 +133,8 @@ def csv_columns(path: str, *, header: bool) -> list[str]:
     for name in names:
         if names.count(name) > 1:
             raise SourceError(path, reason=f"its header names the column {name!r} twice")
+    if not _is_unicode(names):
+        raise SourceError(path, reason="its header is not valid UTF-8")
     return names
 
 
@@ -184,14 +188,32 @@ def _header(reader: Iterator[list[str]]) -> list[str]:
     return [name or f"_c{slot}" for slot, name in enumerate(names)]
 
 
-def _check_record(path: str, row: int, record: list[str], width: int) -> None:
+def _csv_fault(record: list[str], width: int) -> str | None:
     if len(record) != width:
-        reason = f"row {row + 1} has {len(record)} fields, not {width}"
-        raise SourceError(path, reason=reason)
+        return f"it has {len(record)} fields, not {width}"
+    return None if _is_unicode(record) else "it is not valid UTF-8"
+
+
+def _is_unicode(texts: list[str]) -> bool:
+    """Tell if no half of a character is in it; `_open_csv` lets invalid bytes through as such."""
     try:
-        "".join(record).encode()
-    except UnicodeEncodeError:  # `_open_csv` has let invalid bytes through, as lone surrogates
-        raise SourceError(path, reason=f"row {row + 1} is not valid UTF-8") from None
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _json_fields(
+    line: bytes, columns: list[str], *, is_first: bool
+) -> tuple[list[str | None], str | None]:
+    """The members with these names, all null if there is a reason to reject the line."""
+    try:
+        members = json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
+        fields = [members.get(column) for column in columns]
+        "".join(filter(None, fields)).encode()  # an escape may name half a character
+    except (ValueError, RecursionError) as error:
+        return [None] * len(columns), f"it is no JSON object: {error}"
+    return fields, None
 
 
 @contextmanager

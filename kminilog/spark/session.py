@@ -6,6 +6,7 @@ exceptions as well) goes to the file that KMINILOG_SPARK_LOG names, and is dropp
 Nothing here knows what the session is for. This module loads pyspark only when it is called.
 """
 
+import atexit
 import os
 import re
 import shutil
@@ -37,8 +38,13 @@ _CONFIG = {
     "spark.sql.caseSensitive": "true",
     "spark.driver.memory": "2g",
 }
-# The driver and its executors are one process: nobody else needs to reach it.
-_LOCAL_CONFIG = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+# The driver and its executors are on this machine: nobody else needs to reach it.
+_HERE_CONFIG = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_LOCAL = re.compile(r"local(\[.*\])?")  # the executors are threads of the driver
+_LOCAL_CLUSTER = re.compile(r"local-cluster\[.*\]")
+_HERE = re.compile(
+    rf"{_LOCAL.pattern}|{_LOCAL_CLUSTER.pattern}|spark://(localhost|127\.[\d.]+):\d+"
+)
 
 
 def spark_session(
@@ -67,9 +73,11 @@ def spark_session(
         _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = master or "local[*]"
-    is_local = re.fullmatch(r"local(\[.*\])?", master) is not None
+    if _LOCAL_CLUSTER.fullmatch(master) and "SPARK_HOME" not in os.environ:
+        os.environ["SPARK_HOME"] = _linked_spark_home()
     builder = SparkSession.builder.appName(app_name).master(master)
-    for name, value in {**_CONFIG, **(_LOCAL_CONFIG if is_local else {}), **(config or {})}.items():
+    here = _HERE_CONFIG if _HERE.fullmatch(master) else {}
+    for name, value in {**_CONFIG, **here, **(config or {})}.items():
         builder = builder.config(name, value)
     with _jvm_log() as log, _stderr_into(log):
         try:
@@ -79,6 +87,28 @@ def spark_session(
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
     return session
+
+
+def is_local(master: str) -> bool:
+    """Tell if the executors of a master are threads of the driver's JVM.
+
+    >>> is_local("local"), is_local("local[*]"), is_local("local-cluster[2,1,1024]")
+    (True, True, False)
+    """
+    return _LOCAL.fullmatch(master) is not None
+
+
+def _linked_spark_home() -> str:
+    """Spark's cluster on one machine needs SPARK_HOME, which a pip-installed Spark does not set,
+    and its executors leave their files in it: so it gets one of links, for as long as this process
+    lives."""
+    import pyspark
+
+    home = tempfile.mkdtemp(prefix="kminilog-spark-home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    for name in ("bin", "jars"):
+        Path(home, name).symlink_to(Path(pyspark.__file__).parent / name)
+    return home
 
 
 def _check_java() -> None:

@@ -22,10 +22,10 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDirWriter
-from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publication import (
     Manifest,
     StagedPartition,
@@ -161,29 +161,28 @@ def _publish(
 
 
 def _stage(
-    writer: LogDirWriter,
+    log_dir: LogDirWriter,
     topic: Topic,
     topic_partition: TopicPartition,
     staging: Path,
     runs: Sequence[Runs],
 ) -> StagedPartition:
-    first_offset = writer.log(topic_partition).log_end_offset
-    writer.release(topic_partition)
+    first_offset = log_dir.log(topic_partition).log_end_offset
+    log_dir.release(topic_partition)
     log = open_staged_log(
         staging,
         topic_partition,
         topic.dialect,
         topic.settings,
-        target=writer.directory(topic_partition),
+        target=log_dir.directory(topic_partition),
         first_offset=first_offset,
     )
-    try:
-        for run in runs:
-            if topic_partition.partition in run.counts:
-                append_run(log, Path(run.directory, f"{topic_partition.partition}{_SUFFIX}"))
-        staged = seal(log, staging, first_offset)
-    finally:
-        log.close()
+    writer = ColumnWriter(log)
+    for run in runs:
+        if topic_partition.partition in run.counts:
+            append_run(writer, Path(run.directory, f"{topic_partition.partition}{_SUFFIX}"))
+    writer.flush()
+    staged = seal(writer.reopen(), staging, first_offset)
     expected = sum(run.counts.get(topic_partition.partition, 0) for run in runs)
     if staged.count != expected:
         reason = f"{topic_partition} has {staged.count} staged messages, tasks wrote {expected}"
@@ -191,9 +190,8 @@ def _stage(
     return staged
 
 
-def append_run(log: PartitionLog, path: Path) -> None:
-    """Append the messages of a run to a staged log; memory stays at one batch."""
+def append_run(writer: ColumnWriter, path: Path) -> None:
+    """Append the messages of a run to staged segments; memory stays at one batch."""
     with pa.ipc.open_stream(str(path)) as reader:
         for batch in reader:
-            keys, values = batch.column("key"), batch.column("value")
-            log.append(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+            writer.append(batch.column("key"), batch.column("value"))

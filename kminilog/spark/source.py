@@ -4,6 +4,7 @@
     source_position  where the line begins in the file (text, json); 0 (csv, parquet)
     source_row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
     key, value       bytes or null
+    rejected         null, or why the record cannot be decoded; key and value are null then
 
 The first three together are source order. The whole record, which a regular expression looks at and
 which is the value unless something else is asked for, is the line (text, json), or the row as JSON
@@ -27,13 +28,15 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, Varian
 
 from kminilog.errors import SourceError
 from kminilog.spark.failures import spark_failures
-from kminilog.spark.file_source import LINE, POSITION, RANK, ROW, read_files
+from kminilog.spark.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
 from kminilog.spark.record_formats import csv_columns, open_source
 from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
 _MAX_COLUMNS = 10_000
-_OWN_COLUMNS = (RANK, POSITION, ROW, LINE)
+_URL = "_source_url"
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
+_OWN_COLUMNS = (RANK, POSITION, ROW, LINE, REJECTED)
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,9 @@ def read_source(
 ) -> DataFrame:
     """Return the records of a source; `files` is its file list, if it is known already.
 
-    Reads no more than headers now (JSON with a key or value: the names in all lines). Raises
-    SourceError, and later, in a job, SourceErrors come out of `spark_failures`.
+    Reads no more than headers now (JSON with a key or value: the names in all lines). A record that
+    cannot be decoded is `rejected`, no error. Raises SourceError, and later, in a job, SourceErrors
+    come out of `spark_failures`.
     """
     _check(source)
     files = files or list_files(source.paths)
@@ -154,27 +158,36 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     frames = []
     for directory, group in groupby(files, key=lambda file: file.directory):
         based = reader.option("basePath", f"file://{directory}") if directory else reader
-        frames.append(_with_place(based.parquet(*(_as_glob(file.path) for file in group))))
+        frames.append(_with_place(based.parquet(*(as_glob(file.path) for file in group))))
     frame = reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), frames)
-    ranks = pa.table({"path": [file.path for file in files], RANK: [file.rank for file in files]})
-    ranked = frame.join(sql.broadcast(spark.createDataFrame(ranks)), "path", "left")
-    unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), "path"))
+    urls = [_url(spark, file.path) for file in files]
+    ranks = pa.table({_URL: urls, RANK: [file.rank for file in files]})
+    ranked = frame.join(sql.broadcast(spark.createDataFrame(ranks)), _URL, "left")
+    unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), _URL))
     rank = sql.coalesce(sql.col(RANK).cast("int"), unknown)
-    return ranked.withColumns({RANK: rank, LINE: sql.lit(None).cast("binary")}).drop("path")
+    absent = {LINE: sql.lit(None).cast("binary"), REJECTED: sql.lit(None).cast("string")}
+    return ranked.withColumns({RANK: rank, **absent}).drop(_URL)
 
 
 def _with_place(frame: DataFrame) -> DataFrame:
-    url = sql.replace(sql.col("_metadata.file_path"), sql.lit("+"), sql.lit("%2B"))
-    path = sql.regexp_replace(sql.url_decode(url), "^file:/+", "/")
     return frame.select(
         "*",
-        path.alias("path"),
+        sql.col("_metadata.file_path").alias(_URL),
         sql.lit(0).cast("long").alias(POSITION),
         sql.col("_metadata.row_index").alias(ROW),
     )
 
 
-def _as_glob(path: str) -> str:
+def _url(spark: SparkSession, path: str) -> str:
+    """What Spark calls a file. To take that apart again would have to be done for each row."""
+    if _PLAIN_PATH.fullmatch(path):
+        return f"file:{path}"
+    assert spark._jvm is not None
+    return str(spark._jvm.org.apache.hadoop.fs.Path(f"file:{path}").toUri().toString())
+
+
+def as_glob(path: str) -> str:
+    """Return what Spark takes for just this path."""
     return "file://" + re.sub(r"([\\{}\[\]*?,])", r"\\\1", path)
 
 
@@ -188,12 +201,16 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     if source.value is not None:
         is_column = source.value in columns
         value = _bytes(frame, _column(source.value) if is_column else sql.expr(source.value))
+    key = _key(source, frame, columns, whole)
+    if source.format in ("csv", "json"):  # SQL must not see what cannot be decoded
+        key, value = (sql.when(sql.col(REJECTED).isNull(), column) for column in (key, value))
     return frame.select(
         sql.col(RANK).alias("source_rank"),
         sql.col(POSITION).alias("source_position"),
         sql.col(ROW).alias("source_row"),
-        _key(source, frame, columns, whole).alias("key"),
+        key.alias("key"),
         value.alias("value"),
+        sql.col(REJECTED).alias("rejected"),
     )
 
 

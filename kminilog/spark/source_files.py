@@ -9,6 +9,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from kminilog.errors import SourceError
@@ -45,6 +46,16 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
     if not files:
         raise SourceError("(none)", reason="name at least one file, directory or glob")
     return files
+
+
+def files_outside(files: Sequence[SourceFile], paths: Sequence[str]) -> list[SourceFile]:
+    """Return those files that none of some arguments of a source, now absolute, stands for."""
+    names = {name for path in paths for name in (path, *glob.glob(path, recursive=True))}
+    return [
+        file
+        for file in files
+        if names.isdisjoint([file.path, *map(str, PurePath(file.path).parents)])
+    ]
 
 
 def _expand(argument: str) -> list[tuple[str, str | None]]:

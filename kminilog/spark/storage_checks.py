@@ -10,13 +10,16 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
+from kminilog.bulk.segment_checks import check_segment
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.spark.task_groups import task_groups
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publication import committed_manifests
 from kminilog.storage.topics import Topic
+from kminilog.verification.manifest_checks import PartitionJobs, jobs_of
 from kminilog.verification.partition_checks import PartitionSummary, join_segments
-from kminilog.verification.segment_checks import PartitionOf, SegmentSummary, check_segment
+from kminilog.verification.segment_summary import PartitionOf, SegmentSummary
 
 Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
 
@@ -32,17 +35,28 @@ def check_partitions(
 ) -> Iterable[PartitionSummary]:
     """Yield what `check_partition` would return for each partition. Raises Spark's exceptions."""
     partitions = [partition for topic in topics for partition in topic.all_partitions()]
+    # Before the segments: then all that the manifests name is in place.
+    jobs = {tp: written for topic in topics for tp, written in _jobs(log_dir, topic)}
     places = [place for partition in partitions for place in _places(log_dir, partition)]
     context = spark.sparkContext
     groups = task_groups(places, lambda place: place.size_bytes, cores=context.defaultParallelism)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
     if groups:
+        borders = {partition: jobs[partition].borders for partition in partitions}
         tasks = context.parallelize(groups, len(groups))
-        for checked in tasks.map(lambda group: _check(log_dir, rules, group)).collect():
+        for checked in tasks.map(lambda group: _check(log_dir, rules, borders, group)).collect():
             for topic_partition, summary in checked:
                 summaries[topic_partition].append(summary)
     for topic_partition in partitions:
-        yield join_segments(log_dir.reader(topic_partition), summaries[topic_partition])
+        reader = log_dir.reader(topic_partition)
+        yield join_segments(reader, summaries[topic_partition], jobs[topic_partition])
+
+
+def _jobs(log_dir: LogDir, topic: Topic) -> Iterable[tuple[TopicPartition, PartitionJobs]]:
+    manifests = committed_manifests(log_dir.path, topic.name)
+    return zip(
+        topic.all_partitions(), jobs_of(topic.name, topic.partitions, manifests), strict=True
+    )
 
 
 def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
@@ -54,13 +68,17 @@ def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
 
 
 def _check(
-    log_dir: LogDir, rules: Rules, group: list[_Place]
+    log_dir: LogDir,
+    rules: Rules,
+    borders: Mapping[TopicPartition, Sequence[int]],
+    group: list[_Place],
 ) -> list[tuple[TopicPartition, SegmentSummary]]:
     checked = []
     for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
         wanted = {place.base_offset for place in places}
         for segment in log_dir.reader(topic_partition).segments():
             if segment.base_offset in wanted:
-                summary = check_segment(topic_partition, segment, rules[topic_partition.topic])
+                rule = rules[topic_partition.topic]
+                summary = check_segment(topic_partition, segment, rule, borders[topic_partition])
                 checked.append((topic_partition, summary))
     return checked

@@ -2,6 +2,8 @@
 
     .manifests/.pending       the one job that is past its commit point and not yet all in place
     .manifests/<job>.json     a committed job: all its files are in their partitions
+    .quarantine/<job>.jsonl   the records that it has rejected, if any: written before the commit
+                              point, gone with the manifest
 
 There is never more than one pending job: only the holder of the lock publishes, and it finishes one
 before it begins another. So its name is known beforehand, and asking whether there is one takes one
@@ -10,7 +12,7 @@ system call. Writing manifests is publication.py's business. Source: ours.
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from kminilog.errors import LogDirError
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"
 COMMITTED_SUFFIX = ".json"
+QUARANTINE_DIR = ".quarantine"
+_QUARANTINE_SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class StagedPartition:
     """What a job has written for one partition: offsets `first_offset` to `next_offset` - 1.
 
     `directory` is where, relative to the job's staging directory; `bytes` and `digest` (SHA-256)
-    are those of the `.log` files in the order of their names.
+    are those of the `.log` files in the order of their names. `fingerprints` has a row for each
+    range of messages: first offset, count, sum (fingerprints.py); empty if none were taken.
     """
 
     partition: int
@@ -35,6 +40,7 @@ class StagedPartition:
     next_offset: int
     bytes: int
     digest: str
+    fingerprints: list[list[int]] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -62,16 +68,37 @@ def committed_path(log_dir: Path, job_id: str) -> Path:
     return log_dir / MANIFEST_DIR / (job_id + COMMITTED_SUFFIX)
 
 
+def quarantine_path(log_dir: Path, job_id: str) -> Path:
+    """Return where the records stand that a job has rejected, if there are any."""
+    return log_dir / QUARANTINE_DIR / (job_id + _QUARANTINE_SUFFIX)
+
+
+def sweep_quarantine(log_dir: Path) -> None:
+    """Delete what jobs have rejected that were never committed; none may be pending."""
+    for path in (log_dir / QUARANTINE_DIR).glob("*"):
+        if not committed_path(log_dir, path.name.removesuffix(_QUARANTINE_SUFFIX)).exists():
+            path.unlink()
+
+
 def read_manifest(path: Path) -> Manifest:
     """Return a manifest; FileNotFoundError if it is not there, LogDirError if it is none."""
     data = path.read_bytes()
     try:
         facts = json.loads(data)
         partitions = [StagedPartition(**staged) for staged in facts.pop("partitions")]
+        if not all(map(_has_numbers, partitions)):
+            raise ValueError("what should be a number is none")
         return Manifest(partitions=partitions, **facts)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"{path.name} is no manifest ({error}); move it away"
         raise LogDirError(str(path.parent), reason=reason) from None
+
+
+def _has_numbers(staged: StagedPartition) -> bool:
+    numbers = [staged.partition, staged.first_offset, staged.next_offset, staged.bytes]
+    numbers += [number for row in staged.fingerprints for number in row]
+    rows_are_whole = all(len(row) == 3 for row in staged.fingerprints)
+    return rows_are_whole and all(isinstance(number, int) for number in numbers)
 
 
 def pending_manifest(log_dir: Path) -> Manifest | None:
@@ -96,6 +123,7 @@ def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifes
 
 
 def forget_manifests(log_dir: Path, topic: str) -> None:
-    """Delete the manifests of a topic that is being deleted."""
+    """Delete the manifests of a topic that is being deleted, and what its jobs have rejected."""
     for manifest in committed_manifests(log_dir, topic):
+        quarantine_path(log_dir, manifest.job_id).unlink(missing_ok=True)
         os.unlink(committed_path(log_dir, manifest.job_id))

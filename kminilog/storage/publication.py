@@ -28,16 +28,28 @@ from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segm
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
+from kminilog.storage.fingerprints import (
+    Fingerprint,
+    RangeSums,
+    fingerprint_messages,
+    range_borders,
+)
 from kminilog.storage.manifests import MANIFEST_DIR as MANIFEST_DIR
 from kminilog.storage.manifests import Manifest as Manifest
 from kminilog.storage.manifests import StagedPartition as StagedPartition
 from kminilog.storage.manifests import committed_manifests as committed_manifests
-from kminilog.storage.manifests import committed_path, pending_manifest, pending_path
+from kminilog.storage.manifests import (
+    committed_path,
+    pending_manifest,
+    pending_path,
+    sweep_quarantine,
+)
 from kminilog.storage.manifests import forget_manifests as forget_manifests
 from kminilog.storage.manifests import is_under_way as is_under_way
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.pending_jobs import STAGING_DIR, replaced_path
 from kminilog.storage.rebasing import Number, number_messages, rebase
+from kminilog.storage.whole_messages import base_offsets_in, use_whole_messages
 
 _JOINED_DIR = ".joined"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
@@ -75,11 +87,21 @@ def open_staged_log(
     return PartitionLog.open(directory, topic_partition, dialect, settings, base_offset=base_offset)
 
 
-def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition:
-    """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on."""
+def seal(
+    log: PartitionLog,
+    staging: Path,
+    first_offset: int,
+    *,
+    fingerprint: Fingerprint = fingerprint_messages,
+) -> StagedPartition:
+    """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on.
+
+    `fingerprint` may be a faster equal. O(bytes): all are read once more, for the digest.
+    """
     log.flush()
     log.close()
-    return _staged(log.directory, staging, log.topic_partition, first_offset, log.log_end_offset)
+    offsets = range(first_offset, log.log_end_offset)
+    return _staged(log.directory, staging, log.topic_partition, offsets, fingerprint)
 
 
 def join_runs(
@@ -92,12 +114,14 @@ def join_runs(
     target: Path,
     first_offset: int,
     number: Number = number_messages,
+    fingerprint: Fingerprint = fingerprint_messages,
 ) -> StagedPartition:
     """Make one staged partition of several runs, which follow each other in the order given.
 
     Each was staged by itself, with offsets from 0 (`open_staged_log` and `seal` with 0). The first
-    message of the first gets `first_offset`, where the partition in `target` ends. Raises
-    PublicationError if a run is not what its task wrote. See rebasing.py.
+    message of the first gets `first_offset`, where the partition in `target` ends. `number` and
+    `fingerprint` may be faster equals. Raises PublicationError if a run is not what its task wrote.
+    See rebasing.py.
     """
     joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
     for run in runs:
@@ -110,29 +134,35 @@ def join_runs(
         if next_offset != end:
             reason = f"{source} holds {run.count + next_offset - end} messages, not {run.count}"
             raise PublicationError(staging.name, reason=reason)
-    return _staged(joined, staging, topic_partition, first_offset, next_offset)
+    offsets = range(first_offset, next_offset)
+    return _staged(joined, staging, topic_partition, offsets, fingerprint)
 
 
 def _staged(
     directory: Path,
     staging: Path,
     topic_partition: TopicPartition,
-    first_offset: int,
-    next_offset: int,
+    offsets: range,
+    fingerprint: Fingerprint,
 ) -> StagedPartition:
     digest, total_bytes = hashlib.sha256(), 0
-    for path in sorted(directory.glob(f"*{LOG_SUFFIX}")):
-        with open(path, "rb") as file:
-            while data := file.read(1 << 20):
-                digest.update(data)
-                total_bytes += len(data)
+    sums = RangeSums(range_borders(offsets.start, offsets.stop))
+
+    def take(data: memoryview, position: int, hints: Sequence[int]) -> int:
+        used = fingerprint(data, sums, hints)
+        digest.update(data[:used])
+        return used
+
+    for base_offset in base_offsets_in(directory):
+        total_bytes += use_whole_messages(directory, base_offset, take)
     return StagedPartition(
         topic_partition.partition,
         str(directory.relative_to(staging)),
-        first_offset,
-        next_offset,
+        offsets.start,
+        offsets.stop,
         total_bytes,
         digest.hexdigest(),
+        sums.rows(),
     )
 
 
@@ -183,6 +213,7 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     finished = finish_pending(log_dir)
     for path in pending_path(log_dir).parent.glob("*.tmp"):
         path.unlink()
+    sweep_quarantine(log_dir)
     shutil.rmtree(log_dir / STAGING_DIR, ignore_errors=True)
     return [finished] if finished else []
 

@@ -19,21 +19,21 @@ no name is free, so the run's first message joins it. Source: ours.
 import os
 import shutil
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import HEADER_BYTES, SIZE_END
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
 from kminilog.storage.examination import Examined, examine
 from kminilog.storage.segment import Segment
+from kminilog.storage.whole_messages import base_offsets_in, use_whole_messages
 
-_WINDOW_BYTES = 1 << 20
+_COPIED_BYTES = 1 << 20
 _OFFSET_AND_SIZE = struct.Struct(">qi")
 _OFFSET = struct.Struct(">q")
 
@@ -45,15 +45,18 @@ class Numbered(NamedTuple):
     position: int
 
 
-Number = Callable[[bytearray, int], Numbered]
+Number = Callable[[bytearray | memoryview, int, Sequence[int]], Numbered]
 Examine = Callable[[Segment], Examined]
 
 
-def number_messages(data: bytearray, first_offset: int) -> Numbered:
+def number_messages(
+    data: bytearray | memoryview, first_offset: int, hints: Sequence[int] = ()
+) -> Numbered:
     """Give the whole messages in `data`, one after the other, offsets from `first_offset` on.
 
     They stand back to back from the beginning; behind them may be part of one. Only size fields are
-    looked at. Raises ValueError for a size that none can have. O(messages).
+    looked at. `hints` are for faster equals. Raises ValueError for a size that none can have.
+    O(messages).
 
     >>> data = bytearray.fromhex("0000000000000000 0000000a 00000000 0000 ffffffff") + bytes(5)
     >>> number_messages(data, 258), data[:8].hex()
@@ -92,13 +95,13 @@ def rebase(
     """
     target.mkdir(parents=True, exist_ok=True)
     next_offset = first_offset
-    for base_offset in _base_offsets(run):
+    for base_offset in base_offsets_in(run):
         old = Segment(run, base_offset, dialect, settings.index_interval_bytes)
         status = os.stat(old.log_path)
         if not status.st_size:
             old.remove()
             continue
-        start, next_offset = next_offset, _number_file(old.log_path, next_offset, number)
+        start, next_offset = next_offset, _number_file(old, next_offset, number)
         new = _named_for(old, target, start)
         changed = [new]
         if new.first_offset == start:
@@ -110,36 +113,25 @@ def rebase(
     return next_offset
 
 
-def _base_offsets(run: Path) -> list[int]:
-    parsed = filter(None, map(parse_segment_file, os.listdir(run)))
-    return sorted(base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX)
-
-
 def _named_for(segment: Segment, directory: Path, first_offset: int) -> Segment:
     """Return a segment like this one, with the name that it gets for its first offset."""
     base_offset = segment.dialect.base_offset_for(first_offset)
     return Segment(directory, base_offset, segment.dialect, segment.index_interval_bytes)
 
 
-def _number_file(path: Path, first_offset: int, number: Number) -> int:
-    """Give the messages of a file their offsets, in windows; return the offset that comes next."""
-    descriptor = os.open(path, os.O_RDWR)
+def _number_file(segment: Segment, first_offset: int, number: Number) -> int:
+    """Give the messages of a file their offsets; return the offset that comes next."""
+    next_offset = first_offset
+    descriptor = os.open(segment.log_path, os.O_WRONLY)
+
+    def put_in(data: memoryview, position: int, hints: Sequence[int]) -> int:
+        nonlocal next_offset
+        next_offset, numbered_bytes = number(data, next_offset, hints)
+        os.pwrite(descriptor, data[:numbered_bytes], position)
+        return numbered_bytes
+
     try:
-        end, position, next_offset = os.fstat(descriptor).st_size, 0, first_offset
-        wanted_bytes = _WINDOW_BYTES
-        while position < end:
-            data = bytearray(os.pread(descriptor, wanted_bytes, position))
-            try:
-                next_offset, numbered_bytes = number(data, next_offset)
-            except ValueError as error:
-                raise _broken(path, position, str(error)) from None
-            if not numbered_bytes:  # a message larger than the window, or part of one
-                if position + wanted_bytes >= end:
-                    raise _broken(path, position, "an unfinished message")
-                wanted_bytes *= 2
-                continue
-            os.pwrite(descriptor, memoryview(data)[:numbered_bytes], position)
-            position, wanted_bytes = position + numbered_bytes, _WINDOW_BYTES
+        use_whole_messages(segment.log_path.parent, segment.base_offset, put_in)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -178,12 +170,7 @@ def _join(old: Segment, new: Segment, before: Path | None, examine: Examine) -> 
             return []
         rest.index.path.touch()
         with open(rest.log_path, "xb") as copy:
-            shutil.copyfileobj(file, copy, _WINDOW_BYTES)
+            shutil.copyfileobj(file, copy, _COPIED_BYTES)
     rest.index.rewrite(examine(rest).entries)
     rest.flush()
     return [rest]
-
-
-def _broken(path: Path, position: int, reason: str) -> CorruptLogError:
-    remedy = "the job is not published; run it again"
-    return CorruptLogError(str(path), position=position, reason=reason, remedy=remedy)

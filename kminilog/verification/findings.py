@@ -19,7 +19,11 @@ SAMPLE_COUNT = 20
 
 
 class FindingClass(StrEnum):
-    """What can be wrong: with the stored bytes, and, in the last four, against a source."""
+    """What can be wrong: with the stored bytes, and, in the last four, against a source.
+
+    `altered` is both: a range of messages by the fingerprints of the job that wrote them, or one
+    message against its record.
+    """
 
     BAD_CRC = "bad-crc"
     BAD_LENGTH = "bad-length"
@@ -35,6 +39,8 @@ class FindingClass(StrEnum):
     INDEX_SPARSE = "index-sparse"
     ORPHAN_FILE = "orphan-file"
     WRONG_PARTITION = "wrong-partition"
+    ALTERED = "altered"
+    MANIFEST_MISMATCH = "manifest-mismatch"
     MISSING = "missing"
     EXTRA = "extra"
     DUPLICATE = "duplicate"

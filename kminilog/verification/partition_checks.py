@@ -10,6 +10,7 @@ about themselves is small, and is joined here:
     a torn tail                      is one only in the last segment that holds anything
     an index that points past the    is no second finding if the messages that it knows of are
     end                              missing in front of the next segment
+    what jobs say they wrote         see manifest_checks.py
 
 Segments stand in the order of their messages, whatever their names. What a writer, retention or a
 job changes in the directory meanwhile is no finding. Source: ours.
@@ -31,8 +32,10 @@ from kminilog.format.names import (
 )
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.manifest_checks import PartitionJobs, compare
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
-from kminilog.verification.segment_checks import PartitionOf, SegmentSummary, check_segment
+from kminilog.verification.segment_checks import check_segment
+from kminilog.verification.segment_summary import CheckSegment, PartitionOf, SegmentSummary
 
 _LOOKS = 500  # a pair of files appears and goes one file after the other
 
@@ -68,26 +71,40 @@ class PartitionSummary:
         }
 
 
-def check_partition(reader: PartitionReader, partition_of: PartitionOf | None) -> PartitionSummary:
+def check_partition(
+    reader: PartitionReader,
+    partition_of: PartitionOf | None,
+    jobs: PartitionJobs | None = None,
+    *,
+    check_segment: CheckSegment = check_segment,
+) -> PartitionSummary:
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
-    A directory or a file that cannot be read is `unchecked`.
+    And all that committed `jobs` say they wrote. `check_segment` may be a faster equal. A directory
+    or a file that cannot be read is `unchecked`.
     """
+    jobs = jobs or PartitionJobs()
     try:
         segments = reader.segments()
     except (LogDirError, OSError):
         segments = []  # and joining them says why
     topic_partition = reader.topic_partition
-    return join_segments(
-        reader, [check_segment(topic_partition, segment, partition_of) for segment in segments]
-    )
+    borders = jobs.borders
+    summaries = [check_segment(topic_partition, s, partition_of, borders) for s in segments]
+    return join_segments(reader, summaries, jobs)
 
 
-def join_segments(reader: PartitionReader, summaries: Sequence[SegmentSummary]) -> PartitionSummary:
+def join_segments(
+    reader: PartitionReader,
+    summaries: Sequence[SegmentSummary],
+    jobs: PartitionJobs | None = None,
+) -> PartitionSummary:
     """Check the segments of a partition together, and the names in its directory.
 
-    Segments that are gone by now, by retention, do not count.
+    Segments that are gone by now, by retention, do not count. The summaries must have the
+    fingerprints between the borders of the `jobs`.
     """
+    jobs = jobs or PartitionJobs()
     topic_partition, unchecked = reader.topic_partition, []
     names, strays = set[str](), dict[str, str]()
     try:
@@ -96,7 +113,10 @@ def join_segments(reader: PartitionReader, summaries: Sequence[SegmentSummary]) 
         unchecked.append(f"{reader.directory}: {error.strerror}")
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
-    tally = Tally(_join(topic_partition, reader.dialect, ordered))
+    findings = _join(topic_partition, reader.dialect, ordered)
+    if not unchecked:
+        findings = compare(topic_partition, jobs, ordered, findings)
+    tally = Tally(findings)
     for name, reason in strays.items():
         segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
         tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))

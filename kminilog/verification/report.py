@@ -17,9 +17,14 @@ from kminilog.producer.partitioners.keyed import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publication import committed_manifests
 from kminilog.storage.topics import Topic
-from kminilog.verification.findings import FindingClass, Tally, parse_classes, severity
+from kminilog.verification.commands import showing_command
+from kminilog.verification.findings import FindingClass, Tally, parse_classes
+from kminilog.verification.html_report import render_html
+from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
-from kminilog.verification.segment_checks import PartitionOf
+from kminilog.verification.segment_checks import check_segment
+from kminilog.verification.segment_summary import CheckSegment, KeyedPartition, PartitionOf
+from kminilog.verification.text_report import render_text
 
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
@@ -61,37 +66,30 @@ class Report:
             "scope": self.scope,
             "conservation": self.conservation,
             "partitions": self.partitions,
-            "findings": self.tally.to_json(),
+            "findings": [self._with_places(found) for found in self.tally.to_json()],
             "unchecked": self.unchecked,
             "allowed": sorted(self.allowed),
         }
 
     def to_text(self) -> str:
-        """Return it for a human eye: what was looked at, each sample with its place, the verdict.
+        """Return it for a human eye, as lines."""
+        return render_text(self.to_json())
 
-        >>> print(Report(scope={}).to_text())
-        0 partitions, 0 segments, 0 messages, 0 bytes
-        verdict: ok
-        """
-        totals = [
-            f"{sum(partition[number] for partition in self.partitions)} {unit}"
-            for number, unit in (
-                ("segment_count", "segments"),
-                ("message_count", "messages"),
-                ("size_bytes", "bytes"),
-            )
+    def to_html(self) -> str:
+        """Return it as one page that needs nothing else."""
+        return render_html(self.to_json())
+
+    def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Add to each sample its place in words, and the command that shows it."""
+        samples = [
+            {
+                **sample.to_json(),
+                "place": sample.place,
+                "command": showing_command(sample, self.scope),
+            }
+            for sample in self.tally.samples(FindingClass(found["class"]))
         ]
-        lines = [", ".join([f"{len(self.partitions)} partitions", *totals])]
-        lines += [f"{name}: {value}" for name, value in self.conservation.items()]
-        for kind, count in self.tally.counts().items():
-            allowed = ", allowed" if kind in self.allowed else ""
-            lines.append(f"{kind:<20}{severity(kind):<8}{count:>10}{allowed}")
-            samples = self.tally.samples(kind)
-            lines += [f"    {sample.place}: {sample.detail}" for sample in samples]
-            if count > len(samples):
-                lines.append(f"    and {count - len(samples)} more")
-        lines += [f"not checked: {what}" for what in self.unchecked]
-        return "\n".join([*lines, f"verdict: {self.verdict}"])
+        return {**found, "samples": samples}
 
 
 def verify_storage(
@@ -101,11 +99,13 @@ def verify_storage(
     partitioner: str | None = None,
     allow: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
+    check_segment: CheckSegment = check_segment,
 ) -> Report:
     """Check everything that is stored of some topics, of all if none is named, in one process.
 
-    Takes no lock; a writer may be at work. Raises UnknownTopicOrPartitionError, and ValueError for
-    an unknown class in `allow` or an unknown partitioner. O(bytes), memory O(segments).
+    Takes no lock; a writer may be at work. `check_segment` may be a faster equal. Raises
+    UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an unknown
+    partitioner. O(bytes), memory O(segments).
     """
     allowed = parse_classes(allow)
     found = [log_dir.topic(name) for name in dict.fromkeys(topics)] or log_dir.topics()
@@ -118,10 +118,15 @@ def verify_storage(
     }
     report = Report(scope, allowed=allowed)
     for topic, rule in rules:
-        for topic_partition in topic.all_partitions():
+        manifests = committed_manifests(log_dir.path, topic.name)
+        jobs = jobs_of(topic.name, topic.partitions, manifests)
+        for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
             if progress:
                 progress(f"checking {topic_partition}")
-            report.add_partition(check_partition(log_dir.reader(topic_partition), rule))
+            reader = log_dir.reader(topic_partition)
+            report.add_partition(
+                check_partition(reader, rule, written, check_segment=check_segment)
+            )
     return report
 
 
@@ -141,5 +146,4 @@ def partition_rule(log_dir: LogDir, topic: Topic, partitioner: str | None) -> Pa
         (partitioner,) = recorded
         if partitioner not in KEYED_RULES:
             return None
-    rule = keyed_rule(partitioner)
-    return lambda key: rule(key, topic.partitions)
+    return KeyedPartition(keyed_rule(partitioner), topic.partitions)

@@ -12,12 +12,12 @@ one segment alone cannot tell, its neighbours can (partition_checks.py), and the
 it. Source: ours; Kafka: DumpLogSegments.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, follows
 from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.fingerprints import RangeSums
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.index_checks import IndexCheck
@@ -30,53 +30,24 @@ from kminilog.verification.offset_checks import (
     judge_offset,
     overlap,
 )
-
-PartitionOf = Callable[[bytes], int]
-
-
-class Doubt(NamedTuple):
-    """A finding about the last message, for which there is no witness in the segment.
-
-    If the next segment begins with `expected_offset` + 1, the message's offset was altered.
-    """
-
-    finding: Finding
-    expected_offset: int
-
-
-class SegmentSummary(NamedTuple):
-    """What is in a segment and what is wrong with it; small, and can be pickled.
-
-    `first_offset` and `last_offset` are those of whole messages, None if there is none. The segment
-    accounts for the offsets from `start_offset` to `next_offset` - 1, damaged messages included,
-    and perhaps for one more if it `ends_in_damage`. None: not known.
-    """
-
-    base_offset: int
-    name: str
-    first_offset: int | None
-    last_offset: int | None
-    message_count: int
-    log_bytes: int
-    index_entries: int
-    findings: list[Finding]
-    unchecked: list[str]
-    start_offset: int
-    next_offset: int | None
-    ends_in_damage: bool = False
-    doubt: Doubt | None = None
-    compressed_count: int = 0
+from kminilog.verification.segment_summary import Doubt
+from kminilog.verification.segment_summary import PartitionOf as PartitionOf
+from kminilog.verification.segment_summary import SegmentSummary as SegmentSummary
 
 
 def check_segment(
-    topic_partition: TopicPartition, segment: Segment, partition_of: PartitionOf | None
+    topic_partition: TopicPartition,
+    segment: Segment,
+    partition_of: PartitionOf | None,
+    borders: Sequence[int] = (),
 ) -> SegmentSummary:
     """Read a segment and return what is in it and what is wrong; O(file), in windows.
 
-    Messages with keys must be where `partition_of` puts them, if it is given. A file that cannot be
-    read is `unchecked`. What a writer adds meanwhile is neither read nor missed.
+    Messages with keys must be where `partition_of` puts them, if it is given. Fingerprints are
+    added up from each of the `borders` to the next. A file that cannot be read is `unchecked`. What
+    a writer adds meanwhile is neither read nor missed.
     """
-    check = _SegmentCheck(topic_partition, segment, partition_of)
+    check = _SegmentCheck(topic_partition, segment, partition_of, RangeSums(borders))
     unchecked = []
     try:
         check.run()
@@ -89,11 +60,16 @@ class _SegmentCheck:
     """One reading of a segment: what is expected next, and what was found so far."""
 
     def __init__(
-        self, topic_partition: TopicPartition, segment: Segment, partition_of: PartitionOf | None
+        self,
+        topic_partition: TopicPartition,
+        segment: Segment,
+        partition_of: PartitionOf | None,
+        sums: RangeSums,
     ) -> None:
         self._topic_partition = topic_partition
         self._segment = segment
         self._partition_of = partition_of
+        self._sums = sums
         self._tally = Tally()
         self._expected = self._start_offset = segment.first_offset
         self._log_bytes = 0
@@ -142,6 +118,7 @@ class _SegmentCheck:
             ends_in_damage=self._ends_in_damage,
             doubt=self._doubt,
             compressed_count=self._compressed_count,
+            fingerprints=tuple(self._sums.rows()),
         )
 
     # ---- the log
@@ -207,6 +184,7 @@ class _SegmentCheck:
     def _count(self, message: Message, position: int) -> None:
         offset = message.offset
         self._message_count += 1
+        self._sums.add(offset, message.size, message.crc)
         self._last_offset = offset
         if self._first_offset is None:
             self._first_offset = offset

@@ -1,82 +1,78 @@
-"""Time the engine against what it stands on: ratios in one run, medians of several rounds.
+"""All measurements, or those that are named: `python -m tests.bench [--page] [SECTION]...`.
 
-Messages have keys of 10 and values of 100 bytes. A ratio says how many times as long as its
-yardstick a thing takes; absolute times are only good for this machine and this run.
+Ratios in one run, medians of several rounds: absolute times are only good for this machine and this
+run. With `--page` what they print goes into docs/benchmarks.md too, each in place of what stands
+there for its section.
 """
 
-import os
-import random
-import tempfile
-import zlib
+import io
+import platform
+import re
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 
-from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.format.message import encode, scan
-from kminilog.format.names import TopicPartition
-from kminilog.settings import TopicSettings
-from kminilog.storage.log_file import scan_file
-from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import plan_recovery
-from tests.bench import bulk, looking_up, partitioning, producing
-from tests.bench.timing import row, seconds
+from tests.bench import (
+    bulk,
+    ingesting,
+    looking_up,
+    partitioning,
+    producing,
+    reading,
+    storing,
+    verifying,
+)
 
-MESSAGES = 20_000
-ORDERS = TopicPartition("orders", 0)
-
-
-def measure(dialect: Dialect, directory: Path) -> None:
-    rng = random.Random(1)
-    pairs = [(rng.randbytes(10), rng.randbytes(100)) for _ in range(MESSAGES)]
-    encoded = [encode(dialect, offset, *pair) for offset, pair in enumerate(pairs)]
-    data = b"".join(encoded)
-    settings = TopicSettings(segment_bytes=len(data) // 50)
-    logs = iter(range(10**6))
-
-    def append(batch: int) -> PartitionLog:
-        log = PartitionLog.open(directory / str(next(logs)), ORDERS, dialect, settings)
-        for start in range(0, MESSAGES, batch):
-            log.append(pairs[start : start + batch])
-        log.close()
-        return log
-
-    log = append(1000)
-    one_file = directory / "one.log"
-    one_file.write_bytes(data)
-    reader = PartitionReader(log.directory, ORDERS, dialect, settings)
-    wanted = [rng.randrange(MESSAGES) for _ in range(1000)]
-    descriptor = os.open(one_file, os.O_RDONLY)
-    positions = [rng.randrange(len(data) - 4096) for _ in range(1000)]
-
-    crc = seconds(lambda: zlib.crc32(data))
-    pread = seconds(lambda: [os.pread(descriptor, 4096, position) for position in positions])
-    print(f"\n{dialect.name}: {MESSAGES} messages, {len(data)} bytes, 50 segments")
-    row("zlib.crc32 of the whole", crc, MESSAGES, "itself", crc)
-    work = seconds(lambda: [encode(dialect, n, *pair) for n, pair in enumerate(pairs)])
-    row("encode a message", work, MESSAGES, "crc32", crc)
-    work = seconds(lambda: list(scan(dialect, data)))
-    row("decode a message", work, MESSAGES, "crc32", crc)
-    work = seconds(lambda: list(scan_file(dialect, one_file)))
-    row("scan a file, a message", work, MESSAGES, "crc32", crc)
-    row("append, batches of 1000, a message", seconds(lambda: append(1000)), MESSAGES, "crc32", crc)
-    row("append one by one, a message", seconds(lambda: append(1)), MESSAGES, "crc32", crc)
-    work = seconds(lambda: plan_recovery(PartitionReader(log.directory, ORDERS, dialect, settings)))
-    row("recovery scan, a message", work, MESSAGES, "crc32", crc)
-    row("pread of 4 KiB", pread, len(positions), "itself", pread)
-    work = seconds(lambda: [reader.find(offset) for offset in wanted])
-    row("find a message", work, len(wanted), "pread", pread)
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+SECTIONS: dict[str, Callable[[], None]] = {
+    "machine": lambda: print(machine()),
+    "storing": storing.measure,
+    "looking_up": looking_up.measure,
+    "bulk": bulk.measure,
+    "partitioning": partitioning.measure,
+    "producing": producing.measure,
+    "ingesting": ingesting.measure,
+    "reading": reading.measure,
+    "verifying": verifying.measure,
+}
 
 
-def main() -> None:
-    for dialect in DIALECTS.values():
-        with tempfile.TemporaryDirectory() as directory:
-            measure(dialect, Path(directory))
-        with tempfile.TemporaryDirectory() as directory:
-            looking_up.measure(dialect, Path(directory))
-    bulk.measure()
-    partitioning.measure()
-    producing.measure()
+def machine() -> str:
+    """Say where this runs."""
+    facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    names = re.findall(r"model name\s*: (.*)", facts)
+    found = f"{len(names)} x {names[0]}" if names else platform.processor()
+    packages = ("numpy", "pyarrow", "isal", "pyspark")
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"{found}, {platform.system()}\nPython {platform.python_version()}, {versions}"
+
+
+class Tee(io.StringIO):
+    """Keeps what is printed, and prints it."""
+
+    def write(self, text: str) -> int:
+        print(text, end="", file=sys.__stdout__, flush=True)
+        return super().write(text)
+
+
+def put_on_page(section: str, text: str) -> None:
+    block = f"% {section}\n\n```text\n{text.strip()}\n```\n"
+    pattern = rf"% {section}\n\n```text\n.*?```\n"
+    page, places = re.subn(pattern, lambda _: block, PAGE.read_text(), flags=re.DOTALL)
+    assert places == 1, f"no place for {section} on {PAGE}"
+    PAGE.write_text(page)
+
+
+def main(words: list[str]) -> None:
+    chosen = [word for word in words if word != "--page"] or list(SECTIONS)
+    for section in chosen:
+        with redirect_stdout(Tee()) as printed:
+            SECTIONS[section]()
+        if "--page" in words:
+            put_on_page(section, printed.getvalue())
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

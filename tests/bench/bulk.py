@@ -4,9 +4,10 @@
     mixed    keys of 5 to 16 bytes, values of 50 to 150
 
 All works of a table take turns; what a message takes is a median. A ratio says how many times as
-fast as its yardstick a thing is; for recovery, how many times as long as `zlib.crc32` over the
-file, read and in memory, it takes. kafka-python is fetched, and left out if it cannot be had.
-`python -m tests.bench.bulk` shows this part only.
+fast as its yardstick a thing is; for recovery (`examine`), the storage check of a segment with
+fingerprints (`check`), offsets put in (`number`) and fingerprints alone, how many times as long as
+`zlib.crc32` over the file, in memory or read, it takes. kafka-python is fetched, and left out if it
+cannot be had. `python -m tests.bench.bulk` shows this part only.
 """
 
 import random
@@ -25,11 +26,15 @@ from kminilog.bulk.crc import crc32
 from kminilog.bulk.decoding import decode_columns
 from kminilog.bulk.encoding import encode_columns
 from kminilog.bulk.examination import WINDOW_BYTES, examine, index_hints
+from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.murmur2 import murmur2_column
+from kminilog.bulk.rebasing import number_messages
+from kminilog.bulk.segment_checks import check_segment
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.fingerprints import RangeSums, range_borders
 from kminilog.storage.partition_log import PartitionLog
 from tests.bench.timing import seconds_of_each
 from tests.conformance.wheel_oracles import OracleAbsentError, kafka_python
@@ -37,6 +42,7 @@ from tests.conformance.wheel_oracles import OracleAbsentError, kafka_python
 MESSAGES = 300_000
 THEIR_MESSAGES = 10_000  # theirs take so long that a few are enough
 ROUNDS = 9
+WHOLE_FILE = ("examine", "check", "number", "fingerprint")
 ORDERS = TopicPartition("orders", 0)
 Pairs = list[tuple[bytes, bytes]]
 _HEADER = struct.Struct(">qiIbbi")
@@ -131,6 +137,19 @@ class Ours:
         for data, hints in self.windows:
             assert decode_columns(self.dialect, data, hints).end == len(data)
 
+    def check(self) -> None:
+        borders = range_borders(0, MESSAGES)
+        assert not check_segment(ORDERS, self.segment, None, borders).findings
+
+    def number(self) -> None:
+        for data, hints in self.windows:
+            number_messages(bytearray(data), 0, hints.tolist())
+
+    def fingerprint(self) -> None:
+        sums = RangeSums(range_borders(0, MESSAGES))
+        for data, hints in self.windows:
+            fingerprint_messages(data, sums, hints.tolist())
+
     def examine(self) -> None:
         assert examine(self.segment).next_offset == MESSAGES
 
@@ -150,7 +169,7 @@ def measure_messages(kind: str, directory: Path, theirs: Theirs | None) -> None:
         works["builder"] = (THEIR_MESSAGES, lambda: theirs.encode(few))
         works["reader"] = (THEIR_MESSAGES, lambda: theirs.verify(their_data))
     for ours in both:
-        for step in ("encode", "verify", "decode", "examine"):
+        for step in ("encode", "verify", "decode", *WHOLE_FILE):
             works[f"{ours.dialect.name} {step}"] = (MESSAGES, getattr(ours, step))
     taken = nanoseconds(works)
     print(f"\n{kind} lengths, ns a message; crc32 by {crc32.__module__}")
@@ -161,10 +180,10 @@ def measure_messages(kind: str, directory: Path, theirs: Theirs | None) -> None:
         name = ours.dialect.name
         for step, yardstick in (("encode", "builder"), ("verify", "reader"), ("decode", "loop")):
             faster(f"{name} {step}", taken, yardstick)
-        for yardstick in ("crc32", "read and crc32"):
-            work = taken[f"{name} examine"]
-            print(f"  {name + ' examine':38}{work:10.1f}{work / taken[yardstick]:10.2f} x as long "
-                  f"as {yardstick}")  # fmt: skip
+        for step in WHOLE_FILE:
+            work, once, read = taken[f"{name} {step}"], taken["crc32"], taken["read and crc32"]
+            print(f"  {name + ' ' + step:38}{work:10.1f}{work / once:10.2f} x as long as crc32, "
+                  f"{work / read:.2f} x read and crc32")  # fmt: skip
 
 
 def read_and_crc(path: Path) -> int:

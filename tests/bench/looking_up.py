@@ -6,10 +6,11 @@ as many places of the same files, and the scan of a segment of 1 MiB. All files 
 
 import os
 import random
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kminilog.format.dialect import Dialect
+from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir, LogDirWriter
@@ -23,7 +24,13 @@ LOOKUPS = 5000
 ROUNDS = 15
 
 
-def measure(dialect: Dialect, directory: Path) -> None:
+def measure() -> None:
+    for dialect in DIALECTS.values():
+        with tempfile.TemporaryDirectory() as directory:
+            measure_dialect(dialect, Path(directory))
+
+
+def measure_dialect(dialect: Dialect, directory: Path) -> None:
     rng = random.Random(1)
     end = write(directory, dialect, rng)
     reader = LogDir(directory).reader(ORDERS_0)

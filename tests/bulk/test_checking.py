@@ -92,9 +92,11 @@ def test_check_of_a_field_with_a_mended_crc_is_the_plain_scan(dialect, field, le
 
 
 @both_dialects
-def test_check_of_many_windows_finds_the_one_bad_message(dialect, monkeypatch):
+@pytest.mark.parametrize("longest", [30, 300])
+def test_check_of_many_windows_finds_the_one_bad_message(dialect, monkeypatch, longest):
+    """Some of them larger than a window: the first, ones in the middle, the last."""
     monkeypatch.setattr(checking, "_WINDOW_BYTES", 100)
-    rows = [(None, b"v" * (n % 30)) for n in range(60)]
+    rows = [(None, b"v" * ((n * 23 + 250) % longest)) for n in range(60)]
     sound = log_of(dialect, rows)
     assert_same_as_scan(dialect, sound)
     for start in message_positions(sound)[:-1]:

@@ -3,7 +3,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.bulk.decoding import SCHEMA, decode_columns
+from kminilog.bulk.decoding import SCHEMA, decode_columns, to_batch
+from kminilog.bulk.structure import read_structure
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import Message, encode, scan
 from tests.bulk.strategies import both_dialects, log_of, messages
@@ -48,6 +49,18 @@ def test_decode_columns_does_not_keep_what_it_read(dialect):
     batch, _ = decode_columns(dialect, content)
     content[:] = bytes(len(content))
     assert batch["key"].to_pylist() == [b"key", b"k"]
+
+
+@both_dialects
+def test_batch_of_the_first_of_equally_long_messages(dialect):
+    content = log_of(dialect, [(b"k", b"v%d" % n) for n in range(5)])
+    found = read_structure(dialect, content)
+    assert found.is_uniform
+    for count in range(6):
+        batch = to_batch(content, found.first(count))
+        batch.validate(full=True)
+        assert batch["key"].to_pylist() == [b"k"] * count
+        assert batch["value"].to_pylist() == [b"v%d" % n for n in range(count)]
 
 
 def test_decode_columns_of_nulls_keeps_them_apart_from_empty():

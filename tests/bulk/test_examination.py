@@ -1,5 +1,6 @@
 """The fast examination against the plain one, and recovery with either."""
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,10 +15,12 @@ from kminilog.format.message import encode, follows, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import examination as plain
+from kminilog.storage.log_dir import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.segment import Segment
+from kminilog.storage.topics import Topic
 from tests.bulk.strategies import both_dialects, crc_of, each_library, log_of, messages
 from tests.damage import message_positions
 
@@ -152,3 +155,36 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     first.log_path.write_bytes(content)
     assert plans()[0] == plans()[1]
     assert "damage" in plans()[1][0][0]
+
+
+@both_dialects
+def test_writer_recovers_by_the_examination_that_is_handed_in(tmp_path, dialect):
+    topic = Topic("orders", 1, dialect, TopicSettings(segment_bytes=600, index_interval_bytes=60))
+    with LogDirWriter.open(tmp_path / "one", create=True) as writer:
+        writer.create_topic(topic)
+        writer.log(ORDERS).append((b"k%d" % n, b"value %d" % n) for n in range(60))
+    directory = tmp_path / "one" / "orders-0"
+    last = max(directory.glob("*.log"))
+    last.write_bytes(last.read_bytes()[:-3])
+    min(directory.glob("*.index")).write_bytes(b"")
+    for name in (".clean-shutdown", "recovery-point-offset-checkpoint"):
+        (tmp_path / "one" / name).unlink()  # as after a crash
+    shutil.copytree(tmp_path / "one", tmp_path / "other")
+    examined: list[str] = []
+
+    def watched(segment: Segment) -> plain.Examined:
+        examined.append(segment.name)
+        return examine(segment)
+
+    with LogDirWriter.open(tmp_path / "one") as plainly:
+        pass
+    with LogDirWriter.open(tmp_path / "other", examine=watched) as quickly:
+        pass
+    assert examined == sorted(path.stem for path in directory.glob("*.log"))
+    expected = [line.replace("/one/", "/other/") for line in plainly.warnings]
+    assert quickly.warnings == expected != []
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "orders-0").iterdir()}
+        for name in ("one", "other")
+    ]
+    assert files[0] == files[1]

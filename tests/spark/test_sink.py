@@ -1,6 +1,7 @@
 """Writing to the data source: each job once, whatever is run again; nothing of one that fails."""
 
 import os
+import random
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -205,6 +206,36 @@ def test_commit_appends_the_runs_that_count_and_forgets_the_others(log_dir, dial
     values = {partition: [value for _, value in pairs] for partition, pairs in content.items()}
     assert values == {0: [b"old", b"a", b"c", b"d"], 1: [b"b"], 2: []}
     assert_nothing_is_left(log_dir)
+
+
+def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dialect):
+    """Whatever the batches of a run are like: of one row, sliced, with nulls, with empty rows."""
+    chance = random.Random(1)
+    nulls = [None] if dialect.has_value_length else []
+    pairs = [
+        (chance.choice([None, b"", b"k", b"long key"]), chance.choice([b"", b"v" * 90, *nulls]))
+        for _ in range(300)
+    ]
+    runs_path(log_dir, "j").mkdir(parents=True)
+    keys, values = (pa.array(column, pa.binary()) for column in zip(*pairs, strict=True))
+    runs, start = [], 0
+    for task in range(3):
+        writer = RunWriter(runs_path(log_dir, "j") / f"task-{task}")
+        for size in (1, 0, 2, 60, 37):
+            writer.write(0, keys.slice(start, size), values.slice(start, size))
+            start += size
+        runs.append(writer.close())
+    assert start == len(pairs)
+    commit_runs(log_dir, "orders", "j", runs, {})
+    with LogDirWriter.open(tmp_path / "plain", create=True) as plain:
+        plain.create_topic(Topic("orders", 3, dialect, SETTINGS))
+        plain.log(TopicPartition("orders", 0)).append(pairs)
+    files = files_of(log_dir, "orders")
+    assert len(files) > 20
+    wanted = files_of(tmp_path / "plain", "orders")
+    for name, data in files.items():
+        assert data == wanted[name], name
+    assert {name for name in wanted if name.startswith("orders-0")} <= files.keys()
 
 
 def test_commit_whose_runs_are_gone_changes_nothing(log_dir):

@@ -163,6 +163,38 @@ def test_read_source_parquet_directory_has_its_partition_columns_and_all_files_c
     ]
 
 
+# ---- what cannot be decoded
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "reason", "place"),
+    [
+        ("csv", b"a,b\n1,2\nx\n3,4\n", "it has 1 fields, not 2", (0, 0, 1)),
+        ("csv", b"a,b\n1,2\nx,\xff\n3,4\n", "it is not valid UTF-8", (0, 0, 1)),
+        ("json", b'{"a": 1}\n["x"]\n{"a": 3}\n', "it is no JSON object: not an", (0, 9, 1)),
+    ],
+)
+@pytest.mark.parametrize("key", [{"key_expr": "cast(a AS int)"}, {"key_regex": "."}, {"key": "a"}])
+def test_read_source_rejects_a_record_keeps_its_place_and_asks_no_expression(
+    spark, tmp_path, format, content, reason, place, key
+):
+    path = tmp_path / "source"
+    path.write_bytes(content)
+    value = "coalesce(a, raise_error('evaluated'))"
+    records = read_source(spark, Source((str(path),), format=format, value=value, **key))
+    rows = records.orderBy("source_position", "source_row").collect()
+    assert [row["value"] for row in rows] == [b"1", None, b"3"]
+    assert rows[1][:5] == (*place, None, None)
+    assert [row["rejected"] for row in rows[::2]] == [None, None]
+    assert rows[1]["rejected"].startswith(reason)
+
+
+def test_read_source_rejects_no_text_and_no_parquet(spark, text, parquet):
+    for path, format in ((text, "text"), (parquet, "parquet")):
+        records = read_source(spark, Source((str(path),), format=format))
+        assert records.where("rejected IS NOT NULL").count() == 0
+
+
 # ---- order and place
 
 
@@ -209,8 +241,6 @@ def test_locate_names_line_or_row(tmp_path, text, table):
         ("t.txt", {"key_expr": "upper("}, "PARSE_SYNTAX_ERROR"),
         ("c.csv", {"format": "csv", "value": "nope"}, "`nope` cannot be resolved"),
         ("t.txt", {"key_expr": "cast(value AS int)"}, "CAST_INVALID_INPUT"),
-        ("t.txt", {"format": "csv"}, r"t\.txt: row 1 is not valid UTF-8"),
-        ("t.txt", {"format": "json"}, r"t\.txt: the line at byte 0 is no JSON object"),
         ("t.txt", {"format": "parquet"}, r"t\.txt.*Could not read footer"),
         ("none", {}, r"none: no such file"),
     ],

@@ -1,5 +1,6 @@
 """Verification by Spark: silence on a clean log, and each fault named once, at its place."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
 from kminilog.spark.verify import verify
 from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.publication import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
 from tests.damage import flip_byte
@@ -26,6 +28,7 @@ LINES = [b"k%d=%d" % (n % 5, n) if n % 10 else b"no key %d" % n for n in range(6
 LINES += LINES[:5]
 KEYED = {"key_regex": r"^(k\d)="}
 COUNTS = {"source": 65, "stored": 65, "missing": 0, "extra": 0, "duplicate": 0, "rejected": 0}
+COUNTS |= {"altered": 0}
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +103,8 @@ def test_verify_names_a_message_that_was_dropped(check, ingested, tmp_path):
 def test_verify_names_a_message_without_key_that_was_dropped(check, ingested, tmp_path):
     partition, offset = place_of(ingested, b"no key 20")
     log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: c[partition].pop(offset))
+    assert findings(check(log_dir)) == {"missing": [(partition, None, 21)]}
+    shutil.rmtree(log_dir / MANIFEST_DIR)  # then nobody knows where it should be
     assert findings(check(log_dir)) == {"missing": [(-1, None, 21)]}
 
 
@@ -143,21 +148,76 @@ def test_verify_lets_a_message_without_key_be_in_any_partition(check, ingested, 
     def move(content: Content) -> None:
         content[(partition + 1) % 3].append(content[partition].pop(offset))
 
-    assert check(write_anew(ingested, tmp_path / "log", "t", move)).verdict == "ok"
+    log_dir = write_anew(ingested, tmp_path / "log", "t", move)
+    end = len(content_of(log_dir, "t")[partition])
+    assert findings(check(log_dir)) == {"manifest-mismatch": [(partition, end, None)]}
+    shutil.rmtree(log_dir / MANIFEST_DIR)
+    assert check(log_dir).verdict == "ok"
 
 
-def test_verify_names_an_altered_message_as_missing_and_extra(check, ingested, tmp_path):
-    partition, offset = place_of(ingested, b"k4=44")
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [(b"k4=44", b"k4", b"k4=4!"), (b"k4=44", None, b"k4=44"), (b"no key 20", None, b"no key 21")],
+    ids=["value", "key", "no-key"],
+)
+def test_verify_names_an_altered_message_and_its_record(
+    check, ingested, tmp_path, line, key, value
+):
+    partition, offset = place_of(ingested, line)
 
     def alter(content: Content) -> None:
-        content[partition][offset] = (b"k4", b"k4=4!")
+        content[partition][offset] = (key, value)
 
     report = check(write_anew(ingested, tmp_path / "log", "t", alter))
-    assert findings(report) == {
-        "missing": [(partition, None, 45)],
-        "extra": [(partition, offset, None)],
-    }
-    assert report.conservation == {**COUNTS, "missing": 1, "extra": 1, "holds": True}
+    assert findings(report) == {"altered": [(partition, offset, LINES.index(line) + 1)]}
+    assert report.conservation == {**COUNTS, "altered": 1, "holds": True}
+
+
+def test_verify_names_an_altered_key_that_belongs_elsewhere_once(check, ingested, tmp_path):
+    partition, offset = place_of(ingested, b"k4=44")
+    keys = (b"x%d" % n for n in range(99))
+    key = next(key for key in keys if murmur2_partition(key, 3) != partition)
+
+    def alter(content: Content) -> None:
+        content[partition][offset] = (key, b"k4=44")
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", alter))
+    assert findings(report) == {"altered": [(partition, offset, 45)]}
+
+
+def test_verify_tells_neighbours_that_were_altered_from_one_dropped_and_one_put_in(
+    check, ingested, tmp_path
+):
+    partition, offset = place_of(ingested, b"k4=34")
+
+    def alter(content: Content) -> None:
+        messages = content[partition]
+        messages[offset : offset + 2] = [(b"k4", b"x"), (None, b"y")]
+        del messages[1]
+        messages.append((None, b"z"))
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", alter))
+    found = findings(report)
+    assert [place[:2] for place in found.pop("altered")] == [
+        (partition, offset - 1),
+        (partition, offset),
+    ]
+    end = len(content_of(ingested, "t")[partition]) - 1
+    assert [place[:2] for place in found.pop("missing")] == [(partition, None)]
+    assert found == {"extra": [(partition, end, None)]}
+    counts = {"missing": 1, "extra": 1, "altered": 2, "holds": True}
+    assert report.conservation == {**COUNTS, **counts}
+
+
+def test_verify_with_everything_altered_counts_all(check, ingested, tmp_path):
+    def alter(content: Content) -> None:
+        for messages in content.values():
+            messages[:] = [(key, b"!" + (value or b"")) for key, value in messages]
+
+    report = check(write_anew(ingested, tmp_path / "log", "t", alter))
+    (altered,) = report.to_json()["findings"]
+    assert (altered["class"], altered["count"], len(altered["samples"])) == ("altered", 65, 20)
+    assert report.conservation == {**COUNTS, "altered": 65, "holds": True}
 
 
 def test_verify_tells_null_from_empty_and_where_the_key_ends(check, ingested, tmp_path):
@@ -199,7 +259,10 @@ def test_verify_lets_messages_of_different_keys_change_places(check, ingested, t
     def sort(content: Content) -> None:
         content[partition].sort(key=lambda pair: pair[0] or b"")  # stable: in order per key
 
-    assert check(write_anew(ingested, tmp_path / "log", "t", sort)).verdict == "ok"
+    log_dir = write_anew(ingested, tmp_path / "log", "t", sort)
+    assert findings(check(log_dir)) == {"altered": [(partition, 0, None)]}, "by the manifest"
+    shutil.rmtree(log_dir / MANIFEST_DIR)
+    assert check(log_dir).verdict == "ok"
 
 
 def test_verify_keeps_few_samples_of_many_findings_and_counts_all(check, ingested, tmp_path):
@@ -287,3 +350,17 @@ def test_verify_that_cannot_be_done_is_one_clear_error(check, spark, ingested, t
     ):
         with pytest.raises(error, match=reason):
             run()
+
+
+def test_verify_of_many_findings_sends_no_rows_to_the_driver(spark, tmp_path):
+    """No job of these tests may return a megabyte; the rows that are found here are four."""
+    lines = [b"k%d %0100d" % (n % 1000, n) for n in range(20_000)]
+    (tmp_path / "t.txt").write_bytes(b"\n".join(lines))
+    source = Source((str(tmp_path / "t.txt"),), key_regex=r"^(k\d+) ")
+    ingest(spark, tmp_path / "log", source, topic="t", partitions=3)
+    changed = [line if n % 2 else line + b"!" for n, line in enumerate(lines)]
+    (tmp_path / "t.txt").write_bytes(b"\n".join([b"new", *changed]))
+    report = verify(spark, LogDir(tmp_path / "log"), ["t"], against=source)
+    counts = COUNTS | {"source": 20_001, "stored": 20_000, "missing": 1, "altered": 10_000}
+    assert report.conservation == {**counts, "holds": True}
+    assert [found["class"] for found in report.to_json()["findings"]] == ["missing", "altered"]

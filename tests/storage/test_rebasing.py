@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -148,9 +149,9 @@ def test_join_runs_takes_the_faster_function_that_is_handed_in(tmp_path, dialect
     runs = stage_runs(log_dir, dialect, 3, [10, 10])
     numbered: list[int] = []
 
-    def number(data: bytearray, first_offset: int) -> Numbered:
+    def number(data: bytearray | memoryview, first_offset: int, hints: Sequence[int]) -> Numbered:
         numbered.append(first_offset)
-        return number_messages(data, first_offset)
+        return number_messages(data, first_offset, hints)
 
     join(log_dir, dialect, runs, 3, number=number)
     assert numbered[0] == 3

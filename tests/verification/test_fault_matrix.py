@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.bulk.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
 from tests.crash.small_log import SmallLog, write_small_log
@@ -192,4 +193,6 @@ def test_last_message_cut_at_any_byte_is_a_torn_tail(tmp_path, dialect):
 
 
 def check_small(log: SmallLog) -> PartitionSummary:
-    return check_partition(log.reader(), None)
+    plain = check_partition(log.reader(), None)
+    assert check_partition(log.reader(), None, check_segment=check_quickly) == plain
+    return plain

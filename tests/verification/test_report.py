@@ -67,19 +67,6 @@ def test_verdict_follows_from_findings_and_what_is_unchecked(
     assert made.to_json()["unchecked"] == unchecked
 
 
-def test_to_text_names_the_place_of_each_sample_and_how_many_are_not_shown():
-    made = report(allow=(GAP,), unchecked=["orders-1: something"])
-    for offset in range(25):
-        made.tally.add(Finding(CRC, "orders", 0, "why", "0" * 20, offset, 10 * offset))
-    made.tally.add(Finding(GAP, "orders", 1, "gone", "0" * 20, 5, 0))
-    lines = made.to_text().splitlines()
-    assert lines[1].split() == ["bad-crc", "error", "25"]
-    assert lines[3] == "    orders-0/00000000000000000000.log, offset 1, byte 10: why"
-    assert lines[22] == "    and 5 more"
-    assert lines[23].split() == ["offset-gap", "error", "1,", "allowed"]
-    assert lines[-2:] == ["not checked: orders-1: something", "verdict: findings"]
-
-
 # ---- verify_storage
 
 

@@ -78,13 +78,18 @@ def is_path(name_or_path: str) -> bool:
     return len(parts) > 1 and all(part.isidentifier() for part in parts)
 
 
-def _make(name_or_path: str, chance: Chance, clock: Clock) -> Partitioner:
-    if name_or_path in PARTITIONERS:
-        return PARTITIONERS[name_or_path](chance, clock)
-    if not is_path(name_or_path):
+def check_name(name_or_path: str) -> None:
+    """Raise SettingError if this is neither a name of the suite nor a path to a class."""
+    if name_or_path not in PARTITIONERS and not is_path(name_or_path):
         known = ", ".join(PARTITIONERS)
         reason = f"no partitioner {name_or_path!r}; there is: {known}, or package.module.Class"
         raise SettingError(SETTING, reason=reason)
+
+
+def _make(name_or_path: str, chance: Chance, clock: Clock) -> Partitioner:
+    check_name(name_or_path)
+    if name_or_path in PARTITIONERS:
+        return PARTITIONERS[name_or_path](chance, clock)
     found = load_class(name_or_path, setting=SETTING)
     if has_old_interface(found, name_or_path):
         return Default08(chance, clock, partial(CustomKeyPartitioner, found, name_or_path))

@@ -1,0 +1,195 @@
+"""Where the records of a bulk job go: many at once, by nothing but their keys and their places.
+
+A producer's partitioner remembers what it chose before. The tasks of a bulk job know nothing of
+each other, and may run twice. So the suite's names mean here:
+
+    default-2.4 default-0.9 built-in   murmur2 of the key, and in turn without one
+    default-0.8                        Java's hash code of the key, and in turn without one; slower
+    round-robin                        in turn
+    random                             a hash of seed and place
+    uniform-sticky sticky-cache        a hash of seed, file and stretch of STICKY_ROWS rows
+    package.module.Class               the class is asked, record by record; slow
+
+*In turn* goes by the row of a record and the number of its file: neighbours are spread evenly, and
+so are files of one record each. Kafka sticks to a partition until a batch is full, but a bulk job
+has no batches to fill. What is text is a text to default-0.8 and to a class, as at the producer.
+
+A class gets one instance a task. It sees no values, and in the old interface no record without key:
+that goes in turn. What it answers should depend on the key alone, else it depends on how the source
+was divided. Source: producer/partitioners/.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kminilog.bulk.murmur2 import partition_column
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import KMiniLogError, PluginError
+from kminilog.plugins import load_class
+from kminilog.producer.partitioners.custom import (
+    SETTING,
+    CustomKeyPartitioner,
+    CustomPartitioner,
+    has_old_interface,
+)
+from kminilog.producer.partitioners.interface import check_partition
+from kminilog.producer.partitioners.keyed import as_key_object, keyed_rule
+from kminilog.producer.partitioners.registry import check_name, is_path
+from kminilog.settings import complete_config
+
+STICKY_ROWS = 128
+PLACE_TEXT = re.compile(r"file (\d+), position (\d+), row (\d+): ")
+"""How an error names a record's place; who knows the files can put their names in."""
+
+_CACHED_KEYS = 1 << 16
+_GOLDEN = 0x9E3779B97F4A7C15
+_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+Integers = NDArray[np.int64]
+Partitions = NDArray[np.int32]
+
+
+class Places(NamedTuple):
+    """Where records are in a source: number of the file, position and row in it, one array each."""
+
+    rank: Integers
+    position: Integers
+    row: Integers
+
+
+Choose = Callable[[Any, Places], Partitions]
+Ask = Callable[[bytes], int]
+
+
+def check_partitioner(partitioner: str) -> None:
+    """Raise SettingError for an unknown name, and PluginError for a class that cannot be had.
+
+    Imports the class, but makes none: it is for tasks to do that.
+    """
+    check_name(partitioner)
+    if is_path(partitioner):
+        has_old_interface(load_class(partitioner, setting=SETTING), partitioner)
+
+
+def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "topic") -> Choose:
+    """Return what chooses the partitions of records: an Arrow column of keys, and their places.
+
+    `topic` is what a class is told. Raises SettingError for an unknown name and PluginError for a
+    class that cannot be had; calls raise PluginError for what a class does, with the record's place
+    as in PLACE_TEXT. O(bytes of keys), in numpy if the module does not say slow.
+
+    >>> import pyarrow as pa
+    >>> places = Places(np.zeros(4), np.zeros(4), np.arange(4))
+    >>> chooser("default-2.4", 3)(pa.array([b"21", None, None, b"21"]), places).tolist()
+    [0, 1, 2, 0]
+    """
+    check_name(partitioner)
+    if is_path(partitioner):
+        return _asking_a_class(partitioner, partitions, topic)
+    if partitioner == "round-robin":
+        return lambda keys, places: _in_turn(places, partitions)
+    if partitioner == "random":
+        return lambda keys, places: _drawn(places, seed, partitions)
+    if partitioner in ("uniform-sticky", "sticky-cache"):
+        return lambda keys, places: _drawn(_stretches(places), seed, partitions)
+    if partitioner == "default-0.8":
+        rule = keyed_rule(partitioner)
+        ask = lru_cache(_CACHED_KEYS)(lambda key: rule(key, partitions))
+        return lambda keys, places: _asked(map(_or_none(ask), keys.to_pylist()), places, partitions)
+    return lambda keys, places: _by_murmur2(keys, places, partitions)
+
+
+def _by_murmur2(keys: Any, places: Places, partitions: int) -> Partitions:
+    chosen = partition_column(keys, partitions)
+    if not chosen.null_count:
+        return _as_partitions(chosen.to_numpy())
+    found = pc.fill_null(chosen, -1).to_numpy()
+    return np.where(found < 0, _in_turn(places, partitions), found)
+
+
+def _in_turn(places: Places, partitions: int) -> Partitions:
+    return _as_partitions((places.rank + places.row) % partitions)
+
+
+def _stretches(places: Places) -> Places:
+    return Places(places.rank, np.zeros_like(places.position), places.row // STICKY_ROWS)
+
+
+def _drawn(places: Places, seed: int, partitions: int) -> Partitions:
+    drawn = np.full(len(places.row), seed & (2**64 - 1), np.uint64)
+    for part in places:
+        drawn = _mixed(drawn + np.asarray(part).astype(np.uint64))
+    return _as_partitions(drawn % np.uint64(partitions))
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread each number over 64 bits. Source: SplitMix64 (Steele, Lea, Flood 2014)."""
+    numbers = numbers + np.uint64(_GOLDEN)
+    for shift, factor in zip((np.uint64(30), np.uint64(27)), _FACTORS, strict=True):
+        numbers = (numbers ^ (numbers >> shift)) * factor
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def _as_partitions(numbers: Any) -> Partitions:
+    found: Partitions = numbers.astype(np.int32, copy=False)
+    return found
+
+
+# ---- one by one
+
+
+def _or_none(ask: Ask) -> Callable[[bytes | None], int | None]:
+    return lambda key: None if key is None else ask(key)
+
+
+def _asked(answers: Iterable[int | None], places: Places, partitions: int) -> Partitions:
+    """The answers as an array; in turn where there is none."""
+    count = len(places.row)
+    found = np.fromiter((-1 if a is None else a for a in answers), np.int32, count)
+    return np.where(found < 0, _in_turn(places, partitions), found)
+
+
+def _asking_a_class(path: str, partitions: int, topic: str) -> Choose:
+    ask = _asker(path, partitions, topic)
+
+    def answers(keys: Any, places: Places) -> Iterable[int | None]:
+        for slot, key in enumerate(keys.to_pylist()):
+            try:
+                yield ask(key)
+            except KMiniLogError as error:
+                place = ", ".join(
+                    f"{name} {number[slot]}"
+                    for name, number in zip(("file", "position", "row"), places, strict=True)
+                )
+                told = error.reason if isinstance(error, PluginError) else error
+                raise PluginError(SETTING, path=path, reason=f"{place}: {told}") from error
+
+    return lambda keys, places: _asked(answers(keys, places), places, partitions)
+
+
+def _asker(path: str, partitions: int, topic: str) -> Callable[[bytes | None], int | None]:
+    config = complete_config({SETTING: path}, scope="producer")
+    cluster = ClusterMetadata.of_one_topic(topic, range(partitions))
+    found = load_class(path, setting=SETTING)
+    if has_old_interface(found, path):
+        old = CustomKeyPartitioner(found, path, config)
+        return _or_none(
+            lambda key: check_partition(
+                topic, old.partition(as_key_object(key), partitions), cluster
+            )
+        )
+    new = CustomPartitioner(found, path)
+    new.configure(config)
+
+    def ask(key: bytes | None) -> int:
+        key_object = None if key is None else as_key_object(key)
+        chosen = new.partition(topic, key_object, key, None, None, cluster)
+        return check_partition(topic, chosen, cluster)
+
+    return ask

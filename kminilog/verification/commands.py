@@ -1,0 +1,102 @@
+"""The command that shows what a finding is about, ready for a shell.
+
+    a message that is whole       find TOPIC-P OFFSET --explain     every step of the search
+    damage, or a wrong offset     dump SEGMENT.log --hex            the messages and what is between
+    an index                      dump SEGMENT.index
+    a record that is not stored   verify TOPIC --against SOURCE     its line or row says the rest
+    a range of messages           consume TOPIC --partition P       their keys and values
+    anything else                 verify TOPIC
+
+Whether it works is for tests: each is run. Source: ours.
+"""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+from kminilog.storage.fingerprints import RANGE_MESSAGES
+from kminilog.verification.findings import Finding, FindingClass
+
+_OF_A_WHOLE_MESSAGE = {
+    FindingClass.WRONG_PARTITION,
+    FindingClass.ALTERED,
+    FindingClass.EXTRA,
+    FindingClass.DUPLICATE,
+    FindingClass.KEY_ORDER,
+    FindingClass.INDEX_SPARSE,
+}
+_OF_AN_INDEX = {
+    FindingClass.INDEX_POSITION,
+    FindingClass.INDEX_ORDER,
+    FindingClass.INDEX_PAST_END,
+}
+_OF_A_TOPIC = {FindingClass.ORPHAN_FILE, FindingClass.MANIFEST_MISMATCH}
+_READING = {
+    "key": "--key",
+    "key_regex": "--key-regex",
+    "key_expr": "--key-expr",
+    "value": "--value",
+}
+
+
+def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
+    """Return a `kminilog` command line; `scope` is what a report says was looked at.
+
+    >>> name = "00000000000000000000"
+    >>> found = Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170)
+    >>> showing_command(found, {"log_dir": "my logs"})
+    "kminilog dump 'my logs/orders-0/00000000000000000000.log' --hex"
+    """
+    return " ".join(["kminilog", *map(quoted, _words(finding, scope))])
+
+
+def quoted(word: str) -> str:
+    r"""Return a word for a shell; one that a terminal must not see gets bash's own quotes.
+
+    >>> print(quoted("a b"), quoted("a\x1b'b"))
+    'a b' $'a\x1b\x27b'
+    """
+    if word.isprintable():
+        return shlex.quote(word)
+    data = word.encode("utf-8", "surrogateescape")
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else None for byte in data)
+    return "$'" + "".join(c or f"\\x{b:02x}" for c, b in zip(plain, data, strict=True)) + "'"
+
+
+def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
+    log_dir = str(scope.get("log_dir", "."))
+    partition = str(TopicPartition(finding.topic, finding.partition))
+    start = ["--log-dir", log_dir]
+    if finding.kind == FindingClass.MISSING:
+        return [*start, "verify", finding.topic, *_against(scope)]
+    if finding.kind in _OF_A_TOPIC or finding.segment is None:
+        return [*start, "verify", finding.topic]
+    if finding.kind == FindingClass.ALTERED and finding.source is None:
+        at = ["--partition", str(finding.partition), "--offset", str(finding.offset)]
+        end = ["--max-messages", str(RANGE_MESSAGES), "--config", "consumer.timeout.ms=1000"]
+        return [*start, "consume", finding.topic, *at, *end, "--json"]
+    if finding.kind in _OF_A_WHOLE_MESSAGE:
+        if finding.offset is None:
+            return [*start, "ls", finding.topic]  # there is no index at all
+        return [*start, "find", partition, str(finding.offset), "--explain"]
+    file = f"{log_dir}/{partition}/{finding.segment}"
+    if finding.kind in _OF_AN_INDEX:
+        return ["dump", file + INDEX_SUFFIX]
+    return ["dump", file + LOG_SUFFIX, "--hex"]
+
+
+def _against(scope: Mapping[str, Any]) -> list[str]:
+    source = scope.get("against") or {}
+    words = ["--against", *source.get("paths", [])]
+    if source.get("format", "text") != "text":
+        words += ["--format", source["format"]]
+    for name, option in _READING.items():
+        if source.get(name) is not None:
+            words += [option, source[name]]
+    if not source.get("header", True):
+        words.append("--no-header")
+    for name, option in (("partitioner", "--partitioner"), ("job", "--job")):
+        if scope.get(name):
+            words += [option, scope[name]]
+    return words

@@ -1,0 +1,74 @@
+"""How a report looks: a style sheet for light and dark, from a telephone to a wide screen.
+
+Colours never tell anything alone: there is always a word, and marks of errors are taller than those
+of warnings. Nothing is fetched. What stands on the page is not known here. Source: ours.
+"""
+
+STYLE = """
+:root { color-scheme: light dark; --back: #f6f7f9; --card: #fff; --ink: #1b1f24; --dim: #57606a;
+  --line: #d5dae0; --ok: #1a7f37; --error: #c0272d; --warning: #9a6700; --bar: #4a7fb5;
+  --extra: #8250df; --rejected: #9a6700; --code: #eef1f4; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #0d1117; --card: #161b22; --ink: #e6edf3; --dim: #9aa5b1; --line: #30363d;
+    --ok: #3fb950; --error: #ff7b72; --warning: #d9a93a; --bar: #5b9bd8; --extra: #b28cf2;
+    --rejected: #d9a93a; --code: #21262d; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
+main { max-width: 68rem; margin: 0 auto; padding: 1rem; }
+header, section, dl, .tiles { background: var(--card); border: 1px solid var(--line);
+  border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
+header { border-left: .5rem solid var(--error); }
+header.ok { border-left-color: var(--ok); }
+header.partial { border-left-color: var(--warning); }
+header p { margin: 0; }
+.badge { font-size: 2rem; font-weight: 700; line-height: 1.2; color: var(--error); }
+.ok .badge { color: var(--ok); }
+.partial .badge { color: var(--warning); }
+h1 { font-size: 1.25rem; margin: .25rem 0; }
+h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
+h3 { font-size: 1rem; margin: 0; }
+h1, dd, .place, td, li { overflow-wrap: anywhere; }
+.tiles { list-style: none; display: grid; gap: .75rem;
+  grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); }
+.tiles li { color: var(--dim); }
+.tiles b { display: block; color: var(--ink); font-size: 1.4rem; line-height: 1.2; }
+dl div { display: grid; grid-template-columns: 8rem 1fr; gap: .5rem; }
+dt { color: var(--dim); }
+dd { margin: 0; }
+code, pre { background: var(--code); border-radius: .25rem; font-size: .85rem;
+  font-family: ui-monospace, Menlo, Consolas, monospace; }
+code { padding: .15rem .35rem; overflow-wrap: anywhere; }
+pre { padding: .4rem .6rem; margin: .25rem 0 .75rem; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+.bar { display: flex; gap: 2px; height: 1.5rem; }
+.bar span { min-width: 4px; flex-basis: 0; border-radius: 2px; }
+.legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: .25rem 0 .75rem; }
+.legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px;
+  margin-right: .4rem; }
+.source, .stored { background: var(--bar); }
+.extra, .duplicate { background: var(--extra); }
+.duplicate { opacity: .6; }
+.missing { background: var(--error); }
+.rejected { background: var(--rejected); }
+details { border-top: 1px solid var(--line); padding: .5rem 0; }
+summary { cursor: pointer; }
+.severity { margin: 0 .5rem; padding: 0 .5rem; border-radius: 1rem; border: 1px solid; }
+.error .severity { color: var(--error); }
+.warning .severity { color: var(--warning); }
+.allowed .severity { color: var(--dim); }
+details p { margin: 0; }
+.place { font-weight: 600; }
+.partitions { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
+.partition p { margin: .25rem 0; color: var(--dim); font-size: .9rem; }
+.size, .offsets { position: relative; background: var(--code); border-radius: 2px; }
+.size { height: .75rem; }
+.size span { position: absolute; inset: 0 auto 0 0; background: var(--bar); border-radius: 2px; }
+.size i { position: absolute; top: -2px; bottom: -2px; width: 2px; background: var(--ink); }
+.offsets { height: 1.1rem; overflow: hidden; }
+.offsets i { position: absolute; bottom: 0; width: 3px; margin-left: -1px; }
+.offsets .error { height: 100%; background: var(--error); }
+.offsets .warning { height: 60%; background: var(--warning); }
+.offsets .allowed { height: 30%; background: var(--dim); }
+"""

@@ -1,0 +1,83 @@
+"""A report for a human eye on a terminal: the totals, the equation, the findings, the verdict.
+
+Errors stand in front of warnings, and what is allowed behind both. Below each class are its
+samples, each with its place, what is wrong there, and the command that shows it. It is made of what
+`verify --json` prints, nothing else. Source: ours.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
+TOTALS = (("segment_count", "segments"), ("message_count", "messages"), ("size_bytes", "bytes"))
+_SEVERITIES = ("error", "warning")
+
+
+def render_text(report: Mapping[str, Any]) -> str:
+    """Return the report as lines; the last one is the verdict.
+
+    >>> print(render_text({"verdict": "ok", "partitions": [], "conservation": {}, "findings": [],
+    ...                    "unchecked": [], "allowed": []}))
+    0 partitions, 0 segments, 0 messages, 0 bytes
+    verdict: ok
+    """
+    return "\n".join(_lines(report))
+
+
+def equation(conservation: Mapping[str, Any]) -> str:
+    """Return the account of a source as one line.
+
+    >>> counts = dict(source=9, stored=8, missing=2, extra=0, duplicate=1, rejected=0, altered=3)
+    >>> print(equation({**counts, "holds": True}))
+    source 9 + extra 0 + duplicate 1 = stored 8 + rejected 0 + missing 2 (altered 3)
+    """
+    left, right = (
+        " + ".join(f"{name} {conservation[name]}" for name in side)
+        for side in (LEFT_SIDE, RIGHT_SIDE)
+    )
+    altered = f" (altered {conservation['altered']})" if conservation["altered"] else ""
+    return f"{left} {'=' if conservation['holds'] else '≠'} {right}{altered}"
+
+
+def printable(value: object) -> str:
+    r"""Return any text without what could play tricks on a terminal.
+
+    >>> print(printable("größe\x1b[2J\n"))
+    größe\x1b[2J\n
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value))
+
+
+def totals(report: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return how much was looked at: numbers with their units."""
+    partitions = report["partitions"]
+    sums = [(sum(part[name] for part in partitions), unit) for name, unit in TOTALS]
+    return [(len(partitions), "partitions"), *sums]
+
+
+def by_severity(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings in the order in which they matter, each with `is_allowed`."""
+    found = [{**f, "is_allowed": f["class"] in report["allowed"]} for f in report["findings"]]
+    return sorted(found, key=lambda f: (f["is_allowed"], _SEVERITIES.index(f["severity"])))
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    yield ", ".join(f"{number} {unit}" for number, unit in totals(report))
+    if report["conservation"]:
+        yield equation(report["conservation"])
+    findings = by_severity(report)
+    widths = [
+        max((len(str(found[name])) for found in findings), default=0)
+        for name in ("class", "severity", "count")
+    ]
+    for found in findings:
+        allowed = "  allowed" if found["is_allowed"] else ""
+        name, severity = found["class"].ljust(widths[0]), found["severity"].ljust(widths[1])
+        yield f"{name}  {severity}  {found['count']:>{widths[2]}}{allowed}"
+        for sample in found["samples"]:
+            yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
+            yield f"        {sample['command']}"
+        if found["count"] > len(found["samples"]):
+            yield f"    and {found['count'] - len(found['samples'])} more"
+    yield from (f"not checked: {printable(what)}" for what in report["unchecked"])
+    yield f"verdict: {report['verdict']}"

@@ -1,0 +1,109 @@
+"""Checking all that is stored of a topic: one process, and Spark on two cores.
+
+    loop        `verification.segment_checks`, message by message, on a part of it
+    one process `bulk.segment_checks`, as `kminilog verify` uses it
+    spark       the same in Spark tasks, in a session that has done it before
+
+Messages have keys of 5 to 16 bytes and values of 50 to 150; a segment has 256 MB. Manifests with
+fingerprints are compared too. The works take turns. `python -m tests.bench.verifying [GIGABYTES]`
+shows this part only.
+"""
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from kminilog.bulk.fingerprints import fingerprint_messages
+from kminilog.bulk.segment_checks import check_segment
+from kminilog.bulk.writing import ColumnWriter
+from kminilog.format.dialect import DOCUMENTED
+from kminilog.settings import TopicSettings
+from kminilog.spark.session import spark_session
+from kminilog.spark.verify import verify
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+from tests.bench.timing import seconds, seconds_of_each
+
+GIGABYTES = (0.5, 1.0, 4.0)
+PARTITIONS, ROUNDS, ROWS = 8, 3, 100_000
+FEW_ROWS = 5_000  # in each partition, for the loop
+SEGMENT_BYTES = 256 << 20
+JOB = "load"
+
+
+def write_topic(log_dir: Path, blocks: int, rows: int = ROWS) -> None:
+    """Write a job of so many blocks of messages a partition, with its manifest."""
+    rng = random.Random(1)
+    keys = pa.array([rng.randbytes(rng.randint(5, 16)) for _ in range(rows)])
+    values = pa.array([rng.randbytes(rng.randint(50, 150)) for _ in range(rows)])
+    topic = Topic("orders", PARTITIONS, settings=TopicSettings(segment_bytes=SEGMENT_BYTES))
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(topic)
+        staging = staging_path(log_dir, JOB)
+        staged = []
+        for topic_partition in topic.all_partitions():
+            log = open_staged_log(
+                staging,
+                topic_partition,
+                DOCUMENTED,
+                topic.settings,
+                target=log_dir / str(topic_partition),
+                first_offset=0,
+            )
+            columns = ColumnWriter(log)
+            for _ in range(blocks):
+                columns.append(keys, values)
+            columns.flush()
+            staged.append(seal(columns.reopen(), staging, 0, fingerprint=fingerprint_messages))
+        count = sum(partition.count for partition in staged)
+        publish(log_dir, Manifest(JOB, topic.name, staged, {"count": count}))
+
+
+def in_one_process(log_dir: Path) -> None:
+    assert verify_storage(LogDir(log_dir), check_segment=check_segment).verdict == "ok"
+
+
+def in_spark(spark: SparkSession, log_dir: Path) -> None:
+    assert verify(spark, LogDir(log_dir), []).verdict == "ok"
+
+
+def message_by_message(log_dir: Path) -> None:
+    assert verify_storage(LogDir(log_dir)).verdict == "ok"
+
+
+def size_bytes(log_dir: Path) -> int:
+    return sum(path.stat().st_size for path in log_dir.rglob("*.log"))
+
+
+def compare(spark: SparkSession, log_dir: Path) -> None:
+    works = [lambda: in_one_process(log_dir), lambda: in_spark(spark, log_dir)]
+    here, there = seconds_of_each(works, ROUNDS)
+    stored = size_bytes(log_dir)
+    print(
+        f"  {stored / 1e9:6.2f} GB   one process{here:8.2f} s{stored / here / 1e6:8.0f} MB/s   "
+        f"spark{there:8.2f} s{stored / there / 1e6:8.0f} MB/s{here / there:8.2f} x as fast"
+    )
+
+
+def measure(*gigabytes: float) -> None:
+    spark = spark_session("local[2]", app_name="kminilog-bench")
+    with tempfile.TemporaryDirectory() as directory:
+        small = Path(directory, "small")
+        write_topic(small, 1, FEW_ROWS)
+        loop = seconds(lambda: message_by_message(small)) / size_bytes(small)
+    print(f"\nverification, {PARTITIONS} partitions; message by message {1 / loop / 1e6:.0f} MB/s")
+    for wanted in gigabytes or GIGABYTES:
+        with tempfile.TemporaryDirectory() as directory:
+            write_topic(Path(directory), max(1, round(wanted * 1e9 / PARTITIONS / ROWS / 136)))
+            compare(spark, Path(directory))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    measure(*map(float, sys.argv[1:]))

@@ -1,0 +1,216 @@
+"""The fast check of a segment against the plain one: the same summary, whatever is in the files."""
+
+import pickle
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.bulk import segment_checks
+from kminilog.bulk.segment_checks import check_segment
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.storage import examination
+from kminilog.storage.segment import Segment
+from kminilog.verification import segment_checks as plain
+from kminilog.verification.segment_summary import KeyedPartition
+from tests.bulk.strategies import both_dialects, log_of, messages
+from tests.damage import encode_entries, index_entries, message_positions
+
+ORDERS_1 = TopicPartition("orders", 1)
+WINDOWS = st.sampled_from([1, 40, 200, 1 << 16])
+
+
+def by_sum(key: bytes, partitions: int) -> int:
+    return sum(key) % partitions
+
+
+RULES = st.none() | st.builds(
+    KeyedPartition, st.sampled_from([murmur2_partition, by_sum]), st.sampled_from([1, 2, 3])
+)
+
+
+def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int, interval: int):
+    segment = Segment(Path(path), base_offset, dialect, interval)
+    segment.log_path.write_bytes(content)
+    segment.index.rewrite(examination.examine(segment).entries)
+    return segment
+
+
+@st.composite
+def segments(draw: st.DrawFn, dialect: Dialect, path: str) -> Segment:
+    """A segment that is sound, or has something wrong in its log, its index or its name."""
+    base_offset = draw(st.sampled_from([0, 6, 2**40]))
+    rows = draw(messages(dialect, max_size=30))
+    content = bytearray(log_of(dialect, rows, dialect.first_offset(base_offset)))
+    interval = draw(st.sampled_from([0, 50, 200]))
+    segment = segment_of(path, dialect, bytes(content), base_offset, interval)
+    starts = st.sampled_from(message_positions(bytes(content)))
+    fault = draw(st.sampled_from(["none", "none", "log", "cut", "index", "entry", "interval"]))
+    if fault == "log" and content:
+        place = draw(starts) + draw(st.integers(0, 21))
+        content[min(place, len(content) - 1)] ^= draw(st.integers(1, 255))
+    elif fault == "cut":
+        del content[draw(st.integers(0, len(content))) :]
+    elif fault == "interval":
+        segment.index_interval_bytes = draw(st.sampled_from([0, 30, 100]))
+    index = segment.index.path.read_bytes()
+    entries = index_entries(index)
+    if fault == "index":
+        damaged = bytearray(index + draw(st.binary(max_size=9)))
+        if damaged:
+            damaged[draw(st.integers(0, len(damaged) - 1))] ^= draw(st.integers(0, 255))
+        segment.index.path.write_bytes(damaged)
+    elif fault == "entry":
+        entries.append((draw(st.integers(-1, 60)), draw(starts | st.integers(-9, 5000))))
+        segment.index.path.write_bytes(encode_entries(sorted(entries)))
+    segment.log_path.write_bytes(content)
+    return segment
+
+
+@both_dialects
+@given(data=st.data(), partition_of=RULES, window_bytes=WINDOWS)
+def test_check_segment_says_what_the_plain_one_says(dialect, data, partition_of, window_bytes):
+    offsets = st.integers(0, 70) | st.integers(2**40 - 5, 2**40 + 70)
+    borders = data.draw(st.lists(offsets, unique=True, max_size=5).map(sorted))
+    with TemporaryDirectory() as path:
+        segment = data.draw(segments(dialect, path))
+        expected = plain.check_segment(ORDERS_1, segment, partition_of, borders)
+        found = check_segment(ORDERS_1, segment, partition_of, borders, window_bytes=window_bytes)
+        assert found == expected
+
+
+# ---- what is sound is not left to the plain one
+
+
+@pytest.fixture
+def without_plain_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("not perfectly sound")
+
+    monkeypatch.setattr(segment_checks, "check_plainly", refuse)
+
+
+@pytest.mark.usefixtures("without_plain_check")
+@pytest.mark.parametrize("rule", [None, murmur2_partition, by_sum])
+@pytest.mark.parametrize("window_bytes", [64, 1 << 16])
+def test_check_segment_of_a_sound_one_is_fast(tmp_path, dialect, rule, window_bytes):
+    keys = [key for key in (b"%d" % n for n in range(400)) if not rule or rule(key, 3) == 1]
+    rows = [(keys[n] if n % 4 else None, b"v" * (n % 9)) for n in range(len(keys))]
+    content = log_of(dialect, rows, dialect.first_offset(30))
+    segment = segment_of(str(tmp_path), dialect, content, 30, 100)
+    partition_of = rule and KeyedPartition(rule, 3)
+    summary = check_segment(
+        ORDERS_1, segment, partition_of, [0, 50, 60, 10**6], window_bytes=window_bytes
+    )
+    assert summary.index_entries > 10
+    assert summary == plain.check_segment(ORDERS_1, segment, partition_of, [0, 50, 60, 10**6])
+    assert [count for _, count, _ in summary.fingerprints][1] == 10
+
+
+@pytest.mark.usefixtures("without_plain_check")
+def test_check_segment_of_an_empty_one_is_fast(tmp_path, dialect):
+    segment = segment_of(str(tmp_path), dialect, b"", 30, 100)
+    assert check_segment(ORDERS_1, segment, None) == plain.check_segment(ORDERS_1, segment, None)
+
+
+# ---- what is not sound is left to the plain one, whose words are taken
+
+
+def sound(tmp_path: Path, dialect: Dialect) -> Segment:
+    rows = [(b"k%d" % (n % 3), b"v" * (n % 9)) for n in range(60)]
+    return segment_of(str(tmp_path), dialect, log_of(dialect, rows), 0, 100)
+
+
+def same(segment: Segment, *, window_bytes: int = 1 << 16) -> list[str]:
+    summary = check_segment(ORDERS_1, segment, None, window_bytes=window_bytes)
+    assert summary == plain.check_segment(ORDERS_1, segment, None)
+    return [finding.kind.value for finding in summary.findings]
+
+
+@pytest.mark.parametrize("window_bytes", [1, 1 << 16])
+@pytest.mark.parametrize("end", [0, -1])
+def test_check_segment_sees_an_entry_inside_any_message(tmp_path, dialect, window_bytes, end):
+    segment = sound(tmp_path, dialect)
+    entries = index_entries(segment.index.path.read_bytes())
+    positions = message_positions(segment.log_path.read_bytes())
+    for start, following in pairwise(positions):
+        wrong = start + 1 if end == 0 else following - 1
+        others = [entry for entry in entries if entry[1] != wrong]
+        changed = sorted([*others, (positions.index(start), wrong)], key=lambda entry: entry[1])
+        segment.index.path.write_bytes(encode_entries(changed))
+        assert same(segment, window_bytes=window_bytes) != []
+
+
+@pytest.mark.parametrize("relative", [-1, 1])
+def test_check_segment_sees_an_entry_with_a_neighbours_offset(tmp_path, dialect, relative):
+    segment = sound(tmp_path, dialect)
+    entries = index_entries(segment.index.path.read_bytes())
+    for slot, (offset, position) in enumerate(entries):
+        changed = [*entries]
+        changed[slot] = (offset + relative, position)
+        segment.index.path.write_bytes(encode_entries(changed))
+        assert same(segment) == ["index-position"]
+
+
+def test_check_segment_sees_entries_in_front_of_and_behind_the_log(tmp_path, dialect):
+    segment = sound(tmp_path, dialect)
+    entries = index_entries(segment.index.path.read_bytes())
+    for added in ((0, -5), (-3, -9), (60, segment.file_bytes), (70, segment.file_bytes + 30)):
+        changed = sorted([*entries, added], key=lambda entry: entry[1])
+        segment.index.path.write_bytes(encode_entries(changed))
+        assert len(same(segment)) == 1
+
+
+def test_check_segment_leaves_compressed_messages_to_the_plain_one(tmp_path):
+    content = b"".join(encode(KAFKA, n, None, b"v", attributes=n == 1) for n in range(3))
+    segment = segment_of(str(tmp_path), KAFKA, content, 0, 100)
+    assert same(segment) == []
+    assert check_segment(ORDERS_1, segment, None).compressed_count == 1
+
+
+def test_check_segment_without_index_or_log_says_what_the_plain_one_says(tmp_path, dialect):
+    segment = sound(tmp_path, dialect)
+    segment.index.path.unlink()
+    assert same(segment) == ["index-sparse"]
+    segment.log_path.unlink()
+    segment.log_path.mkdir()
+    assert same(segment) == ["index-sparse"]
+    assert check_segment(ORDERS_1, segment, None).unchecked != []
+
+
+def test_check_segment_does_not_read_what_a_writer_adds_meanwhile(tmp_path, dialect):
+    segment = sound(tmp_path, dialect)
+    added = log_of(dialect, [(b"k", b"v" * 300)] * 3, 60)
+
+    def append(key: bytes) -> int:
+        with open(segment.log_path, "ab") as file:
+            file.write(added)
+        return 1
+
+    summary = check_segment(ORDERS_1, segment, append)
+    assert (summary.message_count, summary.findings) == (60, [])
+
+
+def test_keyed_partition_can_be_called_compared_and_pickled():
+    partition_of = KeyedPartition(murmur2_partition, 15)
+    assert partition_of(b"TT0124") == 10
+    assert pickle.loads(pickle.dumps(partition_of)) == partition_of
+
+
+def test_check_segment_sees_damage_that_no_index_entry_stands_behind(tmp_path, dialect):
+    rows = [(b"k", b"value %d" % n) for n in range(8)]
+    segment = segment_of(str(tmp_path), dialect, log_of(dialect, rows), 0, 10**6)
+    content = segment.log_path.read_bytes()
+    for end in message_positions(content)[1:]:
+        damaged = bytearray(content)
+        damaged[end - 1] ^= 1
+        segment.log_path.write_bytes(damaged)
+        assert same(segment) == ["bad-crc"]
+    segment.log_path.write_bytes(content[:-1])
+    assert same(segment) == ["torn-tail"]

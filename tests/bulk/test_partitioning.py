@@ -1,0 +1,198 @@
+"""Where many records go at once: equal to the plain rules, and what a user's class may do wrong."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.bulk.partitioning import PLACE_TEXT, STICKY_ROWS, Places, chooser
+from kminilog.errors import PluginError, SettingError
+from kminilog.format.hashing import java_hash, murmur2, to_positive
+from kminilog.producer.partitioners.keyed import KEYED_RULES
+from kminilog.producer.partitioners.registry import PARTITIONERS
+from tests.bulk.strategies import column_of
+
+KEYS = st.lists(st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode))
+PARTITIONS = st.sampled_from([1, 2, 3, 7, 64, 100_000])
+PLACE = st.tuples(st.integers(0, 2**20), st.integers(0, 2**50), st.integers(0, 2**40))
+EXAMPLES = "kminilog.producer.partitioners.examples"
+
+
+def places_of(rows):
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return Places(*(np.array(column, np.int64) for column in columns))
+
+
+def in_file(count, rank=0):
+    return places_of([(rank, 0, row) for row in range(count)])
+
+
+def plain(partitioner, key, place, partitions):
+    """What the plain rules say; in turn by row and number of the file where there is no key."""
+    if partitioner in KEYED_RULES and key is not None:
+        return KEYED_RULES[partitioner](key, partitions)
+    return (place[0] + place[2]) % partitions
+
+
+@pytest.mark.parametrize("partitioner", [*KEYED_RULES, "round-robin"])
+@given(keys=KEYS, data=st.data(), partitions=PARTITIONS)
+def test_chooser_gives_each_record_the_place_of_the_plain_rule(partitioner, keys, data, partitions):
+    rows = data.draw(st.lists(PLACE, min_size=len(keys), max_size=len(keys)))
+    chosen = chooser(partitioner, partitions)(data.draw(column_of(keys)), places_of(rows))
+    assert chosen.dtype == np.int32
+    expected = [plain(partitioner, *pair, partitions) for pair in zip(keys, rows, strict=True)]
+    assert chosen.tolist() == expected
+
+
+def test_keyed_rules_are_those_of_the_hashes():
+    key = "größe".encode()
+    for name in ("default-2.4", "default-0.9", "built-in"):
+        assert KEYED_RULES[name](key, 7) == to_positive(murmur2(key)) % 7
+    assert KEYED_RULES["default-0.8"](key, 7) == to_positive(java_hash("größe")) % 7
+    assert KEYED_RULES["default-0.8"](b"\xff\xfe", 7) == to_positive(java_hash(b"\xff\xfe")) % 7
+
+
+def splitmix(number):
+    number = (number + 0x9E3779B97F4A7C15) % 2**64
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    number = (number ^ number >> 27) * 0x94D049BB133111EB % 2**64
+    return number ^ number >> 31
+
+
+@given(rows=st.lists(PLACE), partitions=PARTITIONS, seed=st.integers(-(2**70), 2**70))
+def test_drawn_partitions_are_those_of_the_plain_hash(rows, partitions, seed):
+    def drawn(*parts):
+        state = seed % 2**64
+        for part in parts:
+            state = splitmix((state + part) % 2**64)
+        return state % partitions
+
+    keys = pa.nulls(len(rows), pa.binary())
+    found = chooser("random", partitions, seed=seed)(keys, places_of(rows))
+    assert found.tolist() == [drawn(*row) for row in rows]
+    for name in ("uniform-sticky", "sticky-cache"):
+        found = chooser(name, partitions, seed=seed)(keys, places_of(rows))
+        expected = [drawn(rank, 0, row // STICKY_ROWS) for rank, _, row in rows]
+        assert found.tolist() == expected
+
+
+def test_drawn_partitions_are_even_and_change_with_the_seed():
+    keys = pa.nulls(40_000, pa.binary())
+    one, other = (chooser("random", 4, seed=seed)(keys, in_file(40_000)) for seed in (1, 2))
+    assert all(abs(count - 10_000) < 600 for count in Counter(one.tolist()).values())
+    assert 0.2 < (one == other).mean() < 0.3
+
+
+def test_sticky_goes_on_in_one_partition_for_a_stretch_whatever_the_key():
+    keys = pa.array([b"%d" % number for number in range(50 * STICKY_ROWS)])
+    chosen = chooser("uniform-sticky", 8)(keys, in_file(len(keys))).reshape(50, STICKY_ROWS)
+    assert (chosen == chosen[:, :1]).all()
+    assert len(set(chosen[:, 0].tolist())) == 8
+
+
+def test_files_of_one_keyless_record_each_are_spread_evenly():
+    places = places_of([(rank, 0, 0) for rank in range(12)])
+    chosen = chooser("default-2.4", 4)(pa.nulls(12, pa.binary()), places)
+    assert Counter(chosen.tolist()) == dict.fromkeys(range(4), 3)
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_every_name_of_the_suite_chooses_the_same_in_any_division(name):
+    keys = pa.array([None if n % 3 == 0 else b"key %d" % (n % 11) for n in range(5000)])
+    whole = chooser(name, 5, seed=3)(keys, in_file(5000))
+    choose = chooser(name, 5, seed=3)
+    parts = [
+        choose(keys.slice(start, 700), Places(*(p[start : start + 700] for p in in_file(5000))))
+        for start in reversed(range(0, 5000, 700))
+    ]
+    assert np.concatenate(parts[::-1]).tolist() == whole.tolist()
+    assert set(whole.tolist()) == set(range(5))
+
+
+def test_class_in_either_interface_is_asked_record_by_record():
+    keys = pa.array([b"zhang", None, b"\xff", b"21"])
+    old = chooser(f"{EXAMPLES}.AlwaysTwo", 3)(keys, in_file(4))
+    assert old.tolist() == [2, 1, 2, 2]  # the old interface never sees a record without key
+    new = chooser(f"{EXAMPLES}:CorrectedExample", 3)(keys, in_file(4))
+    assert new.tolist() == [KEYED_RULES["default-2.4"](b"zhang", 3), 0] + [
+        KEYED_RULES["default-2.4"](key, 3) for key in (b"\xff", b"21")
+    ]
+
+
+OWN = """
+class SeesAll:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        assert (topic, value, value_bytes) == ("orders", None, None)
+        assert (key if isinstance(key, (bytes, type(None))) else key.encode()) == key_bytes
+        assert len(cluster.partitions_for_topic(topic)) == 3
+        return {str: 0, bytes: 1, type(None): 2}[type(key)]
+class Fails:
+    def __init__(self, properties):
+        self.asked = 0
+    def partition(self, key, number_of_partitions):
+        self.asked += 1
+        if self.asked == 3:
+            raise RuntimeError("no more")
+        return 0
+class TooFar:
+    def partition(self, key, number_of_partitions):
+        return number_of_partitions if key == "bad" else 0
+    def __init__(self, properties):
+        pass
+class Below:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        return -1 if key == "bad" else 0
+class Half:
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        return 0.5
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch):
+    (tmp_path / "own_bulk_classes.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "own_bulk_classes"
+    sys.modules.pop("own_bulk_classes", None)
+
+
+def test_class_sees_texts_bytes_and_none_as_at_the_producer(own):
+    choose = chooser(f"{own}.SeesAll", 3, topic="orders")
+    assert choose(pa.array([b"a", b"\xff", None, b""]), in_file(4)).tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Fails", "partition raised RuntimeError: no more"),
+        ("TooFar", "Invalid partition id: 3 .* range of \\[0, 2\\]"),
+        ("Below", "Invalid partition id: -1 "),
+        ("Half", "0.5, which is no whole number"),
+    ],
+)
+def test_class_that_fails_is_named_with_the_place_of_the_record(own, name, reason):
+    choose = chooser(f"{own}:{name}", 3)
+    if name == "Fails":
+        choose(pa.array([b"a", b"b"]), in_file(2))
+    with pytest.raises(PluginError, match=reason) as caught:
+        choose(pa.array([b"bad", b"worse"]), places_of([(4, 5, 6), (7, 8, 9)]))
+    assert PLACE_TEXT.search(str(caught.value)).groups() == ("4", "5", "6")
+    assert f"{own}:{name}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "reason"),
+    [
+        ("mine", SettingError, "no partitioner 'mine'; there is: default-0.8, .*Class"),
+        ("no_such_module.Mine", PluginError, "cannot import no_such_module"),
+        ("collections.OrderedDict", PluginError, "no method partition"),
+    ],
+)
+def test_chooser_that_cannot_be_had_is_refused(name, error, reason):
+    with pytest.raises(error, match=reason):
+        chooser(name, 3)

@@ -1,0 +1,93 @@
+"""Sources that cannot be read, for `ingest` and for `verify`: one line, exit code 2, no change."""
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.command_line import assert_one_line
+from tests.cli.test_ingest import without_progress
+from tests.damage import files_of, zero_range
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.usefixtures("spark"),
+]
+Case = Callable[[Path], list[str | Path]]
+
+
+def loop(directory: Path) -> list[str | Path]:
+    """A file that even root cannot open."""
+    os.symlink(directory / "loop", directory / "loop")
+    return [directory / "loop"]
+
+
+def torn_gzip(directory: Path) -> list[str | Path]:
+    path = directory / "torn.gz"
+    path.write_bytes(gzip.compress(os.urandom(5000))[:-200])
+    return [path]
+
+
+def parquet(directory: Path) -> Path:
+    path = directory / "t.parquet"
+    table = pa.table({"a": [os.urandom(20) for _ in range(2000)]})
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    return path
+
+
+def parquet_without_end(directory: Path) -> list[str | Path]:
+    path = parquet(directory)
+    os.truncate(path, path.stat().st_size - 10)
+    return [path, "--format", "parquet"]
+
+
+def parquet_with_bad_pages(directory: Path) -> list[str | Path]:
+    path = parquet(directory)
+    zero_range(path, 4, 2000)
+    return [path, "--format", "parquet", "--key", "a"]
+
+
+def parquet_without_the_column(directory: Path) -> list[str | Path]:
+    return [parquet(directory), "--format", "parquet", "--key", "id"]
+
+
+def open_quote(directory: Path) -> list[str | Path]:
+    (directory / "q.csv").write_bytes(b'a,b\n1,"2\n')
+    return [directory / "q.csv", "--format", "csv"]
+
+
+def header_only(directory: Path) -> list[str | Path]:
+    (directory / "h.csv").write_bytes(b"a,b\n")
+    return [directory / "h.csv", "--format", "csv", "--key", "a"]
+
+
+CASES: dict[str, tuple[Case, str]] = {
+    "unreadable": (loop, "loop: "),
+    "torn-gzip": (torn_gzip, "torn.gz: Compressed file ended"),
+    "parquet-without-end": (parquet_without_end, "t.parquet"),
+    "parquet-bad-pages": (parquet_with_bad_pages, "t.parquet"),
+    "no-column": (parquet_without_the_column, "no column 'id'; there is: a"),
+    "open-quote": (open_quote, "q.csv: line 2: unexpected end of data"),
+    "header-only": (header_only, "h.csv: it holds no records"),
+}
+
+
+@pytest.mark.parametrize("command", ["ingest", "verify"])
+@pytest.mark.parametrize("name", CASES)
+def test_source_that_cannot_be_read_is_one_line_and_changes_nothing(
+    kminilog, tmp_path, command, name
+):
+    case, part = CASES[name]
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", stdin=b"first\n")
+    before = files_of(kminilog.log_dir)
+    source, *options = case(tmp_path)
+    words = ["ingest", source, "--topic", "t"] if command == "ingest" else ["verify", "t"]
+    words += [] if command == "ingest" else ["--against", source]
+    assert_one_line(without_progress(kminilog(*words, *options)), 2, part)
+    assert files_of(kminilog.log_dir) == before

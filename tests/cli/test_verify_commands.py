@@ -1,0 +1,156 @@
+"""Each finding has a command that shows it: here each is run, and shows it."""
+
+import shlex
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kminilog.format.dialect import Dialect
+from kminilog.verification.commands import quoted
+from tests.cli.command_line import CommandLine, Run
+from tests.cli.test_ingest import without_progress
+from tests.spark.log_content import Content, write_anew
+from tests.verification.faults import (
+    FILE_FAULTS,
+    INDEX_FAULTS,
+    MESSAGE_FAULTS,
+    Fault,
+    IndexFault,
+    Slots,
+    Spot,
+)
+
+
+def first_slot(fault: IndexFault) -> Fault:
+    return lambda spot: fault(Slots(spot, 1))
+
+
+FAULTS = {
+    **{f"message: {name}": MESSAGE_FAULTS[name] for name in (
+        "offset byte 7", "size bit 2", "crc byte 12", "magic", "zeros", "dropped",
+        "written three times", "rubbish in front",
+    )},
+    **{f"index: {name}": first_slot(INDEX_FAULTS[name]) for name in (
+        "position + 1", "position far behind", "zeroed", "removed", "deleted", "cut inside",
+    )},
+    **{f"file: {name}": FILE_FAULTS[name] for name in (
+        "renamed + 1", "copied", "index without a log", "stray file",
+    )},
+}  # fmt: skip
+
+
+@pytest.fixture
+def topic(kminilog: CommandLine, dialect: Dialect) -> CommandLine:
+    """A topic in a directory whose name a shell must be told to take as it is."""
+    kminilog.log_dir = kminilog.log_dir / "it's a $(log) dir"
+    config = ["--config", "segment.bytes=300", "--config", "index.interval.bytes=60"]
+    dialect_option = ["--dialect", dialect.name]
+    kminilog.ok("topic", "create", "t-1", "--partitions", 1, *dialect_option, *config)
+    lines = b"".join(b"key%d:value%d\n" % (number, number) for number in range(30))
+    kminilog.ok("produce", "t-1", "--key-separator", ":", stdin=lines)
+    return kminilog
+
+
+def run_command(kminilog: CommandLine, sample: dict[str, Any]) -> Run:
+    """Run the command of a sample; it needs no log dir but the one it names."""
+    program, *words = shlex.split(sample["command"])
+    assert program == "kminilog"
+    elsewhere = CommandLine(kminilog.log_dir / "none")
+    return elsewhere(*words)
+
+
+def samples_of(run: Run) -> list[dict[str, Any]]:
+    assert run.code == 1, run
+    return [sample for found in run.document["findings"] for sample in found["samples"]]
+
+
+def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:
+    run = without_progress(run_command(kminilog, sample))
+    assert run.code in (0, 1), run
+    assert run.err == ""
+    if " verify " in sample["command"]:
+        assert sample["place"] in run.out
+    elif sample["command"].endswith(".index'"):
+        damaged = sample["offset"] is None or f"offset {sample['offset']} " not in run.out
+        assert not damaged or "DAMAGED" in run.out
+    elif " dump " in sample["command"]:
+        assert f"at byte {sample['position']}" in run.out
+    else:
+        assert f"{sample['segment']}" in run.out
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_command_of_a_damage_shows_it(topic, name):
+    expected = FAULTS[name](Spot(topic.log_dir / "t-1-0", 1, 2))
+    assert expected
+    samples = samples_of(topic("verify", "t-1", "--json"))
+    assert len(samples) == len(expected)
+    for sample in samples:
+        assert_shown(topic, sample)
+
+
+def test_command_of_a_message_in_the_wrong_partition_finds_it(kminilog, dialect):
+    kminilog.ok("topic", "create", "t", "--partitions", 3, "--dialect", dialect.name)
+    options = ["--key-separator", ":", "--partition", 0]
+    kminilog.ok("produce", "t", *options, stdin=b"".join(b"k%d:v%d\n" % (n, n) for n in range(9)))
+    samples = samples_of(kminilog("verify", "t", "--partitioner", "default-2.4", "--json"))
+    assert samples
+    for sample in samples:
+        run = run_command(kminilog, sample)
+        assert run.code == 0
+        assert f'value "v{sample["offset"]}"' in run.out
+
+
+@given(st.text(min_size=1).filter(lambda word: "\0" not in word) | st.just("\x1b\udcff'\\n"))
+@settings(max_examples=30)
+def test_any_word_comes_through_the_shell_as_it_is(word):
+    shell = shutil.which("bash")
+    assert shell, "there is no bash to try it with"
+    line = quoted(word)
+    assert line.isprintable()
+    run = subprocess.run([shell, "-c", f"printf %s {line}"], capture_output=True, check=True)
+    assert run.stdout == word.encode("utf-8", "surrogateescape")
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+def test_command_of_a_finding_against_a_source_shows_it(kminilog, tmp_path, dialect):
+    source = tmp_path / "a 'source'.csv"
+    rows = b"".join(b"k%d,v%d\n" % (n % 7, n) for n in range(60))
+    source.write_bytes(b"id,text\n" + rows)
+    reading = ["--format", "csv", "--key-expr", "id || ''", "--value", "text"]
+    target = ["--topic", "t", "--partitions", 2, "--dialect", dialect.name]
+    assert kminilog("ingest", source, *target, *reading).code == 0
+
+    def damage(content: Content) -> None:
+        one, other = content[0], content[1]
+        other.append((other[0][0], b"extra"))
+        other.append(other[0])
+        one[3] = (one[3][0], b"altered")
+        first, later = [slot for slot, pair in enumerate(one) if pair[0] == one[-1][0]][-2:]
+        one[first], one[later] = one[later], one[first]
+        del other[4]
+
+    copy = CommandLine(write_anew(kminilog.log_dir, tmp_path / "copy", "t", damage))
+    run = copy("verify", "t", "--against", source, *reading, "--json")
+    assert run.code == 1, run
+    kinds = {found["class"] for found in run.document["findings"]}
+    assert kinds == {"missing", "extra", "duplicate", "altered", "key-order"}
+    for sample in samples_of(run):
+        if sample["offset"] is None:
+            assert sample["source"].startswith(f"{source}, row ")
+            assert_shown(copy, sample)
+        else:
+            shown = run_command(copy, sample)
+            assert (shown.code, shown.err) == (0, "")
+            assert f"offset {sample['offset']}" in shown.out
+    # Without the source, the manifest tells of a range.
+    (altered,) = [s for s in samples_of(copy("verify", "t", "--json")) if s["partition"] == 0]
+    shown = run_command(copy, altered)
+    assert shown.code == 0, shown
+    assert "altered" in [record["value"] for record in shown.records]

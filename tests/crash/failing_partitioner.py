@@ -1,0 +1,27 @@
+"""A partitioner that fails once in all of a job's tasks, then never again."""
+
+import os
+
+_CALLS_BEFORE = 5000
+
+
+class FailsOnce:
+    """Places keys by their number; raises the first time that a task has asked often enough.
+
+    The file that the environment names says that it has failed; without such a name it never does.
+    """
+
+    def __init__(self, config: object = None) -> None:
+        self._marker = os.environ.get("KMINILOG_TEST_FAILS_ONCE")
+        self._calls = 0
+
+    def partition(self, key: object, partitions: int) -> int:
+        self._calls += 1
+        if self._marker and self._calls > _CALLS_BEFORE:
+            try:
+                os.close(os.open(self._marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                self._marker = None
+            else:
+                raise RuntimeError("fails once")
+        return int(str(key).removeprefix("k")) % partitions

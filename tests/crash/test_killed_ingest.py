@@ -1,0 +1,177 @@
+"""kill -9 of an ingest at any moment, then the same job again: every source row is there once.
+
+A round counts only if something was killed, or a task failed, before the job was committed.
+"""
+
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kminilog.format.dialect import DIALECTS
+from tests.cli.command_line import CommandLine
+from tests.crash.failing_partitioner import FailsOnce
+from tests.crash.killed_ingest import (
+    DRIVER,
+    EVERYTHING,
+    EXECUTOR,
+    FAILURE,
+    PUBLISHING,
+    READING,
+    STAGING,
+    WORKER,
+    Ingest,
+    kill_all,
+)
+from tests.crash.plain_parser import messages_in
+from tests.spark.conftest import spark
+
+__all__ = ["spark"]
+
+ROWS, FILES, BEFORE = 120_000, 4, 500
+PARTITIONS = 3
+READING_OPTIONS = ["--key-regex", "^(k[0-9]+) "]
+VICTIMS = [EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR]
+PLANS = ["sorted", "runs"]
+ALLOWED = re.compile(
+    r"\.lock|\.clean-shutdown|\.changes|recovery-point-offset-checkpoint|t\.json"
+    r"|\.manifests/job\.json|t-[0-2]/\d{20}\.(log|index)"
+)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Numbered rows in several files; each seventh row has no key."""
+    directory = tmp_path_factory.mktemp("source")
+    each = ROWS // FILES
+    for file in range(FILES):
+        numbers = range(file * each, (file + 1) * each)
+        (directory / f"{file}.txt").write_bytes(b"".join(row(n) + b"\n" for n in numbers))
+    return directory
+
+
+def row(number: int) -> bytes:
+    name = b"k%d" % (number * 7919 % 1000) if number % 7 else b"nobody"
+    return b"%s says %d %s" % (name, number, b"x" * (number % 90))
+
+
+class Round:
+    """One job that is killed and run again."""
+
+    def __init__(self, number: int, tries: int, directory: Path, source: Path) -> None:
+        self.chance = random.Random(f"{number} {tries}")
+        self.victim = VICTIMS[number % len(VICTIMS)]
+        self.plan = PLANS[number % 2]
+        self.dialect = list(DIALECTS.values())[number // 2 % 2]
+        ends_itself = self.victim in (WORKER, EXECUTOR)
+        phases = [READING, STAGING] if ends_itself else [READING, STAGING, PUBLISHING]
+        self.phase = "tasks" if self.victim == FAILURE else phases[number // 5 % len(phases)]
+        self.directory = directory / f"{number}-{tries}"
+        self.log_dir = self.directory / "log"
+        self.kminilog = CommandLine(self.log_dir)
+        self.has_messages = number % 3 == 1
+        self.source = source
+        partitioner = f"{FailsOnce.__module__}.{FailsOnce.__qualname__}"
+        self.arguments = [source, "--topic", "t", *READING_OPTIONS, "--plan", self.plan]
+        if self.victim == FAILURE:
+            self.arguments += ["--partitioner", partitioner]
+
+    def run(self) -> bool:
+        """Kill it and run it again; False if it was over too early to be killed."""
+        self.create_topic()
+        total_bytes = sum(path.stat().st_size for path in self.source.iterdir())
+        master = "local-cluster[2,1,1024]" if self.victim == EXECUTOR else "local[2]"
+        ingest = Ingest(
+            self.log_dir, "job", self.directory / "scratch", *self.arguments, "--master", master
+        )
+        try:
+            if self.victim != FAILURE and not (
+                ingest.progress.wait_for(self.phase, self.chance.random(), total_bytes)
+                and ingest.strike(self.victim, self.chance)
+            ):
+                return False
+            code = ingest.end()
+            if self.victim == WORKER and code == 0:
+                return False  # it had nothing to do just then
+            self.assert_right_end(code, ingest.complaints)
+            again = self.kminilog("ingest", *self.arguments, "--job-id", "job", "--json")
+            assert again.code == 0, again
+            assert again.document["count"] == ROWS
+            ingest.assert_nobody_is_left()
+        finally:
+            kill_all(ingest.process.pid)
+        self.assert_every_row_once()
+        return True
+
+    def create_topic(self) -> None:
+        config = ["--config", "segment.bytes=200000", "--dialect", self.dialect.name]
+        self.kminilog.ok("topic", "create", "t", "--partitions", PARTITIONS, *config)
+        if self.has_messages:
+            lines = b"".join(b"before %d\n" % n for n in range(BEFORE))
+            self.kminilog.ok("produce", "t", stdin=lines)
+
+    def assert_right_end(self, code: int, complaints: list[str]) -> None:
+        if self.victim in (EVERYTHING, DRIVER):
+            assert code == -9
+        elif self.victim == EXECUTOR:
+            assert (code, complaints) == (0, [])
+        else:
+            assert (code, len(complaints)) == (2, 1), complaints
+            assert complaints[0].startswith("kminilog: "), complaints
+
+    def assert_every_row_once(self) -> None:
+        numbers, before = [], 0
+        for partition in range(PARTITIONS):
+            directory = self.log_dir / f"t-{partition}"
+            messages = messages_in(directory, has_value_length=self.dialect.has_value_length)
+            rows = [(key, v) for key, v in messages if v is not None and b"before" not in v]
+            assert messages[len(messages) - len(rows) :] == rows
+            before += len(messages) - len(rows)
+            own = [int(value.split()[2]) for _, value in rows]
+            assert own == sorted(own)
+            assert rows == [(key_of(value), value) for value in map(row, own)]
+            numbers += own
+        assert before == BEFORE * self.has_messages
+        assert Counter(numbers) == Counter(range(ROWS))
+        against = ["--against", self.source, *READING_OPTIONS, "--job", "job", "--json"]
+        verified = self.kminilog("verify", "t", *against)
+        assert verified.code == 0, verified
+        assert verified.document["verdict"] == "ok", verified.out
+        assert [name for name in files_in(self.log_dir) if not ALLOWED.fullmatch(name)] == []
+        assert not list(self.log_dir.glob(".*staging/*"))
+
+
+def key_of(value: bytes) -> bytes | None:
+    name = value.split()[0]
+    return None if name == b"nobody" else name
+
+
+def files_in(directory: Path) -> list[str]:
+    paths = directory.rglob("*")
+    return [path.relative_to(directory).as_posix() for path in paths if path.is_file()]
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark")
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "rounds", [3, pytest.param(30, marks=pytest.mark.soak)], ids=["quick", "long"]
+)
+def test_ingest_that_is_killed_and_run_again_has_every_row_once(tmp_path, source, rounds, capsys):
+    tried = 0
+    killed: Counter[str] = Counter()
+    for number in range(rounds):
+        for tries in range(12):
+            tried += 1
+            this = Round(number, tries, tmp_path, source)
+            if this.run():
+                killed[f"{this.victim} while {this.phase} ({this.plan})"] += 1
+                break
+        else:
+            pytest.fail(f"round {number}: {this.victim} while {this.phase} was never met")
+    with capsys.disabled():
+        told = ", ".join(f"{count} x {what}" for what, count in sorted(killed.items()))
+        print(f" [{rounds} of {tried} rounds count: {told}]", end="")

@@ -1,0 +1,63 @@
+"""How much memory the processes of a Spark session have held at most, by the kernel's own account.
+
+    this process --> jvm --> Python daemons --> worker, worker, ...
+
+Linux only. A peak counts from the beginning of the work: what was before is reset.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+POLL_SECONDS = 0.1
+_RESET_PEAK = "5"
+
+
+@contextmanager
+def peaks() -> Iterator[dict[str, int]]:
+    """Hand out a dict that has, once the work is done, the peak bytes of the largest `worker` and
+    of the `jvm`; neither if there was none. Workers are looked at every POLL_SECONDS."""
+    found: dict[str, int] = {}
+    for pid in _descendants():
+        with suppress(OSError):
+            Path(f"/proc/{pid}/clear_refs").write_text(_RESET_PEAK)
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(POLL_SECONDS):
+            _look(found)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+        _look(found)
+
+
+def _look(found: dict[str, int]) -> None:
+    for pid in _descendants():
+        with suppress(OSError, StopIteration):
+            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            kind = "jvm" if name == "java" else "worker"
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            line = next(line for line in lines if line.startswith("VmHWM:"))
+            found[kind] = max(found.get(kind, 0), int(line.split()[1]) << 10)
+
+
+def _descendants() -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+                children.setdefault(int(after_name[1]), []).append(int(entry.name))
+    found, todo = [], [os.getpid()]
+    while todo:
+        todo += (below := children.get(todo.pop(), []))
+        found += below
+    return found

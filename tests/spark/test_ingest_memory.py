@@ -1,0 +1,39 @@
+"""How much memory the Python workers of an ingest take: a bound, whatever the source is."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kminilog.spark.ingest import ingest
+from kminilog.spark.source import Source
+from tests.process_memory import peaks
+
+MOST_BYTES = 400 << 20
+
+
+@pytest.mark.parametrize(
+    ("records", "value_bytes"),
+    [
+        (2_500, 100_000),  # Spark would make one Arrow batch of them
+        pytest.param(20_000, 100_000, marks=pytest.mark.soak),
+        pytest.param(4_000_000, 100, marks=pytest.mark.soak),
+    ],
+)
+@pytest.mark.parametrize("plan", ["sorted", "runs"])
+def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, records, value_bytes):
+    rng, path = np.random.default_rng(1), tmp_path / "source.parquet"
+    schema = pa.schema([("value", pa.binary())])
+    with pq.ParquetWriter(path, schema, compression="none") as writer:
+        for start in range(0, records, rows := (20 << 20) // value_bytes):
+            count = min(rows, records - start)
+            data = pa.py_buffer(rng.bytes(count * value_bytes))
+            values = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(value_bytes), count, [None, data]
+            ).cast(pa.binary())
+            writer.write_table(pa.table({"value": values}))
+    source = Source((str(path),), "parquet", key_expr="substr(value, 1, 8)", value="value")
+    with peaks() as found:
+        result = ingest(spark, tmp_path / "log", source, topic="t", partitions=3, plan=plan)
+    assert result.manifest.facts["count"] == records
+    assert 0 < found["worker"] < MOST_BYTES

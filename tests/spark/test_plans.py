@@ -1,0 +1,293 @@
+"""Both plans without a JVM: what their tasks write and how it is joined, however it was divided."""
+
+import random
+import shutil
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kminilog.bulk.partitioning import Places, chooser
+from kminilog.format.dialect import DIALECTS
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.spark import runs as runs_module
+from kminilog.spark.plans import SortedWriter, _suitable
+from kminilog.spark.quarantine import RejectedWriter
+from kminilog.spark.runs import Run, RunsWriter, _join, breaks, in_source_order, places_of
+from kminilog.spark.source import Place, Source
+from kminilog.spark.source_files import SourceFile
+from kminilog.spark.staging import StagingJob
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.publication import Manifest, publish, staging_path
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+from tests.spark.log_content import content_of, files_of
+
+SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
+SCHEMA = pa.schema(
+    [
+        ("source_rank", pa.int32()),
+        ("source_position", pa.int64()),
+        ("source_row", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("rejected", pa.string()),
+    ]
+)
+
+
+def make_records(count, files, seed):
+    """Records of some files of different lengths, in source order."""
+    chance = random.Random(seed)
+    borders = sorted(chance.randrange(count + 1) for _ in range(files - 1))
+    rows = []
+    for rank, (start, stop) in enumerate(zip([0, *borders], [*borders, count], strict=True)):
+        for row in range(stop - start):
+            key = chance.choice([None, b"", b"k%d" % chance.randrange(9)])
+            value = b"%d " % (start + row) + b"x" * chance.randrange(60)
+            reason = "no good" if chance.random() < 0.05 else None
+            rows.append((rank, 0, row, key, value, reason))
+    return rows
+
+
+def batch_of(rows, **more):
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(
+        [*arrays, *map(pa.array, more.values())], names=[*SCHEMA.names, *more]
+    )
+
+
+class Jobs:
+    """A log dir with a topic, and jobs that are done by hand, task after task."""
+
+    def __init__(self, path, dialect, partitions, before):
+        self.path = path.resolve()
+        self.topic = Topic("t", partitions, dialect, SMALL)
+        with LogDirWriter.open(path, create=True) as writer:
+            writer.create_topic(self.topic)
+            for tp in self.topic.all_partitions():
+                writer.log(tp).append([(b"old", b"%d" % n) for n in range(before)])
+        self.first_offset = before
+
+    def job(self, job_id, partitioner="default-2.4"):
+        directory = staging_path(self.path, job_id)
+        directory.mkdir(parents=True)
+        ends = [self.first_offset] * self.topic.partitions
+        return StagingJob(
+            str(self.path), str(directory), self.topic, ends, partitioner, 0, 10**6, []
+        )
+
+    def run_task(self, job, make_writer, batches):
+        attempt = job.new_attempt()
+        rejected = RejectedWriter(attempt, job.max_rejected)
+        writer = make_writer(job, attempt, rejected)
+        for batch in batches:
+            writer.write(batch)
+        return writer.close(), rejected.close()
+
+
+def in_batches(rows, size):
+    return [batch_of(rows[start : start + size]) for start in range(0, len(rows), size)]
+
+
+def partition_rows(rows, partitioner, partitions):
+    """The records of each partition that are not rejected, by the chooser, in source order."""
+    fine = [row for row in rows if row[5] is None]
+    keys = pa.array([row[3] for row in fine], pa.binary())
+    places = Places(*(np.array([row[n] for row in fine], np.int64) for n in range(3)))
+    chosen = chooser(partitioner, partitions)(keys, places).tolist()
+    return {
+        p: [row for row, at in zip(fine, chosen, strict=True) if at == p] for p in range(partitions)
+    }
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    dialect=st.sampled_from(list(DIALECTS.values())),
+    before=st.sampled_from([0, 1, 2, 9]),
+    partitions=st.sampled_from([1, 3]),
+    partitioner=st.sampled_from(["default-2.4", "round-robin", "random"]),
+    by_rows=st.booleans(),
+    cuts=st.lists(st.integers(0, 60), max_size=5),
+    buffer_rows=st.sampled_from([1, 7, 1000]),
+    seed=st.integers(0, 5),
+)
+def test_both_plans_write_the_same_messages_at_the_same_offsets(
+    tmp_path_factory, dialect, before, partitions, partitioner, by_rows, cuts, buffer_rows, seed
+):
+    rows = make_records(60, 3, seed)
+    tmp_path = tmp_path_factory.mktemp("plans")
+    borders = [0, *sorted(cuts), len(rows)]
+    pieces = [rows[a:b] for a, b in pairwise(borders)]
+    expected = partition_rows(rows, partitioner, partitions)
+    old = [(b"old", b"%d" % n) for n in range(before)]
+    content = {p: old + [(r[3], r[4]) for r in expected[p]] for p in expected}
+
+    one = Jobs(tmp_path / "runs", dialect, partitions, before)
+    job = one.job("r", partitioner)
+    tasks = [pieces[0::2], pieces[1::2]] if by_rows else [[piece] for piece in pieces]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs_module, "_BUFFER_ROWS", buffer_rows)
+        results = [
+            one.run_task(
+                job,
+                partial(RunsWriter, by_rows=by_rows),
+                [batch for piece in task for batch in in_batches(piece, 10)],
+            )
+            for task in tasks
+        ]
+    found = in_source_order([run for written, _ in results for run in written])
+    assert found is not None
+    of_partition = {
+        p: [s for run in found for s in run.partitions if s.partition == p] for p in expected
+    }
+    staged = [_join(job, parts) for parts in of_partition.values() if parts]
+    # Once more, as a second attempt would: the result is the same, and the first is still whole.
+    again = [_join(job, parts) for parts in of_partition.values() if parts]
+    assert [s.digest for s in again] == [s.digest for s in staged]
+    publish(one.path, Manifest("r", "t", staged, {}))
+    assert content_of(one.path, "t") == content
+    assert verify_storage(LogDir(one.path)).verdict == "ok"
+
+    other = Jobs(tmp_path / "sorted", dialect, partitions, before)
+    job = other.job("s", partitioner)
+    written = [
+        other.run_task(job, SortedWriter, in_batches_of(expected[p], p, 9))[0]
+        for p in expected
+        if expected[p]
+    ]
+    publish(other.path, Manifest("s", "t", [s for staged in written for s in staged], {}))
+    assert content_of(other.path, "t") == content
+    assert [(s.partition, s.first_offset, s.next_offset) for s in staged] == [
+        (s.partition, s.first_offset, s.next_offset) for found in written for s in found
+    ]
+    rejected = [row for row in rows if row[5] is not None]
+    assert sum(part.count for _, parts in results for part in parts) == len(rejected)
+    shutil.rmtree(tmp_path)
+
+
+def in_batches_of(rows, partition, size):
+    return [
+        batch_of(
+            rows[start : start + size], partition=[partition] * len(rows[start : start + size])
+        )
+        for start in range(0, len(rows), size)
+    ]
+
+
+def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path, dialect):
+    rows = make_records(150, 2, 1)
+    jobs = Jobs(tmp_path / "log", dialect, 2, 0)
+    job = jobs.job("r")
+    (run,), _ = jobs.run_task(job, partial(RunsWriter, by_rows=False), in_batches(rows, 40))
+    publish(jobs.path, Manifest("r", "t", [_join(job, [s]) for s in run.partitions], {}))
+    with LogDirWriter.open(tmp_path / "plain", create=True) as writer:
+        writer.create_topic(jobs.topic)
+        for partition, found in partition_rows(rows, "default-2.4", 2).items():
+            writer.log(TopicPartition("t", partition)).append((row[3], row[4]) for row in found)
+    assert files_of(jobs.path, "t") == files_of(tmp_path / "plain", "t")
+    assert len(files_of(jobs.path, "t")) > 20
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch, before):
+    """The first attempt dies when it has put in half of the offsets."""
+    jobs = Jobs(tmp_path / "log", dialect, 1, before)
+    job = jobs.job("r")
+    rows = [(0, 0, n, b"k", b"%d" % n, None) for n in range(60)]
+    make = partial(RunsWriter, by_rows=True)
+    runs = [jobs.run_task(job, make, [batch_of(part)])[0][0] for part in (rows[:30], rows[30:])]
+    parts = [run.partitions[0] for run in runs]
+    real, calls = runs_module.number_messages, []
+
+    def dies(*arguments):
+        calls.append(arguments)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs_module, "number_messages", dies)
+        with pytest.raises(KeyboardInterrupt):
+            _join(job, parts)
+    publish(jobs.path, Manifest("r", "t", [_join(job, parts)], {}))
+    assert content_of(jobs.path, "t")[0][before:] == [(b"k", b"%d" % n) for n in range(60)]
+    assert verify_storage(LogDir(jobs.path)).verdict == "ok"
+
+
+def test_join_writes_copies_where_the_file_system_has_no_links(tmp_path, dialect, monkeypatch):
+    jobs = Jobs(tmp_path / "log", dialect, 1, 0)
+    job = jobs.job("r")
+    rows = [(0, 0, n, None, b"%d" % n, None) for n in range(9)]
+    (run,), _ = jobs.run_task(job, partial(RunsWriter, by_rows=True), [batch_of(rows)])
+
+    def no_links(*arguments):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    publish(jobs.path, Manifest("r", "t", [_join(job, run.partitions)], {}))
+    assert [value for _, value in content_of(jobs.path, "t")[0]] == [b"%d" % n for n in range(9)]
+
+
+# ---- where a run ends
+
+
+@pytest.mark.parametrize(
+    ("rows", "previous", "by_rows", "expected"),
+    [
+        ([(0, 0, 5), (0, 0, 6)], None, True, [0]),
+        ([(0, 0, 5), (0, 0, 6)], (0, 0, 4), True, []),
+        ([(0, 0, 5), (0, 0, 7)], (0, 0, 4), True, [1]),  # another task has row 6
+        ([(0, 0, 5), (1, 0, 6)], (0, 0, 4), True, [1]),
+        ([(0, 0, 5)], (0, 0, 5), True, [0]),
+        ([(0, 0, 0), (0, 9, 1), (1, 0, 0), (3, 0, 0)], None, False, [0]),
+        ([(0, 9, 0), (0, 9, 1), (0, 8, 2)], (0, 2, 7), False, [2]),
+        ([(1, 0, 0), (0, 5, 5)], (0, 7, 9), False, [1]),
+        ([(0, 7, 9)], (0, 7, 9), False, [0]),
+    ],
+)
+def test_a_run_ends_where_the_source_does_not_go_on(rows, previous, by_rows, expected):
+    places = Places(*(np.array(column) for column in zip(*rows, strict=True)))
+    assert breaks(places, previous and Place(*previous), by_rows=by_rows) == expected
+
+
+def test_runs_are_ordered_by_their_place_and_refused_if_they_overlap():
+    a, b, c = (
+        Run(Place(0, 0, first), Place(0, 0, last), []) for first, last in [(0, 4), (5, 9), (10, 10)]
+    )
+    assert in_source_order([c, a, b]) == [a, b, c]
+    assert in_source_order([]) == []
+    assert in_source_order([a, Run(Place(0, 0, 4), Place(0, 0, 6), [])]) is None
+    assert in_source_order([Run(Place(0, 0, 0), Place(1, 0, 0), []), b]) is None
+
+
+# ---- which plan
+
+
+@pytest.mark.parametrize(
+    ("format", "sizes", "partitions", "cores", "expected"),
+    [
+        ("text", [10], 64, 2, "runs"),  # one run: as good as sorted, without a shuffle
+        ("text", [1 << 30], 64, 2, "runs"),
+        ("text", [20 << 20], 64, 2, "sorted"),  # 3 x 64 segments of 100 KiB
+        ("csv", [1 << 30] * 2, 8, 2, "runs"),
+        ("parquet", [1000], 8, 2, "runs"),
+        ("parquet", [500 << 20] * 2, 8, 2, "runs"),
+        ("parquet", [1 << 20] * 1000, 8, 2, "sorted"),  # each file is a run
+    ],
+)
+def test_auto_takes_runs_unless_segments_would_be_tiny(format, sizes, partitions, cores, expected):
+    files = [SourceFile(rank, f"/{rank}", size, None) for rank, size in enumerate(sizes)]
+    assert _suitable(Source(("/",), format), files, partitions, cores) == expected
+
+
+def test_places_of_a_table_are_numbers_of_numpy():
+    places = places_of(pa.Table.from_batches([batch_of([(1, 2, 3, b"", b"", None)])]))
+    assert [part.tolist() for part in places] == [[1], [2], [3]]
+    assert all(part.dtype == np.int64 for part in places)

@@ -1,0 +1,90 @@
+"""The storage checks in Spark tasks find what the ones in one process find, fast or plain."""
+
+from pathlib import Path
+
+import pytest
+
+from kminilog.bulk.segment_checks import check_segment
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition
+from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.settings import TopicSettings
+from kminilog.spark.storage_checks import check_partitions
+from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import Report, partition_rule, verify_storage
+from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+
+SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
+PARTITIONS = 6
+COUNT = 150
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path, dialect: Dialect) -> LogDir:
+    """A topic that one job wrote, keys where they belong."""
+    path = tmp_path / "log"
+    with LogDirWriter.open(path, create=True) as writer:
+        writer.create_topic(Topic("orders", PARTITIONS, dialect, SETTINGS))
+        staged = [stage(writer, dialect, partition) for partition in range(PARTITIONS)]
+        facts = {"count": PARTITIONS * COUNT, "partitioner": "default-2.4"}
+        publish(path, Manifest("job-1", "orders", staged, facts))
+    return LogDir(path)
+
+
+def stage(writer: LogDirWriter, dialect: Dialect, partition: int):
+    topic_partition = TopicPartition("orders", partition)
+    staging = staging_path(writer.path, "job-1")
+    log = open_staged_log(
+        staging,
+        topic_partition,
+        dialect,
+        SETTINGS,
+        target=writer.directory(topic_partition),
+        first_offset=0,
+    )
+    keys = (b"k%d" % n for n in range(10**6))
+    here = (key for key in keys if murmur2_partition(key, PARTITIONS) == partition)
+    log.append((next(here), b"value %d" % n) for n in range(COUNT))
+    return seal(log, staging, 0)
+
+
+def damage(log_dir: LogDir) -> None:
+    """A different thing in each partition but the first."""
+    logs = [sorted((log_dir.path / f"orders-{p}").glob("*.log")) for p in range(PARTITIONS)]
+    for path in (logs[1][1], logs[2][1]):
+        end = message_positions(path.read_bytes())[4]
+        flip_byte(path, end - 1, mask=1)  # a value
+        if path == logs[2][1]:
+            fix_crc(path, message_positions(path.read_bytes())[3])
+    flip_byte(logs[3][0], 23, mask=4)  # a key
+    fix_crc(logs[3][0], 0)
+    logs[4][-1].with_suffix(".index").unlink()
+    logs[4][-1].unlink()
+    cut_to(logs[5][-1], logs[5][-1].stat().st_size - 1)
+    logs[5][0].with_suffix(".index").write_bytes(b"")
+
+
+def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
+    topic = log_dir.topic("orders")
+    rules = {"orders": partition_rule(log_dir, topic, None)}
+    assert rules["orders"] is not None
+
+    def found(report) -> tuple[object, ...]:
+        return report.partitions, report.tally.to_json(), report.unchecked
+
+    for expected in (
+        set(),
+        {"bad-crc", "altered", "wrong-partition", "manifest-mismatch", "torn-tail", "index-sparse"},
+    ):
+        if expected:
+            damage(log_dir)
+        plain = verify_storage(log_dir)
+        fast = verify_storage(log_dir, check_segment=check_segment)
+        in_tasks = Report(plain.scope)
+        for summary in check_partitions(spark, log_dir, [topic], rules):
+            in_tasks.add_partition(summary)
+        assert found(in_tasks) == found(fast) == found(plain)
+        assert {kind.value for kind in plain.tally.counts()} == expected
+        assert plain.tally.total() == len(expected)

@@ -1,0 +1,191 @@
+"""What fingerprints tell: any single alteration, but not the order; and what a job records."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.errors import CorruptLogError
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage import fingerprints, whole_messages
+from kminilog.storage.fingerprints import (
+    RANGE_MESSAGES,
+    RangeSums,
+    fingerprint_messages,
+    message_fingerprint,
+    range_borders,
+)
+from kminilog.storage.publication import StagedPartition, join_runs, open_staged_log, seal
+from kminilog.storage.rebasing import number_messages
+
+ORDERS = TopicPartition("orders", 0)
+SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
+FIELDS = st.tuples(st.integers(0, 2**62), st.integers(10, 2**31 - 1), st.integers(0, 2**32 - 1))
+
+
+@given(fields=FIELDS, other=FIELDS)
+def test_fingerprint_of_other_bytes_at_the_same_offset_is_another(fields, other):
+    offset, size, crc = fields
+    is_same = message_fingerprint(*fields) == message_fingerprint(offset, *other[1:])
+    assert is_same == ((size, crc) == other[1:])
+
+
+@pytest.mark.parametrize("field", range(3))
+def test_fingerprint_changes_half_of_its_bits_with_any_bit_of_a_field(field):
+    fields = [1_000, 120, 0xDEADBEEF]
+    before = message_fingerprint(*fields)
+    for bit in range(20):
+        changed = list(fields)
+        changed[field] ^= 1 << bit
+        assert 16 <= (before ^ message_fingerprint(*changed)).bit_count() <= 48, bit
+
+
+@given(
+    rows=st.lists(FIELDS, max_size=20),
+    borders=st.lists(st.integers(0, 2**62), unique=True, max_size=9).map(sorted),
+    data=st.data(),
+)
+def test_sums_belong_to_the_range_of_the_offset_in_any_order_and_in_parts(rows, borders, data):
+    sums, shuffled = RangeSums(borders), RangeSums(borders)
+    for row in rows:
+        sums.add(*row)
+    for row in data.draw(st.permutations(rows)):
+        shuffled.add(*row)
+    assert sums.rows() == shuffled.rows()
+    expected = []
+    for first, end in pairwise(borders):
+        inside = [message_fingerprint(*row) for row in rows if first <= row[0] < end]
+        if inside:
+            expected.append([first, len(inside), sum(inside) % 2**64])
+    assert sums.rows() == expected
+
+
+def test_borders_cut_a_job_into_ranges_from_its_first_offset_on():
+    end = 100 + 2 * RANGE_MESSAGES
+    assert range_borders(100, end) == [100, 100 + RANGE_MESSAGES, end]
+    assert range_borders(100, end + 1)[-2:] == [end, end + 1]
+    assert range_borders(100, 101) == [100, 101]
+
+
+def test_fingerprint_messages_stops_in_front_of_part_of_one(dialect):
+    first, second = encode(dialect, 4, b"k", b"value"), encode(dialect, 5, None, b"")
+    data = first + second
+    for end in range(len(data)):
+        sums = RangeSums([0, 10])
+        assert fingerprint_messages(data[:end], sums) == (len(first) if end >= len(first) else 0)
+        assert sum(count for _, count, _ in sums.rows()) == (end >= len(first))
+
+
+def test_fingerprint_messages_refuses_a_size_that_none_can_have():
+    data = encode(KAFKA, 0, None, b"v") + bytes(8) + (9).to_bytes(4)
+    with pytest.raises(ValueError, match="size 9 at byte 27"):
+        fingerprint_messages(data, RangeSums([0, 10]))
+
+
+# ---- what a job records
+
+
+def values(count: int) -> list[tuple[bytes, bytes]]:
+    return [(b"k%d" % (n % 3), b"value %d" % n) for n in range(count)]
+
+
+def stage(path: Path, dialect: Dialect, first_offset: int, count: int, **faster) -> StagedPartition:
+    path.mkdir(parents=True)
+    log = open_staged_log(
+        path, ORDERS, dialect, SETTINGS, target=path / "none", first_offset=first_offset
+    )
+    log.append(values(count))
+    return seal(log, path, first_offset, **faster)
+
+
+def expected_rows(dialect: Dialect, first_offset: int, count: int, width: int) -> list[list[int]]:
+    sums = RangeSums([*range(first_offset, first_offset + count, width), first_offset + count])
+    for offset, (key, value) in enumerate(values(count), first_offset):
+        fingerprint_messages(encode(dialect, offset, key, value), sums)
+    return sums.rows()
+
+
+def test_seal_records_the_fingerprints_of_each_range(tmp_path, dialect, monkeypatch):
+    monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", 10)
+    staged = stage(tmp_path / "job", dialect, 7, 25)
+    assert [row[:2] for row in staged.fingerprints] == [[7, 10], [17, 10], [27, 5]]
+    assert staged.fingerprints == expected_rows(dialect, 7, 25, 10)
+
+
+def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dialect, monkeypatch):
+    monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", 10)
+    staging = tmp_path / "staging"
+    once = stage(tmp_path / "once", dialect, 300, 25)
+    runs = []
+    for number, chosen in enumerate((values(25)[:12], values(25)[12:])):
+        log = open_staged_log(
+            staging / str(number), ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=0
+        )
+        log.append(chosen)
+        runs.append(seal(log, staging, 0))
+    joined = join_runs(staging, ORDERS, dialect, SETTINGS, runs, target=tmp_path, first_offset=300)
+    assert joined.fingerprints == once.fingerprints
+    assert len(joined.fingerprints) == 3
+
+
+def test_seal_leaves_out_the_message_in_front_that_is_not_of_the_job(tmp_path):
+    target = tmp_path / "orders-0"
+    before = open_staged_log(tmp_path, ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=0)
+    before.append([(None, b"not of the job")])
+    before.close()
+    log = open_staged_log(
+        tmp_path / "job", ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=1
+    )
+    log.append(values(3))
+    staged = seal(log, tmp_path / "job", 1)
+    assert staged.fingerprints == expected_rows(DOCUMENTED, 1, 3, 10)
+
+
+def test_seal_takes_the_faster_function_with_hints_from_the_index(tmp_path, dialect, monkeypatch):
+    monkeypatch.setattr(whole_messages, "WINDOW_BYTES", 150)
+    seen: list[int] = []
+
+    def fingerprint(data, sums, hints):
+        positions = [0]
+        while positions[-1] + 12 <= len(data):
+            positions.append(positions[-1] + 12 + int.from_bytes(data[positions[-1] :][8:12]))
+        assert set(hints) <= set(positions)
+        assert 0 not in hints
+        seen.extend(hints)
+        return fingerprint_messages(data, sums, hints)
+
+    staged = stage(tmp_path / "job", dialect, 7, 25, fingerprint=fingerprint)
+    assert staged.fingerprints == expected_rows(dialect, 7, 25, 25)
+    assert seen
+
+
+def test_number_and_fingerprint_of_messages_larger_than_a_window(tmp_path, dialect, monkeypatch):
+    whole = stage(tmp_path / "whole", dialect, 9, 25)
+    monkeypatch.setattr(whole_messages, "WINDOW_BYTES", 5)
+    cut = stage(tmp_path / "cut", dialect, 9, 25)
+    assert (cut.fingerprints, cut.digest, cut.bytes) == (
+        whole.fingerprints,
+        whole.digest,
+        whole.bytes,
+    )
+
+
+def test_seal_of_a_log_with_part_of_a_message_behind_it_is_refused(tmp_path, dialect):
+    log = open_staged_log(tmp_path, ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=0)
+    log.append(values(2))
+    path = log.segments()[-1].log_path
+    path.write_bytes(path.read_bytes() + bytes(5))
+    with pytest.raises(CorruptLogError, match=r"unfinished message.*not published"):
+        seal(log, tmp_path, 0)
+
+
+def test_number_messages_without_hints_is_the_same(dialect):
+    data = encode(dialect, 0, None, b"a") * 3
+    with_hints, without = bytearray(data), bytearray(data)
+    assert number_messages(with_hints, 5, [22]) == number_messages(without, 5)
+    assert with_hints == without

@@ -1,0 +1,170 @@
+"""The page: whole by itself, well-formed, with every finding, and nothing hostile comes through."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.html_report import render_html
+from kminilog.verification.report import Report
+
+NAME = "0" * 20
+HOSTILE = "\"'><script>alert(1)</script><!-- &amp; \x00\x1b\x85\u2028\udcff ]]>"
+CONSERVATION = {
+    "source": 1000, "stored": 990, "missing": 11, "extra": 0, "duplicate": 1, "rejected": 0,
+    "altered": 2, "holds": True,
+}  # fmt: skip
+
+
+def partition(number: int, size_bytes: int, count: int) -> dict[str, Any]:
+    return {
+        "topic": "orders",
+        "partition": number,
+        "log_start_offset": 0,
+        "log_end_offset": count,
+        "message_count": count,
+        "size_bytes": size_bytes,
+        "segment_count": 2,
+        "finding_count": 0,
+    }
+
+
+def report_with(*findings: Finding, **fields: Any) -> Report:
+    partitions = [partition(0, 3000, 100), partition(1, 1000, 40), partition(2, 0, 0)]
+    scope = {"log_dir": "logs", "topics": ["orders"], "engine": "spark"}
+    return Report(scope, partitions=partitions, tally=Tally(findings), **fields)
+
+
+@pytest.fixture
+def many() -> Report:
+    """A report with a finding of each class, and many of one."""
+    findings = [Finding(kind, "orders", 0, "why", NAME, 50, 170) for kind in FindingClass]
+    findings += [Finding(FindingClass.MISSING, "orders", -1, "gone", source="s.csv, row 7")] * 30
+    return report_with(*findings, conservation=CONSERVATION, unchecked=["orders-2: something"])
+
+
+def tree_of(page: str) -> ElementTree.Element:
+    assert page.startswith("<!DOCTYPE html>\n")
+    return ElementTree.fromstring(page)
+
+
+def words_of(page: str) -> str:
+    return " ".join("".join(tree_of(page).itertext()).split())
+
+
+def test_page_names_verdict_equation_findings_samples_and_commands(many):
+    words = words_of(many.to_html())
+    document = many.to_json()
+    assert "source 1000 + extra 0 + duplicate 1 = stored 990 + rejected 0 + missing 11" in words
+    assert "orders-2: something" in words
+    for found in document["findings"]:
+        for sample in found["samples"]:
+            for name in ("place", "detail", "command"):
+                assert sample[name] in words, (found["class"], name)
+        assert re.search(rf"{found['class']} ?{found['severity']} {found['count']}\b", words)
+    assert "and 11 more" in words
+
+
+def test_page_of_an_ok_report_says_so_and_has_no_findings():
+    tree = tree_of(report_with().to_html())
+    assert tree.find(".//header").get("class") == "ok"
+    assert "None." in words_of(report_with().to_html())
+
+
+def test_page_needs_no_network_and_no_script(many):
+    page = many.to_html()
+    tags = {element.tag for element in tree_of(page).iter()}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    attributes = {name for element in tree_of(page).iter() for name in element.attrib}
+    assert not attributes & {"src", "href", "srcset", "action", "data"}
+    for words in ("http", "url(", "@import", "//"):
+        assert words not in page
+
+
+def test_page_draws_sizes_beside_the_largest_and_marks_at_their_offsets(many):
+    tree = tree_of(many.to_html())
+    drawn = tree.findall(".//div[@class='partition']")
+    assert [div.find("./div[@class='size']/span").get("style") for div in drawn] == [
+        "width:100.00%",
+        "width:33.33%",
+        "width:0.00%",
+    ]
+    marks = [div.findall("./div[@class='offsets']/i") for div in drawn]
+    assert [len(found) for found in marks] == [len(FindingClass), 0, 0]
+    assert {mark.get("style") for mark in marks[0]} == {"left:50.00%"}
+    assert "2.25 times the mean" in words_of(many.to_html())
+
+
+def test_page_shows_small_parts_of_the_account_too(many):
+    bars = tree_of(many.to_html()).findall(".//div[@class='bar']")
+    parts = [[(span.get("class"), span.get("style")) for span in bar] for bar in bars]
+    assert parts == [
+        [("source", "flex-grow:1000"), ("duplicate", "flex-grow:1")],
+        [("stored", "flex-grow:990"), ("missing", "flex-grow:11")],
+    ]
+
+
+def test_page_escapes_whatever_names_and_keys_hold():
+    found = Finding(FindingClass.MISSING, "orders", 0, HOSTILE, source=HOSTILE)
+    report = report_with(found, unchecked=[HOSTILE], conservation=CONSERVATION)
+    report.scope.update(
+        {
+            "log_dir": HOSTILE,
+            "job": HOSTILE,
+            "against": {"paths": [HOSTILE], "format": "csv", "key": HOSTILE},
+            "quarantine": [HOSTILE],
+        }
+    )
+    page = report.to_html()
+    assert "<script" not in page
+    page.encode()
+    assert words_of(page).count("><script>alert(1)</script>") >= 7
+    assert r"\x00\x1b" in page
+
+
+@given(st.text())
+def test_page_is_well_formed_with_any_text(words):
+    found = Finding(FindingClass.MISSING, "orders", 0, words, source=words)
+    document = report_with(found).to_json()
+    document["scope"]["topics"] = [words]
+    tree_of(render_html(document))
+
+
+# ---- in a browser
+
+
+@pytest.fixture
+def chromium() -> str:
+    """The browser, if this machine has one."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip("NOT TESTED in a browser: there is no Chromium on this machine")
+    return found
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_page_fits_the_window_of_a_browser(many, tmp_path, chromium, width):
+    many.scope["log_dir"] = "/a/very/long/path" * 30
+    probe = (
+        "<script>document.title = document.documentElement.scrollWidth <= innerWidth"
+        " &amp;&amp; document.querySelectorAll('.partition').length == 3 ? 'fits' : 'wide'</script>"
+    ).replace("&amp;", "&")
+    page = tmp_path / "page.html"
+    page.write_text(many.to_html().replace("</body>", probe + "</body>"))
+    assert title_in(chromium, page, width, tmp_path / "profile") == "fits"
+
+
+def title_in(chromium: str, page: Path, width: int, profile: Path) -> str:
+    """Return the title that a page has given itself, in a window of this width."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+    command = [chromium, *options, f"--window-size={width},900", "--dump-dom", page.as_uri()]
+    run = subprocess.run(command, capture_output=True, check=True, timeout=120, text=True)
+    return re.findall("<title>(.*?)</title>", run.stdout)[0]

@@ -1,0 +1,55 @@
+"""The report as lines: errors first, one equation, everything beside what it belongs to."""
+
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.report import Report
+from kminilog.verification.text_report import equation
+
+NAME = "0" * 20
+COUNTS = {"source": 9, "stored": 9, "missing": 2, "extra": 1, "duplicate": 1, "rejected": 0}
+
+
+def made_of(*kinds: FindingClass, **fields: object) -> list[str]:
+    tally = Tally(Finding(kind, "t", 0, "why", NAME, 5, 170) for kind in kinds)
+    report = Report({"log_dir": "d"}, tally=tally, **fields)  # type: ignore[arg-type]
+    return report.to_text().split("\n")
+
+
+def test_findings_stand_by_severity_and_allowed_ones_last():
+    kinds = (FindingClass.INDEX_SPARSE, FindingClass.OFFSET_GAP, FindingClass.BAD_CRC)
+    lines = made_of(*kinds, allowed=frozenset([FindingClass.OFFSET_GAP]))
+    heads = [line.split() for line in lines if line.endswith(("1", "allowed"))]
+    assert heads == [
+        ["bad-crc", "error", "1"],
+        ["index-sparse", "warning", "1"],
+        ["offset-gap", "error", "1", "allowed"],
+    ]
+
+
+def test_classes_severities_and_counts_are_aligned():
+    lines = made_of(*[FindingClass.BAD_CRC] * 12, FindingClass.INDEX_SPARSE)
+    heads = [line for line in lines if line and line[0] != " "][1:-1]
+    assert heads == ["bad-crc       error    12", "index-sparse  warning   1"]
+
+
+def test_sample_has_its_place_what_is_wrong_and_its_command():
+    assert made_of(FindingClass.BAD_CRC)[2:4] == [
+        f"    t-0/{NAME}.log, offset 5, byte 170: why",
+        f"        kminilog dump d/t-0/{NAME}.log --hex",
+    ]
+
+
+def test_samples_that_are_not_kept_are_counted():
+    lines = made_of(*[FindingClass.BAD_CRC] * 25)
+    assert lines[-2:] == ["    and 5 more", "verdict: findings"]
+
+
+def test_equation_is_one_line_and_says_if_it_does_not_hold():
+    line = "source 9 + extra 1 + duplicate 1 = stored 9 + rejected 0 + missing 2"
+    assert made_of(conservation={**COUNTS, "altered": 0, "holds": True})[1] == line
+    other = equation({**COUNTS, "altered": 3, "holds": False})
+    assert other == line.replace("=", "≠") + " (altered 3)"
+
+
+def test_what_was_not_checked_stands_in_front_of_the_verdict():
+    lines = made_of(unchecked=["t-1: no directory"])
+    assert lines[-2:] == ["not checked: t-1: no directory", "verdict: partial"]
