@@ -77,6 +77,7 @@ def kafka_python(*names: str) -> list[types.ModuleType]:
     package = types.ModuleType("kafka")  # not its own: that imports the whole client
     package.__path__ = [str(installed(KAFKA_PYTHON) / "kafka")]
     sys.modules["kafka"] = package
+    finders = list(sys.meta_path)  # its copy of six adds an old one, which warns
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -84,6 +85,7 @@ def kafka_python(*names: str) -> list[types.ModuleType]:
     except ImportError as error:
         raise OracleAbsentError(f"{KAFKA_PYTHON} does not work here: {error}") from error
     finally:
+        sys.meta_path[:] = finders
         for name in [name for name in sys.modules if name.split(".")[0] == "kafka"]:
             del sys.modules[name]
 
