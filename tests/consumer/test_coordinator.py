@@ -2,9 +2,7 @@
 
 import json
 import random
-import signal
 import subprocess
-import sys
 from pathlib import Path
 from threading import Thread
 
@@ -25,8 +23,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir, LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
+from tests.processes import finish, kill, read_line, start
 
-PROJECT = Path(__file__).parents[2]
+PROCESS = "consumer.member_process"
 ORDERS_0 = TopicPartition("orders", 0)
 REQUEST = JoinRequest(("orders",), session_timeout_ms=100)
 
@@ -49,30 +48,6 @@ def desk(tmp_path: Path) -> Desk:
 
 def file_of(log_dir: Path, group: str = "readers") -> Path:
     return log_dir / ".groups" / f"{group}.json"
-
-
-def start(*arguments: object) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.consumer.member_process", *map(str, arguments)]
-    return subprocess.Popen(
-        command, cwd=PROJECT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-
-
-def line_of(process: "subprocess.Popen[str]") -> str:
-    assert process.stdout
-    assert process.stderr
-    line = process.stdout.readline()
-    assert line.endswith("\n"), process.stderr.read()
-    return line
-
-
-def kill(process: "subprocess.Popen[str]") -> str:
-    """Kill it with -9 while it is at work, and return the rest of what it said."""
-    assert process.poll() is None
-    process.kill()
-    said, _ = process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    return said
 
 
 def of_this_machine(log_dir: Path) -> Coordinator:
@@ -313,8 +288,8 @@ def test_group_goes_on_while_a_producer_holds_the_log_dir(tmp_path, desk):
     with LogDirWriter.open(tmp_path) as writer:
         writer.create_topic(Topic("orders", 4))
         writer.log(ORDERS_0).append([(None, b"value")])
-        with start("note", tmp_path, 3, 1) as process:
-            assert process.communicate()[1] == ""
+        with start(PROCESS, "note", tmp_path, 3, 1) as process:
+            finish(process)
         share = desk.coordinator.sync("readers", desk.coordinator.join("readers", REQUEST))
         assert share
         desk.coordinator.commit("readers", {ORDERS_0: 1}, share.membership)
@@ -334,11 +309,12 @@ def test_group_goes_on_while_a_producer_holds_the_log_dir(tmp_path, desk):
 
 def test_commits_of_many_processes_are_all_there(tmp_path, desk):
     processes, commits = 4, 30
-    started = [start("note", tmp_path, slot * commits, commits) for slot in range(processes)]
+    started = [
+        start(PROCESS, "note", tmp_path, slot * commits, commits) for slot in range(processes)
+    ]
     for process in started:
         with process:
-            assert process.communicate()[1] == ""
-            assert process.returncode == 0
+            finish(process)
     committed = desk.coordinator.committed("readers")
     assert sorted(found.partition for found in committed) == list(range(processes * commits))
 
@@ -358,7 +334,7 @@ def test_commits_of_many_threads_are_all_there(desk):
 
 def test_processes_share_the_partitions_and_take_over_from_one_that_is_killed(tmp_path):
     session_ms = 1_000
-    members = [start("follow", tmp_path, name, session_ms) for name in ("a", "b", "c")]
+    members = [start(PROCESS, "follow", tmp_path, name, session_ms) for name in ("a", "b", "c")]
     try:
         shares = shares_of_one_generation(members)
         assert sorted(map(len, shares)) == [4, 4, 4]
@@ -367,7 +343,7 @@ def test_processes_share_the_partitions_and_take_over_from_one_that_is_killed(tm
         shares = shares_of_one_generation(members)
         assert sorted(map(len, shares)) == [6, 6]
         assert sorted(number for share in shares for number in share) == list(range(12))
-        members.append(start("follow", tmp_path, "d", session_ms))
+        members.append(start(PROCESS, "follow", tmp_path, "d", session_ms))
         assert sorted(map(len, shares_of_one_generation(members))) == [4, 4, 4]
         described = of_this_machine(tmp_path).describe("readers")
         assert len(described.members) == 3
@@ -379,14 +355,14 @@ def test_processes_share_the_partitions_and_take_over_from_one_that_is_killed(tm
 def shares_of_one_generation(members: "list[subprocess.Popen[str]]") -> list[list[int]]:
     """Read what members say until the last words of all are of one generation, with as many
     partitions in all as there are."""
-    heard = [json.loads(line_of(member)) for member in members]
+    heard = [json.loads(read_line(member)) for member in members]
     while True:
         newest = max(generation for generation, _ in heard)
         late = [slot for slot, (generation, _) in enumerate(heard) if generation < newest]
         if not late and sum(len(share) for _, share in heard) == 12:
             return [share for _, share in heard]
         for slot in late or range(len(members)):
-            heard[slot] = json.loads(line_of(members[slot]))
+            heard[slot] = json.loads(read_line(members[slot]))
 
 
 @pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.soak)])
@@ -395,11 +371,10 @@ def test_kill_in_the_middle_of_commits_keeps_the_last_that_was_acknowledged(tmp_
     for number in range(rounds):
         log_dir = tmp_path / str(number)
         log_dir.mkdir()
-        with start("count", log_dir, "a") as process:
+        with start(PROCESS, "count", log_dir, "a") as process:
             for _ in range(source.randrange(1, 40)):
-                acknowledged = int(line_of(process))
-            for line in kill(process).split("\n")[:-1]:
-                acknowledged = int(line)
+                acknowledged = int(read_line(process))
+            acknowledged = max(map(int, kill(process)), default=acknowledged)
         coordinator = of_this_machine(log_dir)
         assert coordinator.committed("readers")[ORDERS_0] in (acknowledged, acknowledged + 1)
         coordinator.describe("readers").check()

@@ -15,15 +15,15 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
-from tests.crash.processes import finish, start
 from tests.damage import files_of
+from tests.processes import finish, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 Mount = Callable[[str], Path]
 
 
 def test_append_with_a_limit_on_file_sizes_restores_the_log_wherever_it_fails(tmp_path, dialect):
-    with start("limited_process", tmp_path, dialect.name) as process:
+    with start("crash.limited_process", tmp_path, dialect.name) as process:
         failed, succeeded = map(int, finish(process).split())
     assert failed > 200
     assert succeeded == 1

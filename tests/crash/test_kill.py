@@ -1,7 +1,6 @@
 """kill -9 of a process that appends, at random moments: what a flush had acknowledged is there."""
 
 import random
-import signal
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.crash.numbered_messages import numbered_message
-from tests.crash.processes import read_line, start
+from tests.processes import kill, read_line, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 # What the topic is like, and how large the values are (0: as numbered_messages likes them).
@@ -58,19 +57,14 @@ def create(log_dir: Path, dialect: Dialect, settings: TopicSettings) -> None:
 
 def append_and_kill(log_dir: Path, source: random.Random, value_bytes: int) -> int:
     """Return the greatest log end offset that the killed process had acknowledged, 0 if none."""
-    with start("appending_process", log_dir, source.randrange(10**9), value_bytes) as process:
+    with start("crash.appending_process", log_dir, source.randrange(10**9), value_bytes) as process:
         acknowledged = 0
         if source.random() < 0.85:
             acknowledged = int(read_line(process))
             time.sleep(source.uniform(0, 0.03))
         else:
             time.sleep(source.uniform(0, 0.25))
-        assert process.poll() is None, f"it died by itself: {read_line(process)}"
-        process.kill()
-        said, complaints = process.communicate()
-        assert process.returncode == -signal.SIGKILL, complaints
-        *whole_lines, _ = said.split("\n")
-        return max(map(int, whole_lines), default=acknowledged)
+        return max(map(int, kill(process)), default=acknowledged)
 
 
 def assert_nothing_lost(log_dir: Path, acknowledged: int, value_bytes: int) -> bool:
@@ -92,14 +86,12 @@ def assert_nothing_lost(log_dir: Path, acknowledged: int, value_bytes: int) -> b
 
 def test_second_writer_is_refused_in_one_line_until_the_first_is_killed(tmp_path, dialect):
     create(tmp_path, dialect, TopicSettings(flush_messages=1))
-    with start("appending_process", tmp_path, 1, 0) as process:
+    with start("crash.appending_process", tmp_path, 1, 0) as process:
         read_line(process)
         with pytest.raises(LogDirLockedError) as caught:
             LogDirWriter.open(tmp_path)
         assert "\n" not in str(caught.value)
         assert f"process {process.pid} is writing to it" in str(caught.value)
-        assert process.poll() is None
-        process.kill()
-        process.communicate()
+        kill(process)
     with LogDirWriter.open(tmp_path) as writer:
         writer.log(ORDERS_0).check()

@@ -9,7 +9,7 @@ import json
 import pytest
 
 from tests.cli.command_line import CommandLine
-from tests.crash.processes import finish, read_line, start
+from tests.processes import finish, read_line, start
 from tests.spark.conftest import spark
 
 __all__ = ["spark"]
@@ -32,7 +32,7 @@ def test_reader_beside_ingests_sees_whole_jobs_without_gap_or_duplicate(tmp_path
     ]
     kminilog.ok("topic", "create", "t", *config)
     whole = [[0] * PARTITIONS]  # where the partitions end after each job
-    with start("polling_process", kminilog.log_dir, len(PLANS) * ROWS) as reading:
+    with start("crash.polling_process", kminilog.log_dir, len(PLANS) * ROWS) as reading:
         try:
             assert read_line(reading) == "ready"
             for job, plan in enumerate(PLANS):

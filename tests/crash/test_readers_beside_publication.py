@@ -20,8 +20,8 @@ from kminilog.storage.publication import (
 )
 from kminilog.storage.topics import Topic
 from tests.crash.numbered_messages import numbered_messages
-from tests.crash.processes import finish, read_line, start
 from tests.crash.watching import PARTITIONS, Watched, job_size, log_end, watch
+from tests.processes import finish, read_line, start
 
 SETTINGS = TopicSettings(segment_bytes=700, index_interval_bytes=200)
 
@@ -34,7 +34,7 @@ def test_read_beside_publication_sees_whole_jobs_in_all_partitions(tmp_path, dia
     with LogDirWriter.open(tmp_path) as writer, ExitStack() as stack:
         writer.create_topic(Topic("orders", PARTITIONS, dialect, SETTINGS))
         processes = [
-            stack.enter_context(start("watching_process", tmp_path, jobs)) for _ in range(2)
+            stack.enter_context(start("crash.watching_process", tmp_path, jobs)) for _ in range(2)
         ]
         assert {read_line(process) for process in processes} == {"ready"}
         pool = stack.enter_context(ThreadPoolExecutor())

@@ -15,7 +15,7 @@ from kminilog.storage.retention import delete_expired, remove_deleted
 from kminilog.storage.topics import Topic
 from tests.crash.following import Followed, follow
 from tests.crash.numbered_messages import numbered_messages
-from tests.crash.processes import finish, read_line, start
+from tests.processes import finish, read_line, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 READ_SIZES = [1, 700]
@@ -38,7 +38,7 @@ def test_read_beside_the_writer_sees_a_prefix_in_order_without_gaps(
     with LogDirWriter.open(tmp_path) as writer, ExitStack() as stack:
         writer.create_topic(Topic("orders", 1, dialect, settings))
         processes = [
-            stack.enter_context(start("reading_process", tmp_path, messages, max_bytes))
+            stack.enter_context(start("crash.reading_process", tmp_path, messages, max_bytes))
             for max_bytes in READ_SIZES
         ]
         assert {read_line(process) for process in processes} == {"ready"}
