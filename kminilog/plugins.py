@@ -1,14 +1,15 @@
-"""A user's own class, found by its dotted path.
+"""A user's own class, found by its dotted path, and called so that its mistakes name it.
 
 `package.module.Class` or `package.module:Class`; the module must be importable from where Python
 looks, or from the current directory of a command. Source: S0 3, S1 (partitioner.class names a class
 of the user's).
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kminilog.errors import PluginError
+from kminilog.errors import KMiniLogError, PluginError
 
 
 def load_class(path: str, *, setting: str) -> type[Any]:
@@ -34,3 +35,26 @@ def load_class(path: str, *, setting: str) -> type[Any]:
         what = "no" if found is None else "something else than a class named"
         raise PluginError(setting, path=path, reason=f"{module_name} has {what} {class_name}")
     return found
+
+
+def guarded(
+    setting: str, path: str, call: Callable[..., Any], *arguments: Any, **named: Any
+) -> Any:
+    """Return what a user's code answers to a call, or raise a PluginError that names its class.
+
+    An error of ours goes through as it is: it says enough.
+
+    >>> guarded("partitioner.class", "my.Mine", lambda key: 1 // key, 0)
+    Traceback (most recent call last):
+    ...
+    kminilog.errors.PluginError: partitioner.class my.Mine: <lambda> raised ZeroDivisionError: \
+integer division or modulo by zero; nothing was done
+    """
+    try:
+        return call(*arguments, **named)
+    except KMiniLogError:
+        raise
+    except Exception as error:
+        what = getattr(call, "__name__", "it")
+        reason = f"{what} raised {type(error).__name__}: {error}"
+        raise PluginError(setting, path=path, reason=reason) from error

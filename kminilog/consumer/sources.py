@@ -28,7 +28,7 @@ class LogDirSource:
         try:
             return self._reader(topic_partition).read(offset, max_bytes)
         except LogDirError:
-            del self._readers[topic_partition]
+            self._readers.pop(topic_partition, None)
             self._log_dir.topic(topic_partition.topic)  # gone, most likely: then that is the error
             raise
 

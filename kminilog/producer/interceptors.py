@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple
 
-from kminilog.errors import PluginError
-from kminilog.plugins import load_class
+from kminilog.plugins import guarded, load_class
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata
 
 SETTING = "interceptor.classes"
@@ -181,11 +180,7 @@ def load_interceptors(paths: str, config: Mapping[str, Any]) -> list[ProducerInt
 
 def _make(path: str, config: Mapping[str, Any]) -> ProducerInterceptor:
     interceptor_class = load_class(path, setting=SETTING)
-    try:
-        interceptor: ProducerInterceptor = interceptor_class()
-        if hasattr(interceptor, "configure"):
-            interceptor.configure(config)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise PluginError(SETTING, path=path, reason=reason) from error
+    interceptor: ProducerInterceptor = guarded(SETTING, path, interceptor_class)
+    if hasattr(interceptor, "configure"):
+        guarded(SETTING, path, interceptor.configure, config)
     return interceptor

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kminilog.errors import PluginError, SerializationError
-from kminilog.plugins import load_class
+from kminilog.plugins import guarded, load_class
 
 _INT32 = range(-(2**31), 2**31)
 _JAVA_NAMES = {
@@ -154,13 +154,9 @@ _ENCODERS: dict[str, Callable[[object], bytes | None]] = {
 
 
 def _make(path: str, setting: str, config: Mapping[str, Any]) -> Any:
-    serializer_class = load_class(path, setting=setting)
-    try:
-        made = serializer_class()
-        if hasattr(made, "configure"):
-            made.configure(config)
-    except Exception as error:
-        raise PluginError(setting, path=path, reason=_in_words(error)) from error
+    made = guarded(setting, path, load_class(path, setting=setting))
+    if hasattr(made, "configure"):
+        guarded(setting, path, made.configure, config)
     if not callable(getattr(made, "serialize", None)):
         raise PluginError(setting, path=path, reason="it has no method serialize(topic, data)")
     return made

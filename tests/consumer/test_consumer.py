@@ -14,7 +14,13 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import NoOffsetError, UnknownMemberError
 from kminilog.consumer.source import ConsumerRecord
 from kminilog.consumer.sources import ClusterSource, LogDirSource
-from kminilog.errors import ClientClosedError, CorruptLogError, OffsetOutOfRangeError, SettingError
+from kminilog.errors import (
+    ClientClosedError,
+    CorruptLogError,
+    LogDirError,
+    OffsetOutOfRangeError,
+    SettingError,
+)
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
@@ -501,6 +507,17 @@ def test_poll_for_no_records_commits_nothing_that_is_being_worked_on(place):
     assert member.committed().get(orders(0), 0) == 0
     member.poll()
     assert member.committed()[orders(0)] == 4
+
+
+def test_settings_of_a_topic_that_are_broken_are_told_as_such(place):
+    place.write(0, 2)
+    consumer = place.consumer("readers")
+    consumer.commit({orders(0): 1})
+    (place.path / "orders.json").write_text("{")
+    consumer.assign([orders(0)])
+    for _ in range(2):
+        with pytest.raises(LogDirError, match=r"orders\.json"):
+            consumer.poll()
 
 
 def test_topic_that_is_deleted_does_not_stop_the_others(place):

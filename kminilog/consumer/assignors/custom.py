@@ -15,7 +15,7 @@ Source: ours; S3 notes that its Kafka has no assignments of one's own. Kafka: Pa
 from 0.9 on, which checks less.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kminilog.consumer.assignors.interface import (
@@ -25,8 +25,9 @@ from kminilog.consumer.assignors.interface import (
     members_by_topic,
     partitions_of,
 )
-from kminilog.errors import KMiniLogError, PluginError
+from kminilog.errors import PluginError
 from kminilog.format.names import TopicPartition
+from kminilog.plugins import guarded
 
 SETTING = "partition.assignment.strategy"
 
@@ -36,14 +37,14 @@ class CustomAssignor(Assignor):
 
     def __init__(self, found: type[Any], path: str) -> None:
         self._path = path
-        self._target = _guarded(path, found)
+        self._target = guarded(SETTING, path, found)
         self.is_cooperative = bool(getattr(self._target, "is_cooperative", False))
         if not callable(getattr(self._target, "assign", None)):
             raise PluginError(SETTING, path=path, reason="it has no method assign")
 
     def assign(self, partitions: Mapping[str, int], members: Sequence[Member]) -> Assignment:
         """Return the partitions of every member; PluginError."""
-        given = _guarded(self._path, self._target.assign, dict(partitions), list(members))
+        given = guarded(SETTING, self._path, self._target.assign, dict(partitions), list(members))
         try:
             answer = _read(given, members)
             check_answer(answer, partitions, members, may_leave_out_owned=self.is_cooperative)
@@ -108,14 +109,3 @@ def _partition(pair: object) -> TopicPartition:
         if isinstance(topic, str) and isinstance(number, int) and not isinstance(number, bool):
             return TopicPartition(topic, number)
     raise ValueError(f"assign gave {pair!r}, which is no (topic, partition)")
-
-
-def _guarded(path: str, call: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return call(*arguments)
-    except KMiniLogError:
-        raise
-    except Exception as error:
-        what = getattr(call, "__name__", "it")
-        reason = f"{what} raised {type(error).__name__}: {error}"
-        raise PluginError(SETTING, path=path, reason=reason) from error

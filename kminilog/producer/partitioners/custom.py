@@ -14,11 +14,12 @@ Source: S0 2 and 3, S1 6, S2; Kafka: kafka.producer.Partitioner of 0.8, Partitio
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import KMiniLogError, PluginError
+from kminilog.errors import PluginError
+from kminilog.plugins import guarded
 from kminilog.producer.partitioners.interface import Partitioner
 
 SETTING = "partitioner.class"
@@ -57,11 +58,11 @@ class CustomKeyPartitioner:
 
     def __init__(self, found: type[Any], path: str, properties: Mapping[str, Any]) -> None:
         self._path = path
-        self._target = _guarded(path, found, properties)
+        self._target = guarded(SETTING, path, found, properties)
 
     def partition(self, key: Any, number_of_partitions: int) -> int:
         """Return the partition of a key; PluginError."""
-        answer = _guarded(self._path, self._target.partition, key, number_of_partitions)
+        answer = guarded(SETTING, self._path, self._target.partition, key, number_of_partitions)
         return _whole_number(self._path, answer)
 
 
@@ -74,7 +75,7 @@ class CustomPartitioner(Partitioner):
 
     def __init__(self, found: type[Any], path: str) -> None:
         self._path = path
-        self._target = _guarded(path, found)
+        self._target = guarded(SETTING, path, found)
         self.is_asked_again = bool(getattr(self._target, "is_asked_again", True))
 
     def configure(self, config: Mapping[str, Any]) -> None:
@@ -92,7 +93,8 @@ class CustomPartitioner(Partitioner):
     ) -> int:
         """Return the partition of a record; PluginError."""
         asked = (topic, key, key_bytes, value, value_bytes, cluster)
-        return _whole_number(self._path, _guarded(self._path, self._target.partition, *asked))
+        answer = guarded(SETTING, self._path, self._target.partition, *asked)
+        return _whole_number(self._path, answer)
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
         """Hand it on."""
@@ -134,18 +136,7 @@ class CustomPartitioner(Partitioner):
     def _tell(self, hook: str, *arguments: Any, **named: Any) -> None:
         method = getattr(self._target, hook, None)
         if method is not None:
-            _guarded(self._path, method, *arguments, **named)
-
-
-def _guarded(path: str, call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    try:
-        return call(*arguments, **named)
-    except KMiniLogError:
-        raise
-    except Exception as error:
-        what = getattr(call, "__name__", "it")
-        reason = f"{what} raised {type(error).__name__}: {error}"
-        raise PluginError(SETTING, path=path, reason=reason) from error
+            guarded(SETTING, self._path, method, *arguments, **named)
 
 
 def _whole_number(path: str, answer: object) -> int:
