@@ -44,10 +44,10 @@ class OffsetOutOfRangeError(KMiniLogError):
     def __init__(
         self, where: str, *, offset: int, log_start_offset: int, log_end_offset: int
     ) -> None:
-        super().__init__(
-            f"{where}: offset {offset} is out of range; "
-            f"it holds offsets from {log_start_offset} up to, not including, {log_end_offset}"
-        )
+        held = f"it holds offsets from {log_start_offset} up to, not including, {log_end_offset}"
+        if log_start_offset == log_end_offset:
+            held = f"it is empty, and offset {log_end_offset} comes next"
+        super().__init__(f"{where}: offset {offset} is out of range; {held}")
         self.offset = offset
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset

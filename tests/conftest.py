@@ -30,6 +30,10 @@ settings.register_profile(
     print_blob=True,
 )
 
+# For each JVM that Spark starts, in whatever process: jobs of a second do not pay for the compiler
+# that optimises, nor for a garbage collector with threads.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 def _is_soak(config: pytest.Config) -> bool:
     return config.option.markexpr == "soak"
@@ -38,6 +42,7 @@ def _is_soak(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     default = "soak" if _is_soak(config) else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JVM)
 
 
 @pytest.hookimpl(tryfirst=True)

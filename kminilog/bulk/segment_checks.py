@@ -79,7 +79,7 @@ class _SoundCheck:
         self._entries[:, 0] += self._segment.base_offset
         indexed, end = self._entries[:, 1], 0
         if not (indexed[1:] > indexed[:-1]).all():
-            return False
+            return False  # and could not be searched
         windows = checked_windows(
             self._segment, indexed, self._log_bytes, window_bytes=window_bytes
         )

@@ -147,7 +147,7 @@ def _read_previous(path: Path) -> Assignment:
             str(member): [_partition(pair) for pair in given]
             for member, given in document["assignment"].items()
         }
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         reason = "not what `assign --json` prints for one strategy"
         raise click.ClickException(f"{path}: {reason}") from None
     times = Counter(partition for given in found.values() for partition in given)

@@ -18,7 +18,7 @@ from kminilog.steps.failover import PARTITIONS, Second, replay_failover
 SWITCH = "send.switch.broker.enable"
 
 
-@click.group("cluster")
+@click.group("cluster", no_args_is_help=False)
 def command() -> None:
     """A small cluster of brokers, to watch."""
 
@@ -41,7 +41,10 @@ def command() -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random substitutes.")
 @json_option
 def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
-    """Four partitions, four brokers: one dies, messages go elsewhere or are lost, it returns."""
+    """Let one of four brokers die and return, second by second.
+
+    Meanwhile messages go to other partitions, or are lost.
+    """
     replays = {
         which: _replay(which, is_stopping=on_failure == "stop", seed=seed)
         for which in ("on", "off")

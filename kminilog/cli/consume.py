@@ -82,7 +82,7 @@ def command(
         check_group(group)
         make_importable()
         if partition is not None or isinstance(start, int):
-            raise click.UsageError("a group shares the partitions: no --partition, no number")
+            raise click.UsageError("a group shares partitions out: no --partition, no --offset N")
         settings = {**settings, "group.id": group}
         consumer = _member(log_dir, topics, pattern, settings, start, printing, clock)
     else:

@@ -81,7 +81,10 @@ def command(
     master: str | None,
     as_json: bool,
 ) -> int:
-    """Ingest an access log with Spark, verify it against its source, and find one message."""
+    """Ingest an access log with Spark, verify it, find a message.
+
+    It is verified against its source, and the message is found step by step.
+    """
     with _workspace(keep) as workspace:
         source = _source(workspace, input_file, rows, seed)
         log_dir_path = workspace / "kminilog-data"

@@ -46,7 +46,11 @@ def command(
     line_format: str,
     as_json: bool,
 ) -> int:
-    """Print every message of a .log FILE, or every entry of an .index FILE."""
+    """Print all that is in a segment's .log or .index FILE.
+
+    A file that does not lie in its topic's directory is read in the documented dialect, unless
+    --dialect says otherwise.
+    """
     path = Path(file)
     if path.suffix not in (LOG_SUFFIX, INDEX_SUFFIX):
         raise click.UsageError(f"{file} is neither a {LOG_SUFFIX} nor an {INDEX_SUFFIX} file")

@@ -25,7 +25,10 @@ def command(
     is_explained: bool,
     as_json: bool,
 ) -> None:
-    """Find the message with OFFSET in the partition TOPIC-P, for example: find orders-0 7."""
+    """Find the message with OFFSET in the partition TOPIC-P.
+
+    For example: kminilog find orders-0 7
+    """
     reader = LogDir(log_dir_path).reader(topic_partition)
     found = reader.find(offset)
     if as_json:

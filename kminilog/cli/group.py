@@ -37,7 +37,10 @@ def command() -> None:
 @json_option
 @click.pass_obj
 def list_groups(log_dir_path: Path, as_json: bool) -> int:
-    """List all groups; exit code 2 if one cannot be read, after the others."""
+    """List all groups.
+
+    The exit code is 2 if one cannot be read; the others are listed all the same.
+    """
     coordinator = _coordinator(log_dir_path)
     groups, code = [], 0
     for name in coordinator.groups():
@@ -91,7 +94,7 @@ def describe(log_dir_path: Path, name: str, as_json: bool) -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the members' ids.")
 @json_option
 def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
-    """Three members join, leave and hang: who reads what, second by second."""
+    """Let three members join, leave and hang: who reads what."""
     make_importable()
     with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
         plan = DEFAULT_PLAN._replace(partitions=partitions)

@@ -8,7 +8,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.layout import offset_range
-from kminilog.cli.options import config_option, dialect_option, json_option, partitioner_option
+from kminilog.cli.options import config_option, dialect_option, json_option
 from kminilog.cli.output import count, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
@@ -22,7 +22,13 @@ from kminilog.storage.topics import Topic
 @click.option("--topic", required=True, metavar="T", help="Where to; created if it is not there.")
 @reading_options
 @click.option("--partitions", type=int, metavar="N", help="Of a topic that is created.")
-@partitioner_option
+@click.option(
+    "--partitioner",
+    default="default-2.4",
+    show_default=True,
+    metavar="NAME",
+    help="Who chooses the partitions: a name of the suite, or package.module.Class.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn at random.")
 @dialect_option
 @config_option("A setting of a topic that is created; repeatable.")
@@ -62,11 +68,12 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Ingest every record of each SOURCE, a file or a folder, into a topic.
+    """Ingest every record of each SOURCE into a topic, by Spark.
 
-    A class of your own as partitioner is asked record by record, and is slow. What can be no
-    message (undecodable, too large, null where there is no null) is rejected: it goes to
-    .quarantine/JOB-ID.jsonl in the log dir if --max-rejected allows it, else the job fails.
+    A source is a file, a folder or a pattern. A class of your own as partitioner is asked record by
+    record, and is slow. What can be no message (undecodable, too large, null where there is no
+    null) is rejected: it goes to .quarantine/JOB-ID.jsonl in the log dir if --max-rejected allows
+    it, else the job fails.
     """
     from kminilog.bulk.partitioning import check_partitioner
 

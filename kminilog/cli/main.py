@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.exceptions import NoArgsIsHelpError
 
 from kminilog.cli.output import flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
@@ -133,10 +132,9 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
 
 def _group_alone(error: Exception) -> click.Context | None:
     """The context of a group that was called without a command; None for any other error."""
-    if not isinstance(error, click.UsageError) or not error.ctx:
+    if not isinstance(error, click.UsageError) or not error.message.startswith("Missing command"):
         return None
-    has_no_command = isinstance(error, NoArgsIsHelpError) or "Missing command" in error.message
-    return error.ctx if has_no_command and isinstance(error.ctx.command, click.Group) else None
+    return error.ctx if error.ctx and isinstance(error.ctx.command, click.Group) else None
 
 
 def _in_one_line(error: Exception) -> str:
@@ -154,7 +152,7 @@ def _in_one_line(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    first_line = next(iter(str(error).splitlines()), "")
+    first_line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
 
 

@@ -57,13 +57,6 @@ dialect_option = click.option(
     callback=_to_dialect,
     help="How messages are written and segments named.",
 )
-partitioner_option = click.option(
-    "--partitioner",
-    default="default-2.4",
-    show_default=True,
-    metavar="NAME",
-    help="Who places keys; another name is refused with the list of them.",
-)
 
 
 def config_option(what: str) -> Callable[[Command], Command]:

@@ -2,9 +2,10 @@
 
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
-value is text where its bytes are valid UTF-8, else Base64 under another name; none at all is null:
+value is text where its bytes are valid UTF-8, else Base64 under another name; none at all is null.
+A byte of a file name that is not UTF-8 is escaped, as Python names it, so JSON can always be read:
 
-    "key": "text"        "key_base64": "/w=="        "key": null
+    "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
 No colour anywhere. What is written here is the promise of the command line (cli.md); scripts depend
 on it. This module knows no command. Source: ours.
@@ -37,12 +38,22 @@ def write_bytes(data: bytes) -> None:
 
 def write_document(document: Any) -> None:
     """Write one JSON document, indented."""
-    write_line(json.dumps(document, indent=2, ensure_ascii=False))
+    write_bytes(json_bytes(document, indent=2))
 
 
 def write_record(record: dict[str, Any]) -> None:
     """Write one object of a stream, on one line."""
-    write_line(json.dumps(record, ensure_ascii=False))
+    write_bytes(json_bytes(record))
+
+
+def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
+    r"""Return JSON as UTF-8; what UTF-8 cannot say, half a character, is escaped.
+
+    >>> json_bytes(["\u00e4", "\udcff"])
+    b'["\xc3\xa4", "\\udcff"]'
+    """
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def flush() -> None:

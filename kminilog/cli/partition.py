@@ -31,6 +31,7 @@ from kminilog.storage.topics import MAX_PARTITIONS
 _ORDER = "kminilog.cli.partition.order"
 _TOPIC = "dry-run"
 _SEED_BITS = 32
+_MOST_WITHOUT_KEY = 1_000_000  # each is a line of the answer
 _CLASS = "partitioner.class"
 
 
@@ -94,7 +95,7 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 @click.option(
     "--no-key",
     "no_keys",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, _MOST_WITHOUT_KEY),
     multiple=True,
     metavar="COUNT",
     help="So many records without a key; repeatable.",
@@ -122,10 +123,12 @@ def command(
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Show which of N partitions a partitioner chooses for each record."""
+    """Show which of N partitions each record goes to, and why."""
     given = parse_config(config, scope="producer")
-    name = partitioner or given.get(_CLASS) or str(SETTINGS[_CLASS].default)
-    settings = complete_config({**given, _CLASS: name}, scope="producer")
+    if partitioner is not None:
+        given[_CLASS] = partitioner
+    settings = complete_config(given, scope="producer")
+    name = settings[_CLASS]
     numbers = _numbers(partitions, order)
     cluster = _cluster(numbers, unavailable)
     ordered = _in_order(ctx.meta[_ORDER], keys, hex_keys, no_keys)

@@ -103,14 +103,16 @@ def command(
     clock, chance = SystemClock(), random.Random(seed)
     # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
+    is_complete = False
     with LogDirWriter.open(log_dir_path) as writer:
         try:
             broker = StandaloneBroker(writer, clock)
             with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
                 _send_all(producer, found, partition, lines, file, report)
+            is_complete = True
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
-            report.close()
+            report.close(is_complete=is_complete)
     return SOME_WERE_LOST if report.lost else 0
 
 

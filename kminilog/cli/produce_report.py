@@ -62,8 +62,8 @@ class Report:
         if self._as_json and self._is_read:
             self._write({**place._asdict(), "offset": offset})
 
-    def close(self) -> None:
-        """Print what there is to say at the end."""
+    def close(self, *, is_complete: bool) -> None:
+        """Print what there is to say at the end, which an error may have brought about."""
         if self._as_json:
             if self.lost:
                 warn(f"{self._topic.name}: {count(self.lost, 'message')} lost")
@@ -73,7 +73,7 @@ class Report:
             write_line(f"{partition}: {offsets} ({count(number, 'message')})")
         if self.lost:
             write_line(f"{self._topic.name}: {count(self.lost, 'message')} lost")
-        elif not self._ranges:
+        elif is_complete and not self._ranges:
             write_line(f"{self._topic.name}: no messages")
 
     def _write(self, record: dict[str, Any]) -> None:

@@ -26,7 +26,10 @@ from kminilog.storage.recovery import Break, RecoveryPlan
 def command(
     log_dir_path: Path, topic_partition: TopicPartition, dry_run: bool, force: bool, as_json: bool
 ) -> int:
-    """Recover the partition TOPIC-P: cut what a crash has left, rebuild its indexes."""
+    """Cut what a crash has left in the partition TOPIC-P.
+
+    Its indexes are rebuilt where they are wrong.
+    """
     with LogDirWriter.open(log_dir_path, recover=False) as writer:
         plan = writer.recovery_plan(topic_partition)
         is_refused = plan.damage is not None and not force

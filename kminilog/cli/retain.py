@@ -17,7 +17,7 @@ from kminilog.cli.options import json_option
 from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
 from kminilog.errors import CorruptLogError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
-from kminilog.settings import TopicSettings
+from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir, LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
@@ -34,12 +34,21 @@ class Retained(NamedTuple):
 
 
 @click.command("retain")
-@click.option("--now", "now_ms", type=int, metavar="MS", help="The time, instead of the clock's.")
+@click.option(
+    "--now",
+    "now_ms",
+    type=click.IntRange(0, INT64_MAX),
+    metavar="MS",
+    help="The time, instead of the clock's.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
 @json_option
 @click.pass_obj
 def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool) -> int:
-    """Delete what retention.ms and retention.bytes do not keep, in all topics."""
+    """Delete what retention.ms and retention.bytes do not keep.
+
+    Of all topics; whole segments only.
+    """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
     done: list[Retained] = []

@@ -4,14 +4,13 @@ Without a source the files are checked, in this process or by Spark. With `--aga
 every record of the source is accounted for. Exit code 0 is ok, 1 findings, 2 not all was checked.
 """
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kminilog.cli.options import json_option
-from kminilog.cli.output import write_document, write_line
+from kminilog.cli.output import json_bytes, write_document, write_line
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.storage.log_dir import LogDir
@@ -86,12 +85,14 @@ def command(
     else:
         source = to_source(against, **reading) if against else None
         report = _verify_by_spark(log_dir, topics, master, against=source, job=job, **checks)
-    if report_file:
-        _save(report, report_file)
-    if as_json:
-        write_document(report.to_json())
-    else:
-        write_line(report.to_text().rstrip("\n"))
+    try:
+        if report_file:
+            _save(report, report_file)
+    finally:  # what took so long is shown, even if the file cannot be written
+        if as_json:
+            write_document(report.to_json())
+        else:
+            write_line(report.to_text().rstrip("\n"))
     return report.exit_code
 
 
@@ -116,9 +117,8 @@ def _verify_by_spark(
 
 def _save(report: "Report", path: Path) -> None:
     if path.suffix == ".json":
-        text = json.dumps(report.to_json(), indent=2, ensure_ascii=False)
-    elif path.suffix in (".html", ".htm"):
-        text = report.to_html()
+        data = json_bytes(report.to_json(), indent=2)
     else:
-        text = report.to_text()
-    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", errors="surrogateescape")
+        text = report.to_html() if path.suffix in (".html", ".htm") else report.to_text()
+        data = text.rstrip("\n").encode("utf-8", "surrogateescape")
+    path.write_bytes(data + b"\n")

@@ -171,13 +171,13 @@ def _target(
     if topic is None:
         count = 1 if partitions is None else partitions
         return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
-    for wanted, actual, words in (
-        (partitions, topic.partitions, "{} partitions"),
-        (dialect and dialect.name, topic.dialect.name, "the {} dialect"),
-        (settings and settings.changed(), topic.settings.changed(), "the settings {}"),
+    for wanted, actual, option in (
+        (partitions, topic.partitions, "partitions"),
+        (dialect and dialect.name, topic.dialect.name, "dialect"),
+        (settings and settings.changed(), topic.settings.changed(), "config"),
     ):
         if wanted is not None and wanted != actual:
-            reason = f"topic {name} has {words.format(actual)}, not {words.format(wanted)}"
+            reason = f"topic {name} has {option} = {actual}, not {wanted}; leave --{option} out"
             raise PublicationError(job_id, reason=reason)
     return topic
 

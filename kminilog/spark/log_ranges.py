@@ -19,6 +19,7 @@ from kminilog.spark.log_selection import Selection
 from kminilog.spark.task_groups import task_groups
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 
 PIECE_BYTES = 64 << 20
@@ -87,12 +88,8 @@ def ranges_between(reader: PartitionReader, start: int, end: int) -> Iterator[Se
         first, last = segment.first_offset, min(next_segment, end)
         if first >= end or next_segment <= start:
             continue
-        try:
-            segment_bytes = segment.file_bytes
-        except FileNotFoundError:
-            segment_bytes = 0  # reading it finds out, too
         wanted = range(max(first, start), last)
-        wanted_bytes = segment_bytes * len(wanted) // max(next_segment - first, 1)
+        wanted_bytes = _size_bytes(segment) * len(wanted) // max(next_segment - first, 1)
         pieces = min(-(-wanted_bytes // PIECE_BYTES), len(wanted)) or 1
         for piece in range(pieces):
             part = wanted[len(wanted) * piece // pieces : len(wanted) * (piece + 1) // pieces]
@@ -108,8 +105,15 @@ def ranges_between(reader: PartitionReader, start: int, end: int) -> Iterator[Se
 
 def _whole_segments(reader: PartitionReader) -> Iterator[SegmentRange]:
     for segment in reader.segments():
-        size_bytes = segment.file_bytes
+        size_bytes = _size_bytes(segment)
         yield SegmentRange(reader.topic_partition, segment.base_offset, 0, None, size_bytes)
+
+
+def _size_bytes(segment: Segment) -> int:
+    try:
+        return segment.file_bytes
+    except FileNotFoundError:
+        return 0  # retention has deleted it meanwhile; reading it finds out, too
 
 
 def grouped(ranges: list[SegmentRange], cores: int) -> list[list[SegmentRange]]:

@@ -14,7 +14,7 @@ import os
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import tee
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
@@ -22,13 +22,11 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kminilog.spark.record_formats import open_source
-from kminilog.spark.source import Place, Source
+from kminilog.spark.source import Place, Source, locations
 from kminilog.spark.source_files import SourceFile
 from kminilog.storage.durable_file import sync
 from kminilog.storage.manifests import quarantine_path
 
-_READ_BYTES = 1 << 20
 PLACE_COLUMNS = ("source_rank", "source_position", "source_row")
 
 Record = dict[str, Any]
@@ -135,22 +133,7 @@ def _with_lines(
     source: Source, files: Sequence[SourceFile], records: Iterator[tuple[Place, Record]]
 ) -> Iterator[Record]:
     """Put the file and the line or row in front of each record; they are in source order."""
-    for rank, group in groupby(records, key=lambda record: record[0].rank):
-        path = files[rank].path
-        if source.format in ("csv", "parquet"):
-            for place, record in group:
-                yield _located(path, "row", place.row + 1, place, record)
-            continue
-        with open_source(path) as file:
-            line, position = 1, 0
-            for place, record in group:
-                while position < place.position:
-                    data = file.read(min(place.position - position, _READ_BYTES))
-                    if not data:
-                        break
-                    line, position = line + data.count(b"\n"), position + len(data)
-                yield _located(path, "line", line, place, record)
-
-
-def _located(path: str, unit: str, number: int, place: Place, record: Record) -> Record:
-    return {"file": path, unit: number, "position": place.position, **record}
+    records, ahead = tee(records)
+    places = (place for place, _ in ahead)
+    for (place, record), found in zip(records, locations(source, files, places), strict=True):
+        yield {"file": found.path, found.unit: found.number, "position": place.position, **record}

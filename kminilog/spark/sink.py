@@ -9,9 +9,8 @@ the option `job_id` names, or one of its own; a micro-batch is the job `<query i
 same however often Spark runs it. Source: Spark's Python Data Source API.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,6 +26,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
 
+from kminilog.bulk.partitioning import Places, chooser
 from kminilog.errors import NullValueError, SettingError
 from kminilog.producer.partitioners.keyed import keyed_rule
 from kminilog.spark.log_options import WriteOptions, write_options
@@ -35,7 +35,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
-_CACHED_KEYS = 1 << 16
 _BYTES = (BinaryType, StringType)
 _TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType, NullType)}
 
@@ -123,11 +122,8 @@ class Placement:
 
     def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:
         self._topic = topic
-        rule = keyed_rule(partitioner)
-        self._of_key: Callable[[bytes], int] = lru_cache(_CACHED_KEYS)(
-            lambda key: rule(key, topic.partitions)
-        )
-        self._row = first_row  # of those without a key
+        self._choose = chooser(partitioner, topic.partitions)
+        self._next_row = first_row  # of those that go in turn
 
     def partitions(self, keys: Any, named: Any) -> Any:
         """Return the partition of each row as a numpy array.
@@ -135,21 +131,17 @@ class Placement:
         `named` are those that rows name, or None. Raises UnknownTopicOrPartitionError if the topic
         has no such partition.
         """
-        given = named.to_pylist() if named is not None else [None] * len(keys)
-        if named is not None and len(keys) > named.null_count:
+        named = pa.nulls(len(keys), pa.int32()) if named is None else named.cast(pa.int32())
+        if len(keys) > named.null_count:
             bounds = pc.min_max(named).as_py()
             self._topic.partition(bounds["min"])
             self._topic.partition(bounds["max"])
-        chosen = map(self._choose, keys.to_pylist(), given)
-        return np.fromiter(chosen, np.int64, len(keys))
-
-    def _choose(self, key: bytes | None, named: int | None) -> int:
-        if named is not None:
-            return named
-        if key is not None:
-            return self._of_key(key)
-        self._row += 1
-        return (self._row - 1) % self._topic.partitions
+        goes_in_turn = pc.and_(keys.is_null(), named.is_null()).to_numpy(zero_copy_only=False)
+        rows = self._next_row + np.cumsum(goes_in_turn) - goes_in_turn
+        self._next_row += int(goes_in_turn.sum())
+        nowhere = np.zeros_like(rows)
+        chosen = self._choose(keys, Places(nowhere, nowhere, rows))
+        return pc.coalesce(named, pa.array(chosen)).to_numpy()
 
 
 class LogWriter(DataSourceArrowWriter):

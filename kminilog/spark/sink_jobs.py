@@ -22,6 +22,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from kminilog.bulk.examination import examine
+from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import TopicPartition
@@ -101,7 +103,7 @@ def commit_runs(
     written = [run for run in runs if run.counts]
     try:
         if written:
-            with LogDirWriter.open(log_dir) as writer:
+            with LogDirWriter.open(log_dir, examine=examine) as writer:
                 if not _is_committed(writer.path, job_id, topic):
                     _publish(writer, topic, job_id, written, facts)
     finally:
@@ -120,8 +122,9 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
     shutil.rmtree(gone, ignore_errors=True)
     oldest = time.time() - _ABANDONED_SECONDS
     for job in (log_dir / RUNS_DIR).glob("*"):
-        if max(os.stat(path).st_mtime for path in (job, *job.rglob("*"))) < oldest:
-            shutil.rmtree(job, ignore_errors=True)
+        with suppress(FileNotFoundError):  # another job has ended meanwhile
+            if max(os.stat(path).st_mtime for path in (job, *job.rglob("*"))) < oldest:
+                shutil.rmtree(job, ignore_errors=True)
 
 
 def _is_committed(log_dir: Path, job_id: str, topic: str) -> bool:
@@ -182,11 +185,11 @@ def _stage(
         if topic_partition.partition in run.counts:
             append_run(writer, Path(run.directory, f"{topic_partition.partition}{_SUFFIX}"))
     writer.flush()
-    staged = seal(writer.reopen(), staging, first_offset)
+    staged = seal(writer.reopen(), staging, first_offset, fingerprint=fingerprint_messages)
     expected = sum(run.counts.get(topic_partition.partition, 0) for run in runs)
     if staged.count != expected:
         reason = f"{topic_partition} has {staged.count} staged messages, tasks wrote {expected}"
-        raise PublicationError(topic.name, reason=reason)
+        raise PublicationError(staging.name, reason=reason)
     return staged
 
 

@@ -14,7 +14,7 @@ with its nulls (csv, parquet). Names in SQL are those of the columns; the only o
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from itertools import groupby
@@ -34,6 +34,7 @@ from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
 _MAX_COLUMNS = 10_000
+_READ_BYTES = 1 << 20
 _URL = "_source_url"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
 _OWN_COLUMNS = (RANK, POSITION, ROW, LINE, REJECTED)
@@ -72,6 +73,14 @@ class Place(NamedTuple):
     row: int
 
 
+class Location(NamedTuple):
+    """Where a record is, as a human says it: its file, and its `line` or `row`, from 1 on."""
+
+    path: str
+    unit: str
+    number: int
+
+
 def read_source(
     spark: SparkSession, source: Source, files: Sequence[SourceFile] | None = None
 ) -> DataFrame:
@@ -97,27 +106,33 @@ def read_source(
 def locate(
     source: Source, files: Sequence[SourceFile], places: Iterable[Place]
 ) -> dict[Place, str]:
-    """Return file and line or row, counted from 1, of some records.
+    """Return file and line or row of some records, as text; reads what `locations` reads."""
+    ordered = sorted(set(places))
+    found = zip(ordered, locations(source, files, ordered), strict=True)
+    return {place: f"{path}, {unit} {number}" for place, (path, unit, number) in found}
 
-    Of text and JSON, reads each file concerned up to the last of them.
+
+def locations(
+    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
+) -> Iterator[Location]:
+    """Yield where records are, of places in source order, one by one.
+
+    Of text and JSON, reads each file concerned up to the last of them. Raises SourceError.
     """
-    found: dict[Place, str] = {}
-    for rank, group in groupby(sorted(set(places)), key=lambda place: place.rank):
+    for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path
         if source.format in ("csv", "parquet"):
-            found.update((place, f"{path}, row {place.row + 1}") for place in group)
+            yield from (Location(path, "row", place.row + 1) for place in group)
             continue
         line, position = 1, 0
         with open_source(path) as file:
             for place in group:
                 while position < place.position:
-                    data = file.read(min(place.position - position, 1 << 20))
+                    data = file.read(min(place.position - position, _READ_BYTES))
                     if not data:
                         break
-                    line += data.count(b"\n")
-                    position += len(data)
-                found[place] = f"{path}, line {line}"
-    return found
+                    line, position = line + data.count(b"\n"), position + len(data)
+                yield Location(path, "line", line)
 
 
 def _check(source: Source) -> None:

@@ -37,7 +37,13 @@ def check_partitions(
     partitions = [partition for topic in topics for partition in topic.all_partitions()]
     # Before the segments: then all that the manifests name is in place.
     jobs = {tp: written for topic in topics for tp, written in _jobs(log_dir, topic)}
-    places = [place for partition in partitions for place in _places(log_dir, partition)]
+    places: list[_Place] = []
+    failures: dict[TopicPartition, Exception] = {}
+    for topic_partition in partitions:
+        try:
+            places += _places(log_dir, topic_partition)
+        except (LogDirError, OSError) as error:
+            failures[topic_partition] = error
     context = spark.sparkContext
     groups = task_groups(places, lambda place: place.size_bytes, cores=context.defaultParallelism)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
@@ -48,8 +54,12 @@ def check_partitions(
             for topic_partition, summary in checked:
                 summaries[topic_partition].append(summary)
     for topic_partition in partitions:
-        reader = log_dir.reader(topic_partition)
-        yield join_segments(reader, summaries[topic_partition], jobs[topic_partition])
+        yield join_segments(
+            log_dir.reader(topic_partition),
+            summaries[topic_partition],
+            jobs[topic_partition],
+            failure=failures.get(topic_partition),
+        )
 
 
 def _jobs(log_dir: LogDir, topic: Topic) -> Iterable[tuple[TopicPartition, PartitionJobs]]:
@@ -60,11 +70,8 @@ def _jobs(log_dir: LogDir, topic: Topic) -> Iterable[tuple[TopicPartition, Parti
 
 
 def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
-    try:
-        segments = log_dir.reader(topic_partition).segments()
-        return [_Place(topic_partition, s.base_offset, s.file_bytes) for s in segments]
-    except (LogDirError, OSError):
-        return []  # and joining them says why
+    segments = log_dir.reader(topic_partition).segments()
+    return [_Place(topic_partition, s.base_offset, s.file_bytes) for s in segments]
 
 
 def _check(

@@ -13,6 +13,7 @@ left if it did not close. Source: S1 5.1; Kafka: LogManager.
 """
 
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -42,7 +43,8 @@ class LogDir:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            reason = "no such directory; name it with --log-dir or create a topic in it"
+            what = "a file, not a directory" if self.path.exists() else "no such directory"
+            reason = f"{what}; name it with --log-dir or create a topic in it"
             raise LogDirError(str(self.path), reason=reason)
 
     def topics(self) -> list[Topic]:
@@ -99,7 +101,8 @@ class LogDirWriter(LogDir):
         Raises LogDirLockedError, and LogDirError if the directory is not there (`create` makes it).
         """
         if create:
-            Path(path).mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # a file: that is told below
+                Path(path).mkdir(parents=True, exist_ok=True)
         LogDir(path)
         lock = LogDirLock(Path(path))
         try:

@@ -89,7 +89,7 @@ def read_manifest(path: Path) -> Manifest:
         if not all(map(_has_numbers, partitions)):
             raise ValueError("what should be a number is none")
         return Manifest(partitions=partitions, **facts)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"{path.name} is no manifest ({error}); move it away"
         raise LogDirError(str(path.parent), reason=reason) from None
 

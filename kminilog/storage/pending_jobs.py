@@ -102,8 +102,9 @@ class VisibleFiles:
         while True:
             moment = self._moment()
             if moment.pending != self.pending_seen:
-                self.pending_seen = moment.pending
+                # In this order: what could not be read was not seen.
                 self._cap = self._read_cap() if moment.pending else None
+                self.pending_seen = moment.pending
             names = os.listdir(self._directory)
             look = _Look(names, self._cap, _names(self._cap.replaced) if self._cap else [])
             if self._moment() == moment:

@@ -118,10 +118,10 @@ def join_runs(
 ) -> StagedPartition:
     """Make one staged partition of several runs, which follow each other in the order given.
 
-    Each was staged by itself, with offsets from 0 (`open_staged_log` and `seal` with 0). The first
-    message of the first gets `first_offset`, where the partition in `target` ends. `number` and
-    `fingerprint` may be faster equals. Raises PublicationError if a run is not what its task wrote.
-    See rebasing.py.
+    Each was staged by itself, with offsets from 0 (`open_staged_log`). The first message of the
+    first gets `first_offset`, where the partition in `target` ends. `number` and `fingerprint` may
+    be faster equals. Once it returns, the joined files survive a power failure, names included.
+    Raises PublicationError if a run is not what its task wrote. See rebasing.py.
     """
     joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
     for run in runs:
@@ -134,6 +134,7 @@ def join_runs(
         if next_offset != end:
             reason = f"{source} holds {run.count + next_offset - end} messages, not {run.count}"
             raise PublicationError(staging.name, reason=reason)
+    sync(joined)  # rebasing has put the names there
     offsets = range(first_offset, next_offset)
     return _staged(joined, staging, topic_partition, offsets, fingerprint)
 

@@ -38,7 +38,7 @@ class Topic:
 
     def __post_init__(self) -> None:
         check_topic(self.name)
-        if not 1 <= self.partitions <= MAX_PARTITIONS:
+        if type(self.partitions) is not int or not 1 <= self.partitions <= MAX_PARTITIONS:
             raise ValueError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {self.partitions}")
 
     @classmethod
@@ -101,7 +101,7 @@ def _read(path: Path) -> Topic:
         topic = Topic.from_json(json.loads(path.read_bytes()))
         if topic.name + TOPIC_SUFFIX != path.name:
             raise ValueError(f"it names the topic {topic.name!r}")
-    except (ValueError, KeyError, TypeError, KMiniLogError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, KMiniLogError) as error:
         reason = f"{path.name} holds no topic settings ({error}); mend it or move it away"
         raise LogDirError(str(path.parent), reason=reason) from None
     return topic

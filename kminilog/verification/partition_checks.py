@@ -86,8 +86,8 @@ def check_partition(
     jobs = jobs or PartitionJobs()
     try:
         segments = reader.segments()
-    except (LogDirError, OSError):
-        segments = []  # and joining them says why
+    except (LogDirError, OSError) as error:
+        return join_segments(reader, [], jobs, failure=error)
     topic_partition = reader.topic_partition
     borders = jobs.borders
     summaries = [check_segment(topic_partition, s, partition_of, borders) for s in segments]
@@ -98,19 +98,22 @@ def join_segments(
     reader: PartitionReader,
     summaries: Sequence[SegmentSummary],
     jobs: PartitionJobs | None = None,
+    *,
+    failure: Exception | None = None,
 ) -> PartitionSummary:
     """Check the segments of a partition together, and the names in its directory.
 
     Segments that are gone by now, by retention, do not count. The summaries must have the
-    fingerprints between the borders of the `jobs`.
+    fingerprints between the borders of the `jobs`. `failure` is why there are no summaries, if the
+    segments could not be listed: that may have passed by now, but nothing was checked.
     """
     jobs = jobs or PartitionJobs()
-    topic_partition, unchecked = reader.topic_partition, []
+    topic_partition, unchecked = reader.topic_partition, [str(failure)] if failure else []
     names, strays = set[str](), dict[str, str]()
     try:
         names, strays = _list_directory(reader)
     except OSError as error:
-        unchecked.append(f"{reader.directory}: {error.strerror}")
+        unchecked = [f"{reader.directory}: {error.strerror}"]
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
     findings = _join(topic_partition, reader.dialect, ordered)

@@ -30,9 +30,7 @@ from kminilog.verification.offset_checks import (
     judge_offset,
     overlap,
 )
-from kminilog.verification.segment_summary import Doubt
-from kminilog.verification.segment_summary import PartitionOf as PartitionOf
-from kminilog.verification.segment_summary import SegmentSummary as SegmentSummary
+from kminilog.verification.segment_summary import Doubt, PartitionOf, SegmentSummary
 
 
 def check_segment(

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.bulk import boundaries
 from kminilog.bulk.boundaries import find_beginnings
 from kminilog.format.message import decode
 from tests.bulk.strategies import both_dialects, log_of, messages
@@ -84,3 +85,18 @@ def test_beginnings_with_hints_behind_the_last_message_are_the_same(dialect):
     end = len(content)
     hints = np.array([*positions[:-1], end - 5, end - 2, end, end + 7])
     assert find_beginnings(dialect, content, hints).tolist() == positions
+
+
+def test_beginnings_up_to_the_last_true_hint_are_not_walked_one_by_one(monkeypatch, dialect):
+    content = log_of(dialect, [(b"k" * (n % 7), b"v" * (n % 5)) for n in range(200)])
+    positions = message_positions(content)
+    hints = [at for n, at in enumerate(positions[1:-1]) if n % 5 in (0, 2)]  # some nearer
+    one_by_one, walked = boundaries._chain, []
+
+    def chain(data, position, minimum):
+        walked.append(position)
+        return one_by_one(data, position, minimum)
+
+    monkeypatch.setattr(boundaries, "_chain", chain)
+    assert find_beginnings(dialect, content, np.array(hints)).tolist() == positions
+    assert walked == hints[-1:]

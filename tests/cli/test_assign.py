@@ -196,6 +196,7 @@ def test_assign_without_topics_or_members_is_one_line(kminilog, missing):
         b"",
         b"{",
         b"\xff\xfe",
+        b"[" * 100_000,
         b"[]",
         b"{}",
         b'{"assignment": []}',

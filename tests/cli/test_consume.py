@@ -142,7 +142,7 @@ def test_consume_offset_below_the_start_is_the_answer_no(orders):
         (["orders", "--config", "segment.bytes=9"], "consumer.timeout.ms"),
         (["orders", "--config", "consumer.timeout.ms=x"], "not a whole number"),
         (["orders", "--group", "g", "--partition", 0], "no --partition"),
-        (["orders", "--group", "g", "--offset", 3], "no number"),
+        (["orders", "--group", "g", "--offset", 3], "no --offset N"),
         (["orders", "--group", "a/b"], "illegal group id"),
         (["orders", "--group", ""], "illegal group id"),
     ],

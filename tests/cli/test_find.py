@@ -163,6 +163,11 @@ def test_find_offset_beyond_the_end_is_the_answer_no(orders):
     assert_one_line(orders("find", "orders-0", 20), 1, "offset 20 is out of range")
 
 
+def test_find_in_an_empty_partition_says_that_it_is_empty(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    assert_one_line(kminilog("find", "t-0", 0), 1, "it is empty, and offset 0 comes next")
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

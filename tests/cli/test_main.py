@@ -56,6 +56,7 @@ def test_no_command_shows_help_and_is_a_usage_error(kminilog):
         (["ls", "--no-such-option"], "--no-such-option"),
         (["topic", "create", "x", "--partitions", "many"], "many"),
         (["consume", "x", "--max-messages", "-1"], "-1"),
+        (["Missing command"], "No such command 'Missing command'"),
     ],
 )
 def test_usage_error_is_one_line_that_names_the_help(kminilog, arguments, part):
@@ -80,6 +81,16 @@ def test_log_dir_is_taken_from_the_environment(orders, monkeypatch):
 def test_unexpected_error_is_one_line(orders, monkeypatch):
     monkeypatch.setattr(ls, "command", _failing(TypeError("first\nsecond")))
     assert_one_line(orders("ls"), 2, "TypeError: first; `kminilog --debug")
+    monkeypatch.setattr(ls, "command", _failing(ImportError("\n\nfirst that says something\n")))
+    assert_one_line(orders("ls"), 2, "ImportError: first that says something; `kminilog --debug")
+
+
+def test_json_of_a_log_dir_whose_name_is_not_utf8_can_be_read(tmp_path):
+    kminilog = CommandLine(tmp_path / "\udcff")
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    run = kminilog.ok("verify", "--json", "--report", tmp_path / "report.json")
+    assert json.loads(run.out_bytes.decode())["scope"]["log_dir"] == str(kminilog.log_dir)
+    assert (tmp_path / "report.json").read_bytes() == run.out_bytes
 
 
 def test_debug_shows_the_traceback(orders):

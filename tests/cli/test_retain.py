@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import CommandLine
+from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of, flip_byte
 
 SEGMENTS = [f"{base_offset:020d}" for base_offset in (0, 5, 11, 16)]  # of `orders`
@@ -107,3 +107,10 @@ def test_retain_leaves_a_damaged_partition_alone_and_does_the_others(aged):
     assert [found["topic"] for found in run.document["deleted_segments"]] == ["whole"]
     assert run.err.count("\n") == 1
     assert f"{SEGMENTS[1]}.log: damaged at byte 32" in run.err
+
+
+@pytest.mark.parametrize("now_ms", [-1, 2**63, 10**22])
+def test_retain_at_a_time_out_of_bounds_is_one_line_and_deletes_nothing(aged, now_ms):
+    before = files_of(aged.log_dir)
+    assert_one_line(aged("retain", "--now", now_ms), 2, "--now", str(now_ms), "is not in the range")
+    assert files_of(aged.log_dir) == before

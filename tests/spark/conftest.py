@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
-# The compiler that optimises does not pay for jobs of a second. No result of a job may come near
-# a megabyte: whoever sends rows to the driver fails.
+# No result of a job may come near a megabyte: whoever sends rows to the driver fails.
 CONFIG = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.driver.maxResultSize": "1m",
     "spark.sql.shuffle.partitions": "4",
 }

@@ -370,3 +370,17 @@ def test_commands_that_use_spark_know_the_format(spark, log_dir):
             assert frame.where("partition = 1").count() == 2
     finally:
         jvm.setActiveSession(spark._jsparkSession)
+
+
+@pytest.mark.parametrize("fail_on_damage", ["true", "false"])
+def test_segment_that_is_deleted_while_a_read_is_planned_is_left_to_the_reading(
+    log_dir, fail_on_damage
+):
+    log = log_dir.path / "orders-0" / "00000000000000000000.log"
+    log.unlink()
+    log.symlink_to("listed and gone")
+    options = read_options({"path": str(log_dir.path), "failOnDamage": fail_on_damage})
+    planned = selected_ranges(log_dir, options, Selection.of(options))
+    sizes = [(r.base_offset, r.size_bytes) for r in planned if r.topic_partition == PARTITION]
+    assert len(sizes) > 1
+    assert [base_offset for base_offset, size_bytes in sizes if not size_bytes] == [0]

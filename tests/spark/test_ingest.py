@@ -318,9 +318,9 @@ def test_ingest_with_another_shape_than_the_topic_has_is_refused(run, log_dir, t
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic("t", 2, KAFKA))
     for options, reason in (
-        ({"partitions": 3}, "topic t has 2 partitions, not 3 partitions"),
-        ({"dialect": DOCUMENTED}, "has the kafka dialect, not the documented dialect"),
-        ({"settings": SMALL}, "has the settings"),
+        ({"partitions": 3}, "topic t has partitions = 2, not 3; leave --partitions out"),
+        ({"dialect": DOCUMENTED}, "has dialect = kafka, not documented; leave --dialect out"),
+        ({"settings": SMALL}, "topic t has config = "),
     ):
         with pytest.raises(PublicationError, match=reason):
             run(text, **options)

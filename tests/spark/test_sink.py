@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -24,6 +26,7 @@ from kminilog.spark.log_options import read_options
 from kminilog.spark.log_ranges import selected_ranges
 from kminilog.spark.log_reader import ranges_to_batches
 from kminilog.spark.log_selection import Selection
+from kminilog.spark.sink import Placement
 from kminilog.spark.sink_jobs import RUNS_DIR, Runs, RunWriter, commit_runs, runs_path
 from kminilog.spark.stream_reader import LogStreamReader
 from kminilog.storage.log_dir import LogDir, LogDirWriter
@@ -248,6 +251,17 @@ def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
     assert_nothing_is_left(log_dir)
 
 
+def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_dir):
+    runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
+    runs.counts[1] = 2
+    before = files_of(log_dir, "orders")
+    told = "job j: orders-1 has 1 staged messages, tasks wrote 2"
+    with pytest.raises(PublicationError, match=told):
+        commit_runs(log_dir, "orders", "j", [runs], {})
+    assert files_of(log_dir, "orders") == before
+    assert_nothing_is_left(log_dir)
+
+
 def test_attempt_that_goes_on_after_the_end_of_its_job_leaves_nothing(log_dir):
     runs_path(log_dir, "j").mkdir(parents=True)
     late = RunWriter(runs_path(log_dir, "j") / "late")
@@ -267,6 +281,44 @@ def test_runs_abandoned_a_day_ago_are_cleared_away_by_the_next_job(log_dir):
         os.utime(path, (0, 0))
     commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 0, (0, b"a"))], {})
     assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["young"]
+
+
+def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):
+    runs_of(log_dir, "other", 0, (0, b"a"))
+    (runs_path(log_dir, "other") / "listed").symlink_to("and gone")
+    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 0, (0, b"b"))], {})
+    assert [manifest.job_id for manifest in committed_manifests(log_dir)] == ["j"]
+    assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["other"]
+
+
+# ---- which partition
+
+
+def one_by_one(topic: Topic, row: int, keys: list[Any], named: list[Any]) -> list[int]:
+    chosen = []
+    for key, partition in zip(keys, named, strict=True):
+        if partition is None and key is not None:
+            partition = murmur2_partition(key, topic.partitions)
+        elif partition is None:
+            partition, row = row % topic.partitions, row + 1
+        chosen.append(partition)
+    return chosen
+
+
+ROWS = st.tuples(st.none() | st.binary(max_size=9), st.none() | st.integers(0, 2))
+
+
+@given(st.lists(ROWS, min_size=1), st.integers(0, 99), st.integers(1, 5))
+def test_placement_of_many_rows_is_that_of_each_whatever_the_batches(rows, task, batch):
+    topic = Topic("orders", 3, KAFKA)
+    keys, named = map(list, zip(*rows, strict=True))
+    for partitions in (named, [None] * len(rows)):
+        place, found = Placement(topic, "built-in", first_row=task), []
+        for start in range(0, len(rows), batch):
+            part = slice(start, start + batch)
+            names = None if partitions is not named else pa.array(named[part])
+            found += place.partitions(pa.array(keys[part], pa.binary()), names).tolist()
+        assert found == one_by_one(topic, task, keys, partitions)
 
 
 # ---- micro-batches

@@ -11,6 +11,7 @@ from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, partition_rule, verify_storage
@@ -64,6 +65,23 @@ def damage(log_dir: LogDir) -> None:
     logs[4][-1].unlink()
     cut_to(logs[5][-1], logs[5][-1].stat().st_size - 1)
     logs[5][0].with_suffix(".index").write_bytes(b"")
+
+
+def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
+    spark, log_dir, monkeypatch
+):
+    segments, failures = PartitionReader.segments, [OSError(24, "Too many open files")]
+
+    def fail_once(reader):
+        if failures:
+            raise failures.pop()
+        return segments(reader)
+
+    monkeypatch.setattr(PartitionReader, "segments", fail_once)
+    summaries = check_partitions(spark, log_dir, [log_dir.topic("orders")], {"orders": None})
+    first, *others = (summary.unchecked for summary in summaries)
+    assert first == ["[Errno 24] Too many open files"]
+    assert others == [[]] * (PARTITIONS - 1)
 
 
 def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):

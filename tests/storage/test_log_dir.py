@@ -45,6 +45,16 @@ def test_log_dir_that_is_missing_is_an_error(tmp_path):
     assert not (tmp_path / "gone").exists()
 
 
+def test_log_dir_that_is_a_file_is_an_error(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("keep me")
+    with pytest.raises(LogDirError, match="a file, not a directory"):
+        LogDir(path)
+    with pytest.raises(LogDirError, match="a file, not a directory"):
+        LogDirWriter.open(path, create=True)
+    assert path.read_text() == "keep me"
+
+
 def test_create_topic_is_read_back_with_its_settings(log_dir):
     assert LogDir(log_dir).topic("orders") == Topic(
         "orders", 2, KAFKA, TopicSettings(segment_bytes=100)
@@ -97,7 +107,16 @@ def test_create_topic_over_empty_leftovers_of_a_crash_takes_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"topic": "x", "partitions": 1, "dialect": "kafka", "config": {}}']
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"topic": "x", "partitions": 1, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "partitions": 2.5, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "partitions": true, "dialect": "kafka", "config": {}}',
+        pytest.param("[" * 100_000, id="too deep"),
+    ],
 )
 def test_settings_file_that_is_broken_is_named(log_dir, text):
     (log_dir / "orders.json").write_text(text)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kminilog.cli.layout import describe_partition
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -183,6 +184,15 @@ def test_publish_of_a_second_job_finishes_the_first(log_dir, dialect):
         publish(log_dir, stage(log_dir, dialect, "job-2", 30, 40))
     assert [manifest.job_id for manifest in committed_manifests(log_dir)] == ["job-1", "job-2"]
     assert offsets(LogDir(log_dir).reader(ORDERS_0)) == list(range(40))
+
+
+def test_reader_never_takes_a_broken_pending_job_for_one_that_it_has_seen(log_dir):
+    reader = LogDir(log_dir).reader(ORDERS_0)
+    pending_path(log_dir).parent.mkdir(exist_ok=True)
+    pending_path(log_dir).write_bytes(b"{")
+    for _ in range(2):
+        with pytest.raises(LogDirError, match=r"\.pending is no manifest"):
+            reader.segments()
 
 
 def test_reader_of_another_partition_is_not_capped(log_dir, dialect):

@@ -376,7 +376,9 @@ def test_committed_manifests_are_those_of_the_topic_and_go_with_it(log_dir, dial
     assert committed_manifests(log_dir) == []
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"partitions": [{}]}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"partitions": [{}]}', pytest.param("[" * 100_000, id="too deep")]
+)
 def test_manifest_that_is_broken_is_named(log_dir, text):
     (log_dir / MANIFEST_DIR).mkdir()
     (log_dir / MANIFEST_DIR / "bad.json").write_text(text)

@@ -75,6 +75,28 @@ def join(log_dir: Path, dialect: Dialect, runs: list[StagedPartition], first_off
     )
 
 
+def test_join_brings_the_names_to_the_disk(tmp_path, dialect, monkeypatch):
+    log_dir = make_log_dir(tmp_path / "log", dialect, before=0)
+    runs = stage_runs(log_dir, dialect, 0, [5, 5])
+    happened: list[tuple[str, Path]] = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(descriptor: int) -> None:
+        happened.append(("fsync", Path(os.readlink(f"/proc/self/fd/{descriptor}"))))
+        real_fsync(descriptor)
+
+    def replace(source: str, target: str) -> None:
+        happened.append(("replace", Path(target).parent))
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    joined = staging_path(log_dir, JOB) / join(log_dir, dialect, runs, 0).directory
+    in_joined = [what for what, where in happened if where == joined]
+    assert "replace" in in_joined
+    assert in_joined[-1] == "fsync"
+
+
 def contents(log_dir: Path) -> list[tuple[int, bytes | None]]:
     reader = LogDir(log_dir).reader(ORDERS_0)
     return [(m.offset, m.value) for m in reader.read(reader.log_start_offset, 10**9)]

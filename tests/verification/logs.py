@@ -9,7 +9,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
-from kminilog.verification.segment_checks import PartitionOf
+from kminilog.verification.segment_summary import PartitionOf
 from tests.verification.faults import Expected
 
 ORDERS = TopicPartition("orders", 0)

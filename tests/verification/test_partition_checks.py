@@ -1,3 +1,5 @@
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -191,6 +193,21 @@ def test_missing_directory_is_unchecked(tmp_path, dialect):
     assert (summary.findings, summary.segment_count) == ([], 0)
     (unchecked,) = summary.unchecked
     assert "gone" in unchecked
+
+
+def test_directory_that_cannot_be_listed_for_a_moment_is_unchecked(tmp_path, dialect, monkeypatch):
+    write_log(tmp_path, dialect)
+    listdir, failures = os.listdir, [OSError(errno.EMFILE, "Too many open files", str(tmp_path))]
+
+    def fail_once(path):
+        if failures:
+            raise failures.pop()
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", fail_once)
+    summary = check_partition(PartitionReader(tmp_path, ORDERS, dialect, SETTINGS), None)
+    (unchecked,) = summary.unchecked
+    assert "Too many open files" in unchecked
 
 
 def test_compressed_messages_are_unchecked_and_counted_over_all_segments(tmp_path):
