@@ -53,6 +53,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.soak)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have counted, in whatever process: `record_property("counted", text)`."""
+    told = [
+        f"{report.nodeid}: {text}"
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.getreports(outcome)
+        for name, text in getattr(report, "user_properties", ())
+        if name == "counted"
+    ]
+    if told:
+        terminalreporter.section("counted")
+        for line in told:
+            terminalreporter.line(line)
+
+
 @pytest.fixture(params=DIALECTS.values(), ids=DIALECTS.keys())
 def dialect(request: pytest.FixtureRequest) -> Dialect:
     """Each of the two dialects in turn."""

@@ -6,7 +6,6 @@ stands in the file that its output goes to.
 
 import json
 import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -63,7 +62,7 @@ def committed(log_dir: Path) -> dict[int, int]:
 
 
 def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_was_not_committed(
-    tmp_path, capsys
+    tmp_path, record_property
 ):
     log_dir = tmp_path / "log-dir"
     with LogDirWriter.open(log_dir, create=True) as writer:
@@ -110,6 +109,5 @@ def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_w
         for partition, offset in places:
             in_order[name, partition].append(offset)
     assert all(offsets == sorted(offsets) for offsets in in_order.values())
-    with capsys.disabled():
-        share = ", ".join(f"{name} {len(places)}" for name, places in by_member.items())
-        print(f" [{share}; {len(repeated)} processed twice]", end="", file=sys.stderr)
+    share = ", ".join(f"{name} {len(places)}" for name, places in by_member.items())
+    record_property("counted", f"{share}; {len(repeated)} processed twice")

@@ -29,7 +29,9 @@ ROUNDS_PER_LOG = 5
 @pytest.mark.parametrize(
     "rounds", [10, pytest.param(200, marks=pytest.mark.soak)], ids=["quick", "long"]
 )
-def test_kill_while_appending_loses_nothing_that_was_flushed(tmp_path, dialect, rounds, capsys):
+def test_kill_while_appending_loses_nothing_that_was_flushed(
+    tmp_path, dialect, rounds, record_property
+):
     """A round counts if the process was alive when it was killed and had acknowledged something;
     some are killed before, so that recovery is interrupted too."""
     source = random.Random(rounds)
@@ -44,10 +46,7 @@ def test_kill_while_appending_loses_nothing_that_was_flushed(tmp_path, dialect, 
         tried += 1
         counted += acknowledged > 0
         assert tried <= 2 * rounds + 5, f"only {counted} of {tried} rounds count"
-    with capsys.disabled():
-        print(
-            f" [{dialect.name}: {counted} of {tried} rounds count, {torn} left a torn tail]", end=""
-        )
+    record_property("counted", f"{counted} of {tried} rounds count, {torn} left a torn tail")
 
 
 def create(log_dir: Path, dialect: Dialect, settings: TopicSettings) -> None:

@@ -160,7 +160,9 @@ def files_in(directory: Path) -> list[str]:
 @pytest.mark.parametrize(
     "rounds", [3, pytest.param(30, marks=pytest.mark.soak)], ids=["quick", "long"]
 )
-def test_ingest_that_is_killed_and_run_again_has_every_row_once(tmp_path, source, rounds, capsys):
+def test_ingest_that_is_killed_and_run_again_has_every_row_once(
+    tmp_path, source, rounds, record_property
+):
     tried = 0
     killed: Counter[str] = Counter()
     for number in range(rounds):
@@ -172,6 +174,5 @@ def test_ingest_that_is_killed_and_run_again_has_every_row_once(tmp_path, source
                 break
         else:
             pytest.fail(f"round {number}: {this.victim} while {this.phase} was never met")
-    with capsys.disabled():
-        told = ", ".join(f"{count} x {what}" for what, count in sorted(killed.items()))
-        print(f" [{rounds} of {tried} rounds count: {told}]", end="")
+    told = ", ".join(f"{count} x {what}" for what, count in sorted(killed.items()))
+    record_property("counted", f"{rounds} of {tried} rounds count: {told}")
