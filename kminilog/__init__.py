@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer
     from kminilog.settings import TopicSettings
-    from kminilog.storage.log_dir import LogDir, LogDirWriter
+    from kminilog.storage.log_dir import LogDir
+    from kminilog.storage.log_dir_writer import LogDirWriter
     from kminilog.storage.topics import Topic
     from kminilog.system import SystemClock
 
@@ -41,7 +42,7 @@ _HOMES = {
     "KafkaStream": "consumer.stream",
     "LogDir": "storage.log_dir",
     "LogDirSource": "consumer.sources",
-    "LogDirWriter": "storage.log_dir",
+    "LogDirWriter": "storage.log_dir_writer",
     "Message": "format.message",
     "MiniCluster": "cluster.mini_cluster",
     "Producer": "producer.sender",

@@ -13,7 +13,7 @@ import click
 from kminilog.cli.options import json_option, topic_partition_argument
 from kminilog.cli.output import count, warn, write_document, write_line, write_lines
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Break, RecoveryPlan
 
 

@@ -18,7 +18,8 @@ from kminilog.cli.output import count, warn_all, write_document, write_line, wri
 from kminilog.errors import CorruptLogError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
 from kminilog.storage.segment import Segment

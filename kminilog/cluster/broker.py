@@ -20,7 +20,7 @@ from kminilog.cluster.replica import Replica
 from kminilog.errors import TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"

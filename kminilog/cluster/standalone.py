@@ -10,7 +10,7 @@ from kminilog.cluster.replica import decode_request
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 
 NODE = Node(0)
 

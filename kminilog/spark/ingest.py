@@ -31,7 +31,7 @@ from kminilog.spark.quarantine import RejectedPart, write_quarantine
 from kminilog.spark.source import Place, Source, locate, read_source
 from kminilog.spark.source_files import SourceFile, list_files
 from kminilog.spark.staging import StagingJob, clear_staging
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import pending_manifest, quarantine_path
 from kminilog.storage.publication import (
     Manifest,

@@ -27,7 +27,7 @@ from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
     Manifest,
     StagedPartition,

@@ -1,40 +1,23 @@
-"""One directory of topics: who may write, what is there, and what a crash has left.
+"""One directory of topics, as a reader sees it: what is there.
 
     orders.json                        settings of the topic `orders`        topics.py
-    orders-0/ orders-1/                its partitions                        partition_log.py
+    orders-0/ orders-1/                its partitions                        partition_reader.py
     recovery-point-offset-checkpoint   up to where each is on the disk       checkpoint.py
     .clean-shutdown                    the last writer closed everything
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publication.py
     .changes                           how often files went or were replaced changes.py
 
-`LogDir` reads and needs no lock. `LogDirWriter` holds the lock, and recovers what the last writer
-left if it did not close. Source: S1 5.1; Kafka: LogManager.
+A reader needs no lock, whoever writes meanwhile: log_dir_writer.py. Source: S1 5.1; Kafka:
+LogManager.
 """
 
-import shutil
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from kminilog.errors import CorruptLogError, LogDirError, TopicExistsError
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.settings import TopicSettings
-from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
-from kminilog.storage.durable_file import replace_file, sync
-from kminilog.storage.examination import examine
-from kminilog.storage.lock import LogDirLock
-from kminilog.storage.manifests import forget_manifests
-from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publication import finish_or_sweep, finish_pending
-from kminilog.storage.recovery import Examine, RecoveryPlan, carry_out, plan_recovery
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
-
-CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
+from kminilog.storage.topics import Topic, read_topic, read_topics
 
 
 class LogDir:
@@ -65,236 +48,4 @@ class LogDir:
         topic.partition(topic_partition.partition)
         return PartitionReader(
             self.directory(topic_partition), topic_partition, topic.dialect, topic.settings
-        )
-
-
-class LogDirWriter(LogDir):
-    """A log dir as its one writer sees it; a context manager that closes it cleanly."""
-
-    def __init__(self, path: Path | str, lock: LogDirLock, examine: Examine = examine) -> None:
-        super().__init__(path)
-        self._examine = examine
-        self.warnings: list[str] = []
-        self._lock = lock
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._damage: dict[TopicPartition, CorruptLogError] = {}
-        self._recovery_points = read_checkpoint(self.path)
-        self._was_clean = self._marker.exists()
-
-    @classmethod
-    def open(
-        cls,
-        path: Path | str,
-        *,
-        create: bool = False,
-        recover: bool = True,
-        examine: Examine = examine,
-    ) -> Self:
-        """Take the lock of a log dir, finish what crashed jobs have left, and recover partitions.
-
-        After a clean shutdown a partition gets a quick look when it is first used; otherwise every
-        segment from its recovery point on is read now. A partition with damage is not opened: `log`
-        raises its error, the others work. `warnings` says what was cut or is gone. With
-        `recover=False` partitions are left as they are, for a human to decide. `examine` is how a
-        segment is read, replaceable by a faster equal.
-
-        Raises LogDirLockedError, and LogDirError if the directory is not there (`create` makes it).
-        """
-        if create:
-            with suppress(FileExistsError):  # a file: that is told below
-                Path(path).mkdir(parents=True, exist_ok=True)
-        LogDir(path)
-        lock = LogDirLock(Path(path))
-        try:
-            log_dir = cls(path, lock, examine)
-            begin_counting(log_dir.path)
-            if not log_dir._was_clean:  # the last writer may have died before it counted
-                count_change(log_dir.path)
-            finish_or_sweep(log_dir.path)
-            if recover:
-                log_dir._recover_all()
-        except BaseException:
-            lock.release()
-            raise
-        return log_dir
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def _marker(self) -> Path:
-        return self.path / CLEAN_SHUTDOWN_FILE
-
-    # ---- topics
-
-    def create_topic(self, topic: Topic, *, base_offset: int = 0) -> None:
-        """Make the partitions of a topic, each with an empty segment named `base_offset`.
-
-        The settings are written last; once it returns, the topic survives a power failure. Raises
-        TopicExistsError, and LogDirError if a directory of that name holds messages already.
-        """
-        if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
-            raise TopicExistsError(topic.name)
-        for topic_partition in topic.all_partitions():
-            self._make_partition(topic, topic_partition, base_offset)
-        sync(self.path)
-        write_topic(self.path, topic)
-
-    def alter_topic(
-        self, name: str, *, partitions: int | None = None, settings: TopicSettings | None = None
-    ) -> Topic:
-        """Add partitions or change settings, and return the topic as it is now.
-
-        Settings hold for what is written from now on. Raises ValueError for fewer partitions.
-        """
-        topic = self.topic(name)
-        if partitions is not None and partitions < topic.partitions:
-            raise ValueError(f"{name} has {topic.partitions} partitions; none can be taken away")
-        altered = replace(
-            topic,
-            partitions=topic.partitions if partitions is None else partitions,
-            settings=settings or topic.settings,
-        )
-        for topic_partition in altered.all_partitions()[topic.partitions :]:
-            self._make_partition(altered, topic_partition, 0)
-        sync(self.path)
-        write_topic(self.path, altered)
-        for topic_partition in topic.all_partitions():
-            self.release(topic_partition)
-        return altered
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic with all its messages and manifests, its settings first."""
-        topic = self.topic(name)
-        (self.path / (name + TOPIC_SUFFIX)).unlink()
-        sync(self.path)
-        forget_manifests(self.path, name)
-        for topic_partition in topic.all_partitions():
-            self.release(topic_partition)
-            self._recovery_points.pop(topic_partition, None)
-            self._damage.pop(topic_partition, None)
-            shutil.rmtree(self.directory(topic_partition), ignore_errors=True)
-        count_change(self.path)
-
-    def _make_partition(self, topic: Topic, partition: TopicPartition, base_offset: int) -> None:
-        directory = self.directory(partition)
-        if any(path.stat().st_size for path in directory.glob("*")):
-            reason = f"{partition} holds files but belongs to no topic; move it away first"
-            raise LogDirError(str(self.path), reason=reason)
-        shutil.rmtree(directory, ignore_errors=True)
-        count_change(self.path)
-        PartitionLog.open(
-            directory, partition, topic.dialect, topic.settings, base_offset=base_offset
-        ).close()
-        sync(directory)
-
-    # ---- partitions
-
-    def log(self, topic_partition: TopicPartition) -> PartitionLog:
-        """Return the log of a partition, open for writing; the same object each time.
-
-        Raises UnknownTopicOrPartitionError, and CorruptLogError if the partition is damaged.
-        """
-        if topic_partition not in self._logs and topic_partition not in self._damage:
-            finish_pending(self.path)
-            self._marker.unlink(missing_ok=True)
-            self._open_log(topic_partition, scan_from=None)
-        if topic_partition in self._damage:
-            raise self._damage[topic_partition]
-        return self._logs[topic_partition]
-
-    def recovery_plan(self, topic_partition: TopicPartition) -> RecoveryPlan:
-        """Return what a full recovery of one partition would do; reads all of it."""
-        return self._plan(topic_partition, scan_from=0)
-
-    def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
-        """Carry out a plan for a partition that is not open; see recovery.carry_out."""
-        self._marker.unlink(missing_ok=True)
-        side_files = carry_out(plan, force=force)
-        recovery_point = self._recovery_points.get(plan.topic_partition, 0)
-        self._recovery_points[plan.topic_partition] = min(recovery_point, plan.log_end_offset)
-        return side_files
-
-    def release(self, topic_partition: TopicPartition) -> None:
-        """Flush and close the log of a partition, if it is open; `log` opens it again."""
-        log = self._logs.pop(topic_partition, None)
-        if log:
-            log.flush()
-            log.close()
-            self._recovery_points[topic_partition] = log.recovery_point
-
-    def flush(self) -> None:
-        """Bring all open logs to the disk and put their recovery points on record."""
-        for topic_partition, log in self._logs.items():
-            log.flush()
-            self._recovery_points[topic_partition] = log.recovery_point
-        write_checkpoint(self.path, self._recovery_points)
-
-    def close(self, *, cleanly: bool = True) -> None:
-        """Flush and close everything, and let go of the lock.
-
-        Leaves the marker of a clean shutdown, unless a partition is damaged or was not recovered.
-        With `cleanly=False` it is as if the process had died: nothing is written or flushed, and
-        the next writer has to recover.
-        """
-        if not cleanly:
-            for log in self._logs.values():
-                log.close()
-            self._lock.release()
-            return
-        try:
-            for topic_partition in list(self._logs):
-                self.release(topic_partition)
-            write_checkpoint(self.path, self._recovery_points)
-            if self._was_clean and not self._damage:
-                replace_file(self._marker, b"")
-        finally:
-            self._lock.release()
-
-    def _recover_all(self) -> None:
-        if self._was_clean:
-            return
-        for topic in self.topics():
-            for topic_partition in topic.all_partitions():
-                scan_from = self._recovery_points.get(topic_partition, 0)
-                self._open_log(topic_partition, scan_from=scan_from)
-                self.release(topic_partition)
-        # At once: a point above where a cut log now ends would hide what is appended below it.
-        write_checkpoint(self.path, self._recovery_points)
-        self._was_clean = True
-
-    def _plan(self, topic_partition: TopicPartition, *, scan_from: int | None) -> RecoveryPlan:
-        reader = self.reader(topic_partition)
-        if not reader.directory.is_dir():
-            reason = "the directory is gone; put it back, or delete the topic"
-            raise CorruptLogError(str(reader.directory), position=0, reason=reason)
-        recovery_point = self._recovery_points.get(topic_partition, 0)
-        return plan_recovery(
-            reader, scan_from=scan_from, recovery_point=recovery_point, examine=self._examine
-        )
-
-    def _open_log(self, topic_partition: TopicPartition, *, scan_from: int | None) -> None:
-        topic = self.topic(topic_partition.topic)
-        try:
-            plan = self._plan(topic_partition, scan_from=scan_from)
-            carry_out(plan)
-        except CorruptLogError as error:
-            self._damage[topic_partition] = error
-            return
-        self.warnings += [line for line in plan.describe() if line not in self.warnings]
-        recovery_point = self._recovery_points.get(topic_partition, 0)
-        self._logs[topic_partition] = PartitionLog.open(
-            self.directory(topic_partition),
-            topic_partition,
-            topic.dialect,
-            topic.settings,
-            recovery_point=min(recovery_point, plan.log_end_offset),
         )

@@ -13,7 +13,8 @@ from pathlib import Path
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.log_file import scan_file
 from kminilog.storage.topics import Topic
 from tests.bench.timing import Work, row, seconds_of_each

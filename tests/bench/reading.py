@@ -25,7 +25,8 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.spark.data_source import register
 from kminilog.spark.session import spark_session
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.bench.timing import seconds_of_each
 

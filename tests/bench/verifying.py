@@ -24,7 +24,8 @@ from kminilog.format.dialect import DOCUMENTED
 from kminilog.settings import TopicSettings
 from kminilog.spark.session import spark_session
 from kminilog.spark.verify import verify
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage

@@ -5,7 +5,7 @@ import pytest
 from kminilog.cli import consume
 from kminilog.clock import ManualClock
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import flip_byte
 

@@ -7,7 +7,7 @@ import pytest
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of, flip_byte, index_entries, message_positions

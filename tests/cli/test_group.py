@@ -7,7 +7,7 @@ import pytest
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine, assert_one_line
 

@@ -14,7 +14,8 @@ import pytest
 from kminilog.cli import produce
 from kminilog.format.hashing import java_bytes_hash, java_string_hash
 from kminilog.producer.partitioners.keyed import murmur2_partition
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of
 

@@ -5,7 +5,7 @@ from kminilog.errors import CorruptLogError, LogDirLockedError, TopicExistsError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import read_checkpoint
-from kminilog.storage.log_dir import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import ORDERS, SETTINGS, request
 from tests.damage import flip_byte

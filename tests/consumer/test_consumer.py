@@ -25,7 +25,8 @@ from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 

@@ -20,7 +20,8 @@ from kminilog.consumer.group import EMPTY, PREPARING, STABLE
 from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.errors import LogDirError, LogDirLockedError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from tests.processes import finish, kill, read_line, start

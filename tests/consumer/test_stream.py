@@ -13,7 +13,8 @@ from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.sources import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 

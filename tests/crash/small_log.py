@@ -10,7 +10,8 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
-from kminilog.storage.log_dir import CLEAN_SHUTDOWN_FILE, LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.damage import files_of, index_entries, message_positions, offsets_in

@@ -10,7 +10,7 @@ from kminilog.errors import LogDirLockedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.crash.numbered_messages import numbered_message
 from tests.processes import kill, read_line, start

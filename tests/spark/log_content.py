@@ -6,7 +6,8 @@ from pathlib import Path
 
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import MANIFEST_DIR
 
 KeyValue = tuple[bytes | None, bytes | None]

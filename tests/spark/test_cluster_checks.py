@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.spark import cluster_checks
 from kminilog.spark.cluster_checks import check_cluster
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
 

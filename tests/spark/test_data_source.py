@@ -20,7 +20,8 @@ from kminilog.spark.log_options import COLUMNS, read_options
 from kminilog.spark.log_ranges import ranges_between, selected_ranges
 from kminilog.spark.log_reader import ranges_to_batches
 from kminilog.spark.log_selection import Selection
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte, message_positions
 

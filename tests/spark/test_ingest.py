@@ -29,7 +29,7 @@ from kminilog.settings import TopicSettings
 from kminilog.spark import file_source
 from kminilog.spark.ingest import IngestResult, ingest
 from kminilog.spark.source import Source
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import QUARANTINE_DIR
 from kminilog.storage.publication import MANIFEST_DIR, STAGING_DIR, committed_manifests
 from kminilog.storage.topics import Topic

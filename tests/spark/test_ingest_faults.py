@@ -11,7 +11,7 @@ from kminilog.settings import TopicSettings
 from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
 from kminilog.storage import publication
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import QUARANTINE_DIR
 from kminilog.storage.publication import MANIFEST_DIR, STAGING_DIR
 from kminilog.storage.topics import Topic

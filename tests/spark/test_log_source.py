@@ -7,7 +7,8 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.spark.log_source import read_log
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte, message_positions
 

@@ -22,7 +22,8 @@ from kminilog.spark.runs import Run, RunsWriter, _join, breaks, in_source_order,
 from kminilog.spark.source import Place, Source
 from kminilog.spark.source_files import SourceFile
 from kminilog.spark.staging import StagingJob
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage

@@ -14,7 +14,7 @@ from kminilog.spark.ingest import ingest
 from kminilog.spark.quarantine import RejectedWriter, write_quarantine
 from kminilog.spark.source import Place, Source
 from kminilog.spark.source_files import list_files
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import QUARANTINE_DIR, quarantine_path
 from tests.spark.log_content import content_of
 

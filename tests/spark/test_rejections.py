@@ -13,7 +13,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
 from kminilog.spark.verify import verify
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import MANIFEST_DIR, quarantine_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report

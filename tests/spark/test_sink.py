@@ -29,7 +29,8 @@ from kminilog.spark.log_selection import Selection
 from kminilog.spark.sink import Placement
 from kminilog.spark.sink_jobs import RUNS_DIR, Runs, RunWriter, commit_runs, runs_path
 from kminilog.spark.stream_reader import LogStreamReader
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import STAGING_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage

@@ -10,7 +10,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.storage_checks import check_partitions
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic

@@ -18,7 +18,8 @@ from kminilog.spark.data_source import register
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.log_options import read_options
 from kminilog.spark.stream_reader import LogStreamReader
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte
 

@@ -16,7 +16,8 @@ from kminilog.settings import TopicSettings
 from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
 from kminilog.spark.verify import verify
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage

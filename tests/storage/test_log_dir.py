@@ -18,7 +18,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
-from kminilog.storage.log_dir import CLEAN_SHUTDOWN_FILE, LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic
 
 ORDERS_0 = TopicPartition("orders", 0)

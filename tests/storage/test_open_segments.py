@@ -11,7 +11,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import CHANGES_FILE
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired

@@ -15,7 +15,8 @@ from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import committed_manifests, pending_path
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.pending_jobs import VisibleFiles

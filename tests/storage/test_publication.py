@@ -16,7 +16,8 @@ from kminilog.errors import LogDirError, OffsetOutOfRangeError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import (
     MANIFEST_DIR,

@@ -20,7 +20,7 @@ from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDirWriter
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
     Manifest,
     StagedPartition,

@@ -15,7 +15,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import fingerprints
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
     MANIFEST_DIR,
     Manifest,

@@ -8,7 +8,8 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir import LogDir, LogDirWriter
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.findings import Finding, FindingClass, Tally
