@@ -99,19 +99,23 @@ def _lock_step(data: Any, starts: Positions, minimum: int) -> Positions | None:
     # Unsigned: a negative size leads far behind the goal, never in front of the bytes.
     sizes = np.ndarray(len(data) - SIZE_END + 1, ">u4", data, _SIZE_POSITION, strides=1)
     positions, goals = starts[:-1], starts[1:]
-    steps = [positions]
-    for _ in range(int(np.diff(starts).max()) // minimum):
+    walked, ends = [], []
+    for _ in range(int(np.diff(starts).max()) // minimum or 1):
         following = sizes[positions].astype(np.int64)
         following += positions
         following += SIZE_END
-        positions = np.minimum(following, goals, out=following)  # who has arrived waits there
+        walked.append(positions)
+        ends.append(following)
+        positions = np.minimum(following, goals)  # who has arrived waits there
         if (positions == goals).all():
             break
-        steps.append(positions)
-    chains = np.array(steps).T
-    beginnings = np.append(chains[chains < goals[:, np.newaxis]], starts[-1])
-    lengths = sizes[beginnings[:-1]].astype(np.int64) + SIZE_END
-    is_chain = int(lengths.min()) >= minimum and bool((np.diff(beginnings) == lengths).all())
+    chains = np.array(walked).T
+    is_under_way = chains < goals[:, np.newaxis]
+    beginnings = np.append(chains[is_under_way], starts[-1])
+    lengths = np.diff(beginnings)
+    is_chain = int(lengths.min()) >= minimum and np.array_equal(
+        np.array(ends).T[is_under_way], beginnings[1:]
+    )
     return beginnings if is_chain else None
 
 

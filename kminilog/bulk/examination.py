@@ -22,7 +22,7 @@ from kminilog.storage.examination import Examined
 from kminilog.storage.examination import examine as examine_plainly
 from kminilog.storage.segment import Segment
 
-WINDOW_BYTES = 1 << 21
+WINDOW_BYTES = 1 << 22
 
 
 def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:

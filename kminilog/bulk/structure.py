@@ -93,10 +93,12 @@ def _checked(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:
         value_starts = key_ends + _LENGTH_BYTES
     is_sound &= value_starts <= ends
     if dialect.has_value_length:
-        stored = _value_lengths(data, np.where(is_sound, key_ends, 0))
-        actual = ends - value_starts
-        is_value_null = (stored == -1) & (actual == 0)
-        is_sound &= (stored == actual) | is_value_null
+        places = key_ends if is_sound.all() else np.where(is_sound, key_ends, 0)
+        stored, actual = _value_lengths(data, places), ends - value_starts
+        is_same = stored == actual
+        if not is_same.all():
+            is_value_null = (stored == -1) & (actual == 0)
+        is_sound &= is_same | is_value_null
     found = Structure(
         boundaries,
         headers["offset"].astype(np.int64),
