@@ -4,38 +4,36 @@
     runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
 
 Both give the same messages the same offsets: the partition is a function of key and place, and the
-order is that of places. *runs* is about twice as fast, and not limited to one writer a partition.
+order is that of places. *runs* is faster, and not limited to one writer a partition.
 But every run begins new segments in every partition; where these would be tiny, and if runs
 overlap, *sorted* is taken. Its files in an empty topic are those of plain appends. What can be no
-message is rejected here; publication is not known. Source: ours.
+message is rejected here; publication is not known. Columns of Parquet files are read by the tasks
+themselves, all else by Spark. Source: ours.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Tuple  # noqa: UP035 - Spark looks for this one
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.functions import arrow_udf
 
 from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.partitioning import Places
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import PublicationError
-from kminilog.format.message import encoded_bytes
+from kminilog.spark.parquet_columns import ParquetColumns, RowGroup
+from kminilog.spark.placing import place_columns, place_records, told_places
 from kminilog.spark.quarantine import PLACE_COLUMNS, RejectedPart, RejectedWriter
 from kminilog.spark.runs import RunsWriter, in_source_order, join
+from kminilog.spark.screening import screen, screen_batch
 from kminilog.spark.source import Source
 from kminilog.spark.source_files import SourceFile
-from kminilog.spark.staging import StagingJob, TaskResult, run_tasks
+from kminilog.spark.staging import StagingJob, TaskResult, run_task, run_tasks
 from kminilog.spark.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.storage.publication import StagedPartition, open_staged_log, seal
-from kminilog.storage.topics import Topic
 
 PLANS = ("auto", "sorted", "runs")
 _SMALL_SEGMENT_BYTES = 1 << 20
@@ -64,22 +62,39 @@ def stage(
     overlap.
     """
     cores = records.sparkSession.sparkContext.defaultParallelism
-    screened = records.withColumn("rejected", _rejection(job.topic))
-    wanted = _suitable(source, files, job.topic.partitions, cores) if plan == "auto" else plan
+    columns = ParquetColumns.of(source, files)
+    by_spark = source.format == "parquet" and columns is None
+    wanted = plan
+    if plan == "auto":
+        wanted = _suitable(files, job.topic.partitions, cores, by_spark=by_spark)
+    screened = screen(records, job.topic)
     if wanted == "runs":
-        staged = _stage_runs(screened, source, job)
+        if columns:
+            results = _columns_to_runs(records.sparkSession, columns, job)
+        else:
+            results = _records_to_runs(screened, job, by_rows=by_spark)
+        staged = _joined(records.sparkSession, results, job)
         if staged:
             return staged
         if plan == "runs":
             reason = "parts of the source that tasks have read overlap; use --plan sorted"
             raise PublicationError(Path(job.directory).name, reason=reason)
-    return _stage_sorted(screened, source, files, job)
+    if columns:
+        placed = place_columns(records.sparkSession, columns, len(files), job)
+    else:
+        placed = place_records(screened, source, len(files), job)
+    return _stage_sorted(placed, job)
 
 
-def _suitable(source: Source, files: Sequence[SourceFile], partitions: int, cores: int) -> str:
-    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`."""
+def _suitable(
+    files: Sequence[SourceFile], partitions: int, cores: int, *, by_spark: bool = False
+) -> str:
+    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`.
+
+    `by_spark` if it is Spark that divides the files among tasks, as it does with Parquet.
+    """
     total_bytes = sum(file.size_bytes for file in files)
-    if source.format == "parquet":
+    if by_spark:
         runs = len(files) + total_bytes // _SPARK_SPLIT_BYTES
     else:
         runs = min(-(-total_bytes // LEAST_BYTES), cores * TASKS_PER_CORE)
@@ -87,54 +102,40 @@ def _suitable(source: Source, files: Sequence[SourceFile], partitions: int, core
     return "runs" if is_fine else "sorted"
 
 
-def _rejection(topic: Topic) -> Column:
-    """Why a record can be no message of this topic; null if it can."""
-    lengths = (sql.coalesce(sql.octet_length(name), sql.lit(0)) for name in ("key", "value"))
-    size = sum(lengths, sql.lit(encoded_bytes(topic.dialect, None, None)).cast("long"))
-    reason = sql.col("rejected")
-    if not topic.dialect.has_value_length:
-        no_null = f"the value is null, and the {topic.dialect.name} dialect has no null value"
-        reason = sql.coalesce(reason, sql.when(sql.col("value").isNull(), sql.lit(no_null)))
-    for setting, limit in (
-        ("max.message.bytes", topic.settings.max_message_bytes),
-        ("segment.bytes", topic.settings.segment_bytes),
-    ):
-        text = sql.concat(
-            sql.lit("a message of "), size, sql.lit(f" bytes is larger than {setting} = {limit}")
-        )
-        reason = sql.coalesce(reason, sql.when(size > limit, text))
-    return reason
+def _records_to_runs(records: DataFrame, job: StagingJob, *, by_rows: bool) -> list[TaskResult]:
+    wanted = records.select(*PLACE_COLUMNS, "key", "value", "rejected")
+    return run_tasks(wanted, job, partial(RunsWriter, by_rows=by_rows))
 
 
-def _stage_runs(records: DataFrame, source: Source, job: StagingJob) -> Staged | None:
-    make_writer = partial(RunsWriter, by_rows=source.format == "parquet")
-    results = run_tasks(
-        records.select(*PLACE_COLUMNS, "key", "value", "rejected"), job, make_writer
-    )
+def _columns_to_runs(
+    spark: SparkSession, columns: ParquetColumns, job: StagingJob
+) -> list[TaskResult]:
+    groups = columns.groups(spark.sparkContext.defaultParallelism)
+    if not groups:
+        return []
+
+    def write(row_groups: list[RowGroup]) -> TaskResult:
+        records = (screen_batch(batch, job.topic) for batch in columns.read(row_groups))
+        return run_task(records, job, partial(RunsWriter, by_rows=False))
+
+    return spark.sparkContext.parallelize(groups, len(groups)).map(write).collect()
+
+
+def _joined(spark: SparkSession, results: list[TaskResult], job: StagingJob) -> Staged | None:
     runs = in_source_order([run for result in results for run in result.written])
     if runs is None:
         return None
-    return Staged("runs", join(records.sparkSession, job, runs), _rejected(results))
+    return Staged("runs", join(spark, job, runs), _rejected(results))
 
 
-def _stage_sorted(
-    records: DataFrame, source: Source, files: Sequence[SourceFile], job: StagingJob
-) -> Staged:
-    partition = _partition_of(job)(*PLACE_COLUMNS, "key", sql.col("rejected").isNotNull())
-    rejected = sql.concat_ws(" ", *PLACE_COLUMNS, "rejected")
-    placed = (
-        records.select(
-            partition.alias("partition"),
-            source_order(source, len(files)).alias("order"),
-            "key",
-            "value",
-            sql.when(sql.col("rejected").isNotNull(), rejected).alias("rejected"),
-        )
-        .repartitionById(job.topic.partitions, sql.col("partition"))
+def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
+    results = run_tasks(
+        placed.repartitionById(job.topic.partitions, sql.col("partition"))
         .sortWithinPartitions("order")
-        .drop("order")
+        .drop("order"),
+        job,
+        SortedWriter,
     )
-    results = run_tasks(placed, job, SortedWriter)
     staged = sorted(
         (partition for result in results for partition in result.written),
         key=lambda found: found.partition,
@@ -142,39 +143,8 @@ def _stage_sorted(
     return Staged("sorted", staged, _rejected(results))
 
 
-def source_order(source: Source, files: int) -> Column:
-    """The place of a record as one number: Spark sorts that by radix, three columns it compares.
-
-    Two lines of a file differ in their position, and two rows in their row.
-    """
-    within = "source_position" if source.format in ("text", "json") else "source_row"
-    rank = sql.shiftleft(sql.col("source_rank").cast("long"), 63 - files.bit_length())
-    return rank.bitwiseOR(sql.col(within))
-
-
 def _rejected(results: Sequence[TaskResult]) -> list[RejectedPart]:
     return [part for result in results for part in result.rejected]
-
-
-def _partition_of(job: StagingJob) -> Callable[..., Column]:
-    """The column that says where a record goes; one chooser a task. What is rejected may be
-    anywhere."""
-
-    def partitions(
-        batches: Iterator[Tuple[pa.Array, pa.Array, pa.Array, pa.Array, pa.Array]],  # noqa: UP006
-    ) -> Iterator[pa.Array]:
-        choose = job.chooser()
-        for rank, position, row, key, is_rejected in batches:
-            places = Places(*(part.to_numpy().astype(np.int64) for part in (rank, position, row)))
-            if not pc.any(is_rejected).as_py():
-                yield pa.array(choose(key, places))
-                continue
-            fine = ~is_rejected.to_numpy(zero_copy_only=False)
-            chosen = np.zeros(len(key), np.int32)
-            chosen[fine] = choose(key.filter(pa.array(fine)), Places(*(p[fine] for p in places)))
-            yield pa.array(chosen)
-
-    return arrow_udf(partitions, "int")  # type: ignore[call-overload,no-any-return]
 
 
 class SortedWriter:
@@ -192,7 +162,7 @@ class SortedWriter:
         """Append records."""
         table = pa.Table.from_batches([batch])
         if table.column("rejected").null_count < len(table):
-            table = self._rejected.take_out(_with_places(table))
+            table = self._rejected.take_out(told_places(table))
         if not len(table):
             return
         if self._writer is None:
@@ -221,14 +191,3 @@ class SortedWriter:
             first_offset=self._job.first_offsets[self._partition],
         )
         return ColumnWriter(log)
-
-
-def _with_places(table: pa.Table) -> pa.Table:
-    """Give rejected records their place and reason back, and the others any place."""
-    told = (text and text.split(" ", 3) for text in table.column("rejected").to_pylist())
-    rows = [(*map(int, parts[:3]), parts[3]) if parts else (0, 0, 0, None) for parts in told]
-    table = table.drop_columns(["rejected"])
-    names, kinds = [*PLACE_COLUMNS, "rejected"], [pa.int64()] * 3 + [pa.string()]
-    for name, kind, column in zip(names, kinds, zip(*rows, strict=True), strict=True):
-        table = table.append_column(name, pa.array(column, kind))
-    return table

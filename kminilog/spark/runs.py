@@ -29,7 +29,8 @@ from kminilog.bulk.partitioning import Places
 from kminilog.bulk.rebasing import number_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
-from kminilog.spark.quarantine import PLACE_COLUMNS, RejectedWriter
+from kminilog.spark.placing import places_of
+from kminilog.spark.quarantine import RejectedWriter
 from kminilog.spark.source import Place
 from kminilog.spark.staging import StagingJob, writing_to
 from kminilog.spark.task_groups import task_groups
@@ -130,11 +131,6 @@ class RunsWriter:
             staged = StagedPartition(partition, relative, 0, writer.next_offset, size_bytes, "")
             self._runs[-1].partitions.append(staged)
         self._writers = {}
-
-
-def places_of(table: pa.Table) -> Places:
-    """Return the places of records as numpy arrays."""
-    return Places(*(table.column(name).to_numpy().astype(np.int64) for name in PLACE_COLUMNS))
 
 
 def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:

@@ -15,7 +15,7 @@ import pickle
 import shutil
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +105,19 @@ def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> lis
     return results
 
 
+def run_task(
+    batches: Iterable[pa.RecordBatch], job: StagingJob, make_writer: MakeWriter
+) -> TaskResult:
+    """Hand the records of this task to a writer, in a place of their own; called in the task."""
+    with writing_to(job.log_dir):
+        attempt = job.new_attempt()
+        rejected = RejectedWriter(attempt, job.max_rejected)
+        writer = make_writer(job, attempt, rejected)
+        for batch in filter(len, batches):
+            writer.write(batch)
+        return TaskResult(writer.close(), rejected.close())
+
+
 def clear_staging(staging: Path) -> None:
     """Delete the staging directory of a job, also while attempts that do not count write there."""
     gone = staging.with_name(f".{uuid4().hex}")
@@ -142,13 +155,7 @@ class _StagingWriter(DataSourceArrowWriter):
         self._make_writer = make_writer
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        with writing_to(self._job.log_dir):
-            attempt = self._job.new_attempt()
-            rejected = RejectedWriter(attempt, self._job.max_rejected)
-            writer = self._make_writer(self._job, attempt, rejected)
-            for batch in filter(len, iterator):
-                writer.write(batch)
-            return TaskResult(writer.close(), rejected.close())
+        return run_task(iterator, self._job, self._make_writer)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         results = [message for message in messages if isinstance(message, TaskResult)]

@@ -5,6 +5,7 @@ keep all cores busy, and none that is tiny. Nothing here knows Spark. Source: ou
 """
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TypeVar
 
 LEAST_BYTES = 8 << 20
@@ -17,20 +18,16 @@ Item = TypeVar("Item")
 def task_groups(
     items: Sequence[Item], size_bytes: Callable[[Item], int], *, cores: int
 ) -> list[list[Item]]:
-    """Return the items in their order, as groups of about the same size, at least LEAST_BYTES.
+    """Return the items in their order, as groups of about the same size: where it begins
+    says to which one an item belongs. There are no more of them than LEAST_BYTES fit into all.
 
     >>> sizes = [3 << 20, 3 << 20, 3 << 20, 90 << 20, 1]
     >>> [[size >> 20 for size in group] for group in task_groups(sizes, int, cores=2)]
     [[3, 3, 3, 90], [0]]
     """
     costs = [size_bytes(item) + _OPENING_BYTES for item in items]
-    limit_bytes = max(sum(costs) // (cores * TASKS_PER_CORE), LEAST_BYTES)
-    groups: list[list[Item]] = []
-    group_bytes = limit_bytes
-    for item, cost in zip(items, costs, strict=True):
-        if group_bytes >= limit_bytes:
-            groups.append([])
-            group_bytes = 0
-        groups[-1].append(item)
-        group_bytes += cost
-    return groups
+    count = max(min(cores * TASKS_PER_CORE, sum(costs) // LEAST_BYTES), 1)
+    groups: dict[int, list[Item]] = {}
+    for item, cost, end in zip(items, costs, accumulate(costs), strict=True):
+        groups.setdefault((end - cost) * count // sum(costs), []).append(item)
+    return list(groups.values())

@@ -20,8 +20,9 @@ MOST_BYTES = 400 << 20
         pytest.param(4_000_000, 100, marks=pytest.mark.soak),
     ],
 )
+@pytest.mark.parametrize("key", [{"key_expr": "substr(value, 1, 8)"}, {}], ids=["sql", "columns"])
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
-def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, records, value_bytes):
+def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, key, records, value_bytes):
     rng, path = np.random.default_rng(1), tmp_path / "source.parquet"
     schema = pa.schema([("value", pa.binary())])
     with pq.ParquetWriter(path, schema, compression="none") as writer:
@@ -32,7 +33,7 @@ def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, records,
                 pa.binary(value_bytes), count, [None, data]
             ).cast(pa.binary())
             writer.write_table(pa.table({"value": values}))
-    source = Source((str(path),), "parquet", key_expr="substr(value, 1, 8)", value="value")
+    source = Source((str(path),), "parquet", value="value", **key)
     with peaks() as found:
         result = ingest(spark, tmp_path / "log", source, topic="t", partitions=3, plan=plan)
     assert result.manifest.facts["count"] == records

@@ -1,0 +1,213 @@
+"""Parquet columns that tasks read themselves: the same records as those that Spark reads."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kminilog.errors import SourceError
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.settings import TopicSettings
+from kminilog.spark import parquet_columns
+from kminilog.spark.ingest import ingest
+from kminilog.spark.parquet_columns import ParquetColumns
+from kminilog.spark.placing import place_columns, place_records
+from kminilog.spark.quarantine import PLACE_COLUMNS
+from kminilog.spark.screening import screen, screen_batch
+from kminilog.spark.source import Source, read_source
+from kminilog.spark.source_files import list_files
+from kminilog.spark.staging import StagingJob
+from kminilog.storage.publication import MANIFEST_DIR, STAGING_DIR
+from kminilog.storage.topics import Topic
+from tests.spark.log_content import content_of, files_of
+
+KINDS = [pa.binary(), pa.string(), pa.large_binary(), pa.large_string()]
+SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
+
+
+def make_source(directory, kind=KINDS[0], rows=200):
+    """Three files with row groups of 7: null and empty keys, null values, and some too long."""
+    directory.mkdir()
+    for number in range(3):
+        keys = [[None, b"", b"k%d" % (row % 5), "ß".encode()][row % 4] for row in range(rows)]
+        values = [None if row % 50 == 9 else b"v%d " % row * (row % 23) for row in range(rows)]
+        table = pa.table(
+            {
+                "key": pa.array(keys, pa.binary()).cast(kind),
+                "n": range(rows),
+                "value": pa.array(values, pa.binary()).cast(kind),
+            }
+        )
+        pq.write_table(table, directory / f"{number}.parquet", row_group_size=7)
+    return directory
+
+
+def source_of(path, **options):
+    return Source((str(path),), "parquet", **{"key": "key", "value": "value", **options})
+
+
+def columns_of(source):
+    return ParquetColumns.of(source, list_files(source.paths))
+
+
+def job_for(path, topic, **options):
+    partitioner = options.get("partitioner", "default-2.4")
+    return StagingJob(
+        str(path), str(path), topic, [0] * topic.partitions, partitioner, 3, 10**6, []
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("key", ["key", None])
+def test_columns_are_the_records_that_spark_reads(spark, tmp_path, dialect, kind, key):
+    source = source_of(make_source(tmp_path / "s", kind), key=key)
+    topic = Topic("t", 3, dialect, SMALL)
+    theirs = screen(read_source(spark, source), topic).orderBy(*PLACE_COLUMNS).toArrow()
+    columns = columns_of(source)
+    batches = [screen_batch(batch, topic) for batch in columns.read(columns.row_groups)]
+    ours = pa.Table.from_batches(batches)
+    assert ours.to_pylist() == theirs.to_pylist()
+    assert ours.schema.types == theirs.schema.types
+    no_null = {"the value is null, and the documented dialect has no null value"}
+    reasons = set(ours["rejected"].to_pylist()) - {None}
+    assert len(reasons) > 20
+    assert (no_null <= reasons) == (dialect is DOCUMENTED)
+
+
+@pytest.mark.parametrize("partitioner", ["default-2.4", "round-robin", "random", "sticky-cache"])
+def test_placed_columns_are_the_records_that_spark_places(spark, tmp_path, dialect, partitioner):
+    source, topic = source_of(make_source(tmp_path / "s")), Topic("t", 3, dialect, SMALL)
+    job = job_for(tmp_path, topic, partitioner=partitioner)
+    records = screen(read_source(spark, source), topic)
+    theirs = place_records(records, source, 3, job).orderBy("order").toArrow().to_pylist()
+    ours = place_columns(spark, columns_of(source), 3, job).orderBy("order").toArrow().to_pylist()
+    assert ours == theirs
+    assert {row["partition"] for row in ours} == {0, 1, 2}
+    assert len([row for row in ours if row["rejected"]]) > 100
+
+
+@pytest.mark.parametrize("plan", ["sorted", "runs"])
+def test_ingest_writes_the_same_messages_by_both_ways(spark, tmp_path, dialect, plan):
+    path = make_source(tmp_path / "s")
+    found = {}
+    for name, reading in {
+        "ours": {"key": "key"},
+        "sparks": {"key": None, "key_expr": "key"},
+    }.items():
+        source = source_of(path, **reading)
+        assert bool(columns_of(source)) == (name == "ours")
+        ingest(
+            spark,
+            tmp_path / name,
+            source,
+            topic="t",
+            partitions=2,
+            dialect=dialect,
+            settings=SMALL,
+            plan=plan,
+            max_rejected=1000,
+            job_id="j",
+        )
+        quarantine = (tmp_path / name / ".quarantine" / "j.jsonl").read_text()
+        files = files_of(tmp_path / name, "t") if plan == "sorted" else None
+        found[name] = content_of(tmp_path / name, "t"), quarantine, files
+    assert found["ours"] == found["sparks"]
+    assert found["ours"][1].count("\n") > 100
+    assert sum(map(len, found["ours"][0].values())) > 100
+
+
+def test_ingest_of_files_without_rows_beside_others_is_fine(spark, tmp_path):
+    path = make_source(tmp_path / "s", rows=20)
+    empty = pq.read_table(path / "0.parquet").slice(0, 0)
+    pq.write_table(empty, path / "00.parquet")
+    options = {"topic": "t", "dialect": KAFKA}
+    for plan in ("sorted", "runs"):
+        ingest(spark, tmp_path / plan, source_of(path), plan=plan, **options)
+        assert len(content_of(tmp_path / plan, "t")[0]) == 60
+    for name in ("0", "1", "2"):
+        (path / f"{name}.parquet").unlink()
+    for plan in ("sorted", "runs"):
+        with pytest.raises(SourceError, match="it holds no records"):
+            ingest(spark, tmp_path / "none", source_of(path), plan=plan, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"value": None},
+        {"value": "upper(string(value))"},
+        {"value": "n"},
+        {"key": "n"},
+        {"key": "nothing"},
+        {"key": None, "key_regex": "a"},
+        {"key": None, "key_expr": "key"},
+    ],
+    ids=str,
+)
+def test_columns_that_are_no_bytes_or_no_columns_are_left_to_spark(tmp_path, options):
+    path = make_source(tmp_path / "s")
+    assert columns_of(source_of(path))
+    assert columns_of(source_of(path, **options)) is None
+
+
+def test_columns_that_a_file_lacks_or_has_twice_or_inside_another_are_left_to_spark(tmp_path):
+    path = make_source(tmp_path / "s")
+    nested = pa.table({"key": [b"k"], "value": [b"v"], "a": [{"b": b"x"}]})
+    for name, table in {
+        "lacks": pa.table({"key": [b"k"]}),
+        "twice": pa.Table.from_arrays([[b"k"], [b"v"], [b"w"]], ["key", "value", "value"]),
+        "dot": nested.append_column("a.b", [[b"y"]]),
+    }.items():
+        file = path / f"{name}.parquet"
+        pq.write_table(table, file)
+        assert columns_of(source_of(path, value="a.b" if name == "dot" else "value")) is None
+        file.unlink()
+    assert columns_of(source_of(path))
+
+
+def test_files_in_directories_that_are_columns_and_broken_ones_are_left_to_spark(tmp_path):
+    (tmp_path / "s").mkdir()
+    make_source(tmp_path / "s" / "day=1")
+    assert columns_of(source_of(tmp_path / "s")) is None
+    assert columns_of(source_of(tmp_path / "s" / "day=1"))
+    (tmp_path / "s" / "day=1" / "2.parquet").write_bytes(b"PAR1 nothing of it PAR1")
+    assert columns_of(source_of(tmp_path / "s" / "day=1")) is None
+    assert columns_of(Source((str(tmp_path / "s"),), "text")) is None
+
+
+@pytest.mark.parametrize("plan", ["sorted", "runs"])
+def test_ingest_of_a_file_that_is_broken_inside_names_it_and_leaves_nothing(spark, tmp_path, plan):
+    path = make_source(tmp_path / "s", rows=2000)
+    broken = path / "1.parquet"
+    data = bytearray(broken.read_bytes())
+    start = pq.read_metadata(broken).row_group(100).column(2).data_page_offset
+    data[start : start + 60] = b"\xff" * 60
+    broken.write_bytes(data)
+    source = source_of(path)
+    assert columns_of(source)
+    with pytest.raises(SourceError, match=r"1\.parquet: cannot be read as Parquet: ") as caught:
+        ingest(spark, tmp_path / "log", source, topic="t", dialect=KAFKA, plan=plan)
+    assert "\n" not in str(caught.value)
+    assert not files_of(tmp_path / "log", "t")
+    for name in (STAGING_DIR, MANIFEST_DIR):
+        assert not list((tmp_path / "log" / name).glob("*"))
+
+
+def test_read_of_long_values_gives_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_columns, "_BATCH_BYTES", 1000)
+    values = [b"%4d" % row * 25 for row in range(400)]
+    table = pa.table({"key": values, "value": values})
+    pq.write_table(table, tmp_path / "p.parquet", use_dictionary=False)
+    columns = columns_of(source_of(tmp_path / "p.parquet"))
+    batches = list(columns.read(columns.row_groups))
+    assert max(map(len, batches)) == 1000 // 209
+    assert [value for batch in batches for value in batch["value"].to_pylist()] == values
+
+
+def test_groups_are_neighbours_in_source_order_and_keep_all_cores_busy(tmp_path, monkeypatch):
+    columns = columns_of(source_of(make_source(tmp_path / "s")))
+    assert len(columns.groups(2)) == 1
+    monkeypatch.setattr("kminilog.spark.task_groups.LEAST_BYTES", 1)
+    groups = columns.groups(2)
+    assert len(groups) == 8
+    assert [found for group in groups for found in group] == columns.row_groups
+    assert max(map(len, groups)) - min(map(len, groups)) <= 1
