@@ -43,6 +43,8 @@ def _look(found: dict[str, int]) -> None:
     for pid in _descendants():
         with suppress(OSError, StopIteration):
             name = Path(f"/proc/{pid}/comm").read_text().strip()
+            if not name.startswith(("java", "python")):
+                continue  # about to become something else
             kind = "jvm" if name == "java" else "worker"
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             line = next(line for line in lines if line.startswith("VmHWM:"))

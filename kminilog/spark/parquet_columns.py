@@ -85,7 +85,8 @@ class ParquetColumns:
     def _read(self, row_group: RowGroup) -> Iterator[pa.RecordBatch]:
         row = row_group.first_row
         batch_rows = row_group.rows * _BATCH_BYTES // max(row_group.size_bytes, 1)
-        with pq.ParquetFile(row_group.path, buffer_size=_READ_BYTES) as file:
+        # Read ahead, a column chunk would be in memory as a whole.
+        with pq.ParquetFile(row_group.path, buffer_size=_READ_BYTES, pre_buffer=False) as file:
             for batch in file.iter_batches(
                 batch_size=min(max(batch_rows, 1), _BATCH_ROWS),
                 row_groups=[row_group.number],

@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kminilog.format.dialect import DIALECTS
@@ -32,7 +34,11 @@ __all__ = ["spark"]
 
 ROWS, FILES, BEFORE = 120_000, 4, 500
 PARTITIONS = 3
-READING_OPTIONS = ["--key-regex", "^(k[0-9]+) "]
+TEXT, COLUMNS = "text", "columns"
+READING_OPTIONS = {
+    TEXT: ["--key-regex", "^(k[0-9]+) "],
+    COLUMNS: ["--format", "parquet", "--key", "key", "--value", "value"],
+}
 VICTIMS = [EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR]
 PLANS = ["sorted", "runs"]
 ALLOWED = re.compile(
@@ -42,14 +48,17 @@ ALLOWED = re.compile(
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Numbered rows in several files; each seventh row has no key."""
-    directory = tmp_path_factory.mktemp("source")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Numbered rows in several files, as text and as columns; each seventh row has no key."""
+    found = {kind: tmp_path_factory.mktemp(kind) for kind in READING_OPTIONS}
     each = ROWS // FILES
     for file in range(FILES):
-        numbers = range(file * each, (file + 1) * each)
-        (directory / f"{file}.txt").write_bytes(b"".join(row(n) + b"\n" for n in numbers))
-    return directory
+        rows = [row(n) for n in range(file * each, (file + 1) * each)]
+        (found[TEXT] / f"{file}.txt").write_bytes(b"".join(line + b"\n" for line in rows))
+        table = pa.table({"key": pa.array(map(key_of, rows), pa.binary()), "value": rows})
+        path = found[COLUMNS] / f"{file}.parquet"
+        pq.write_table(table, path, row_group_size=5000, compression="none")
+    return found
 
 
 def row(number: int) -> bytes:
@@ -60,7 +69,7 @@ def row(number: int) -> bytes:
 class Round:
     """One job that is killed and run again."""
 
-    def __init__(self, number: int, tries: int, directory: Path, source: Path) -> None:
+    def __init__(self, number: int, tries: int, directory: Path, sources: dict[str, Path]) -> None:
         self.chance = random.Random(f"{number} {tries}")
         self.victim = VICTIMS[number % len(VICTIMS)]
         self.plan = PLANS[number % 2]
@@ -72,9 +81,11 @@ class Round:
         self.log_dir = self.directory / "log"
         self.kminilog = CommandLine(self.log_dir)
         self.has_messages = number % 3 == 1
-        self.source = source
+        self.kind = TEXT if number % 3 else COLUMNS
+        self.source = sources[self.kind]
+        self.reading = READING_OPTIONS[self.kind]
         partitioner = f"{FailsOnce.__module__}.{FailsOnce.__qualname__}"
-        self.arguments = [source, "--topic", "t", *READING_OPTIONS, "--plan", self.plan]
+        self.arguments = [self.source, "--topic", "t", *self.reading, "--plan", self.plan]
         if self.victim == FAILURE:
             self.arguments += ["--partitioner", partitioner]
 
@@ -135,7 +146,7 @@ class Round:
             numbers += own
         assert before == BEFORE * self.has_messages
         assert Counter(numbers) == Counter(range(ROWS))
-        against = ["--against", self.source, *READING_OPTIONS, "--job", "job", "--json"]
+        against = ["--against", self.source, *self.reading, "--job", "job", "--json"]
         verified = self.kminilog("verify", "t", *against)
         assert verified.code == 0, verified
         assert verified.document["verdict"] == "ok", verified.out
@@ -161,16 +172,16 @@ def files_in(directory: Path) -> list[str]:
     "rounds", [3, pytest.param(30, marks=pytest.mark.soak)], ids=["quick", "long"]
 )
 def test_ingest_that_is_killed_and_run_again_has_every_row_once(
-    tmp_path, source, rounds, record_property
+    tmp_path, sources, rounds, record_property
 ):
     tried = 0
     killed: Counter[str] = Counter()
     for number in range(rounds):
         for tries in range(12):
             tried += 1
-            this = Round(number, tries, tmp_path, source)
+            this = Round(number, tries, tmp_path, sources)
             if this.run():
-                killed[f"{this.victim} while {this.phase} ({this.plan})"] += 1
+                killed[f"{this.victim} while {this.phase} ({this.plan}, {this.kind})"] += 1
                 break
         else:
             pytest.fail(f"round {number}: {this.victim} while {this.phase} was never met")
