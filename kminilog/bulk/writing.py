@@ -6,11 +6,13 @@ messages, and nothing is undone. The caller holds the lock, or writes in a place
 Source: storage/partition_log.py, storage/segment.py.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kminilog.bulk.encoding import encode_columns
+from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.bulk.layout import Layout, Piece
+from kminilog.bulk.unnumbered import number
 from kminilog.errors import MessageTooLargeError
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
@@ -48,15 +50,14 @@ class ColumnWriter:
         Raises, with perhaps a part of the messages written: MessageTooLargeError above
         max.message.bytes or segment.bytes, NullValueError, ValueError for other columns, OSError.
         """
-        first_offset = self.next_offset
-        for encoded in encode_columns(self._log.dialect, first_offset, keys, values):
-            self._check_sizes(int(encoded.lengths.max(initial=0)))
-            start = 0
-            for piece in self._layout.place(encoded.lengths):
-                end = start + int(encoded.lengths[piece.start : piece.stop].sum())
-                self._write(piece, encoded.data[start:end])
-                start = end
-        return range(first_offset, self.next_offset)
+        return self._append(encode_columns(self._log.dialect, self.next_offset, keys, values))
+
+    def append_unnumbered(self, messages: Any) -> range:
+        """Write whole messages that have no offsets yet, an Arrow column of them (unnumbered.py).
+
+        They are those of the dialect. Raises what `append` raises.
+        """
+        return self._append(number(messages, self.next_offset))
 
     def flush(self) -> None:
         """Bring all that was written to the disk, names too; it then survives a power failure."""
@@ -69,6 +70,17 @@ class ColumnWriter:
         """Return the log with all that was written, open; nothing more is to be appended here."""
         log = self._log
         return PartitionLog.open(log.directory, log.topic_partition, log.dialect, log.settings)
+
+    def _append(self, messages: Iterable[Encoded]) -> range:
+        first_offset = self.next_offset
+        for encoded in messages:
+            self._check_sizes(int(encoded.lengths.max(initial=0)))
+            start = 0
+            for piece in self._layout.place(encoded.lengths):
+                end = start + int(encoded.lengths[piece.start : piece.stop].sum())
+                self._write(piece, encoded.data[start:end])
+                start = end
+        return range(first_offset, self.next_offset)
 
     def _check_sizes(self, largest: int) -> None:
         settings = self._log.settings

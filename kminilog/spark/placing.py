@@ -1,12 +1,13 @@
-"""Records with the partition they go to and their place as one number, to be shuffled and sorted.
+"""Records as messages with the partition they go to and their place as one number, to be sorted.
 
-    partition   by key and place (bulk/partitioning.py); any, if the record is rejected
+    partition   by key and place (bulk/partitioning.py); 0, if the record is rejected
     order       the place: Spark sorts one number by radix, three columns it compares
-    key, value  bytes or null
-    rejected    null, or place and reason as one text: nothing else of the place comes through
+    message     whole but for its offset: there it has its partition (bulk/unnumbered.py); what is
+                rejected has -1 there, and behind it place, reason, key and value
 
-Either in SQL, with a trip to Python and back for the partition; or, of Parquet columns, from tasks
-that read them themselves (parquet_columns.py). Both give the same. Source: ours.
+What the JVM shuffles, sorts and hands to Python again is thus one string for each record, and what
+is left to do with it is to write it. The messages are made by tasks that read Parquet columns
+themselves (parquet_columns.py), or of the records that Spark has read. Source: ours.
 """
 
 import pickle
@@ -17,20 +18,24 @@ from typing import Any, Tuple  # noqa: UP035 - Spark looks for Tuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
-from kminilog.bulk.partitioning import Choose, Partitions, Places
+from kminilog.bulk.partitioning import Choose, Places
+from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, marks_of
 from kminilog.spark.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.quarantine import PLACE_COLUMNS
-from kminilog.spark.screening import screen_batch
+from kminilog.spark.screening import screen
 from kminilog.spark.source import Source
 from kminilog.spark.staging import StagingJob
 
-_SCHEMA = "partition int, order long, key binary, value binary, rejected string"
+RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
+_REJECTED_COLUMNS = (*PLACE_COLUMNS, "rejected", "key", "value")
+_REJECTED_MARK = b"\xff" * MARK_BYTES
 
 
 def places_of(records: pa.Table | pa.RecordBatch) -> Places:
@@ -39,37 +44,22 @@ def places_of(records: pa.Table | pa.RecordBatch) -> Places:
 
 
 def place_records(records: DataFrame, source: Source, files: int, job: StagingJob) -> DataFrame:
-    """Return screened records, placed; in SQL."""
-    partition = _partition_of(job)(*PLACE_COLUMNS, "key", sql.col("rejected").isNotNull())
-    told = sql.concat_ws(" ", *PLACE_COLUMNS, "rejected")
-    return records.select(
-        partition.alias("partition"),
+    """Return the messages of records that Spark has read, of so many files."""
+    placed = records.select(
+        _packed(job)(*RECORD_COLUMNS).alias("packed"),
         source_order(source, files).alias("order"),
-        "key",
-        "value",
-        sql.when(sql.col("rejected").isNotNull(), told).alias("rejected"),
     )
+    return placed.select("packed.partition", "order", "packed.message")
 
 
 def place_columns(
     spark: SparkSession, columns: ParquetColumns, files: int, job: StagingJob
 ) -> DataFrame:
-    """Return the records of Parquet columns, screened and placed; tasks read them themselves."""
+    """Return the messages of Parquet columns; tasks read them themselves."""
     spark.dataSource.register(_PlacedColumns)
-    cores = spark.sparkContext.defaultParallelism
-    task = b64encode(pickle.dumps((columns, columns.groups(cores), files, job))).decode()
+    groups = columns.groups(spark.sparkContext.defaultParallelism)
+    task = b64encode(pickle.dumps((columns, groups, _rank_shift(files), job))).decode()
     return spark.read.format(_PlacedColumns.name()).option("task", task).load()
-
-
-def told_places(table: pa.Table) -> pa.Table:
-    """Give rejected records their place and reason back, and the others any place."""
-    told = (text and text.split(" ", 3) for text in table.column("rejected").to_pylist())
-    rows = [(*map(int, parts[:3]), parts[3]) if parts else (0, 0, 0, None) for parts in told]
-    table = table.drop_columns(["rejected"])
-    names, kinds = [*PLACE_COLUMNS, "rejected"], [pa.int64()] * 3 + [pa.string()]
-    for name, kind, column in zip(names, kinds, zip(*rows, strict=True), strict=True):
-        table = table.append_column(name, pa.array(column, kind))
-    return table
 
 
 def source_order(source: Source, files: int) -> Column:
@@ -86,28 +76,58 @@ def _rank_shift(files: int) -> int:
     return 63 - files.bit_length()
 
 
-def _partition_of(job: StagingJob) -> Callable[..., Column]:
-    """The column that says where a record goes; one chooser a task."""
+def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int32], Any]:
+    """Return the partitions of records and the column of their messages, row by row."""
+    screened = screen(records, job.topic)
+    reasons = screened.column("rejected")
+    if reasons.null_count == len(screened):
+        return _encode(screened, job, choose)
+    is_fine, is_rejected = reasons.is_null(), reasons.is_valid()
+    chosen, encoded = _encode(screened.filter(is_fine), job, choose)
+    partitions = np.zeros(len(screened), np.int32)
+    partitions[is_fine.to_numpy(zero_copy_only=False)] = chosen
+    rejected = screened.filter(is_rejected).select(_REJECTED_COLUMNS).to_pylist()
+    told = pa.array([_REJECTED_MARK + pickle.dumps(record) for record in rejected], pa.binary())
+    messages = pc.replace_with_mask(pa.nulls(len(screened), pa.binary()), is_fine, encoded)
+    return partitions, pc.replace_with_mask(messages, is_rejected, told)
 
-    def partitions(
-        batches: Iterator[Tuple[pa.Array, pa.Array, pa.Array, pa.Array, pa.Array]],  # noqa: UP006
-    ) -> Iterator[pa.Array]:
+
+def _encode(
+    records: pa.RecordBatch, job: StagingJob, choose: Choose
+) -> tuple[NDArray[np.int32], Any]:
+    key, value = records.column("key"), records.column("value")
+    partitions = choose(key, places_of(records))
+    return partitions, encode_unnumbered(job.topic.dialect, key, value, partitions)
+
+
+def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
+    """Return the one partition that messages go to (None: there are none), the messages, and the
+    records that were rejected, if there are any."""
+    marks = marks_of(messages)
+    is_fine = marks >= 0
+    rejected = None
+    if not is_fine.all():
+        told = messages.filter(pa.array(~is_fine)).to_pylist()
+        rejected = pa.Table.from_pylist([pickle.loads(data[MARK_BYTES:]) for data in told])
+        marks, messages = marks[is_fine], messages.filter(pa.array(is_fine))
+    assert (marks == marks[:1]).all(), "one task, one partition"
+    return (int(marks[0]) if len(marks) else None), messages, rejected
+
+
+def _packed(job: StagingJob) -> Callable[..., Column]:
+    """Partition and message of a record that Spark has read; one chooser a task."""
+
+    def packed(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
         choose = job.chooser()
-        for rank, position, row, key, is_rejected in batches:
-            places = Places(*(part.to_numpy().astype(np.int64) for part in (rank, position, row)))
-            yield pa.array(_choose(choose, key, places, is_rejected))
+        for columns in batches:
+            records = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
+            partitions, messages = pack(records, job, choose)
+            yield pa.StructArray.from_arrays(
+                [pa.array(partitions), messages], ["partition", "message"]
+            )
 
-    return arrow_udf(partitions, "int")  # type: ignore[call-overload,no-any-return]
-
-
-def _choose(choose: Choose, keys: Any, places: Places, is_rejected: Any) -> Partitions:
-    """Choose the partitions of records; what is rejected may be anywhere, and is not asked for."""
-    if not pc.any(is_rejected).as_py():
-        return choose(keys, places)
-    fine = ~is_rejected.to_numpy(zero_copy_only=False)
-    chosen = np.zeros(len(keys), np.int32)
-    chosen[fine] = choose(keys.filter(pa.array(fine)), Places(*(part[fine] for part in places)))
-    return chosen
+    kind = "partition int, message binary"
+    return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
 
 
 class _RowGroups(InputPartition):
@@ -126,7 +146,7 @@ class _PlacedColumns(DataSource):
         return "kminilog-parquet-columns"
 
     def schema(self) -> str:
-        return _SCHEMA
+        return "partition int, order long, message binary"
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return self._reader
@@ -134,11 +154,15 @@ class _PlacedColumns(DataSource):
 
 class _PlacedReader(DataSourceReader):
     def __init__(
-        self, columns: ParquetColumns, groups: list[list[RowGroup]], files: int, job: StagingJob
+        self,
+        columns: ParquetColumns,
+        groups: list[list[RowGroup]],
+        rank_shift: int,
+        job: StagingJob,
     ) -> None:
         self._columns = columns
         self._groups = groups
-        self._files = files
+        self._rank_shift = rank_shift
         self._job = job
 
     def partitions(self) -> Sequence[_RowGroups]:
@@ -149,20 +173,9 @@ class _PlacedReader(DataSourceReader):
             return
         assert isinstance(partition, _RowGroups)
         choose = self._job.chooser()
-        for batch in self._columns.read(partition.row_groups):
-            yield self._placed(choose, screen_batch(batch, self._job.topic))
-
-    def _placed(self, choose: Choose, batch: pa.RecordBatch) -> pa.RecordBatch:
-        places, keys, rejected = places_of(batch), batch.column("key"), batch.column("rejected")
-        if rejected.null_count < len(batch):
-            numbers = (batch.column(name).cast(pa.string()) for name in PLACE_COLUMNS)
-            rejected = pc.binary_join_element_wise(*numbers, rejected, " ")
-        return pa.record_batch(
-            {
-                "partition": pa.array(_choose(choose, keys, places, rejected.is_valid())),
-                "order": pa.array(places.rank << _rank_shift(self._files) | places.row),
-                "key": keys,
-                "value": batch.column("value"),
-                "rejected": rejected,
-            }
-        )
+        for records in self._columns.read(partition.row_groups):
+            partitions, messages = pack(records, self._job, choose)
+            places = places_of(records)
+            order = places.rank << self._rank_shift | places.row
+            columns = {"partition": partitions, "order": order, "message": messages}
+            yield pa.record_batch(columns)

@@ -1,14 +1,14 @@
 """The two ways from records to staged partitions, and which one to take.
 
-    sorted   partition of each record --> shuffle --> sort --> one task a partition writes
+    sorted   records as messages --> shuffle --> sort --> one task a partition gives them offsets
     runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
 
 Both give the same messages the same offsets: the partition is a function of key and place, and the
-order is that of places. *runs* is faster, and not limited to one writer a partition.
-But every run begins new segments in every partition; where these would be tiny, and if runs
-overlap, *sorted* is taken. Its files in an empty topic are those of plain appends. What can be no
-message is rejected here; publication is not known. Columns of Parquet files are read by the tasks
-themselves, all else by Spark. Source: ours.
+order is that of places. *runs* is faster, and not limited to one writer a partition. But every run
+begins new segments in every partition; where these would be tiny, and if runs overlap, *sorted* is
+taken. Its files in an empty topic are those of plain appends. In both the records are read by Spark
+or, if they are columns of Parquet files, by the tasks themselves (parquet_columns.py). Publication
+is not known here. Source: ours.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -25,10 +24,9 @@ from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import PublicationError
 from kminilog.spark.parquet_columns import ParquetColumns, RowGroup
-from kminilog.spark.placing import place_columns, place_records, told_places
-from kminilog.spark.quarantine import PLACE_COLUMNS, RejectedPart, RejectedWriter
+from kminilog.spark.placing import RECORD_COLUMNS, place_columns, place_records, unpack
+from kminilog.spark.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.runs import RunsWriter, in_source_order, join
-from kminilog.spark.screening import screen, screen_batch
 from kminilog.spark.source import Source
 from kminilog.spark.source_files import SourceFile
 from kminilog.spark.staging import StagingJob, TaskResult, run_task, run_tasks
@@ -67,12 +65,11 @@ def stage(
     wanted = plan
     if plan == "auto":
         wanted = _suitable(files, job.topic.partitions, cores, by_spark=by_spark)
-    screened = screen(records, job.topic)
     if wanted == "runs":
         if columns:
             results = _columns_to_runs(records.sparkSession, columns, job)
         else:
-            results = _records_to_runs(screened, job, by_rows=by_spark)
+            results = _records_to_runs(records, job, by_rows=by_spark)
         staged = _joined(records.sparkSession, results, job)
         if staged:
             return staged
@@ -82,7 +79,7 @@ def stage(
     if columns:
         placed = place_columns(records.sparkSession, columns, len(files), job)
     else:
-        placed = place_records(screened, source, len(files), job)
+        placed = place_records(records, source, len(files), job)
     return _stage_sorted(placed, job)
 
 
@@ -103,8 +100,7 @@ def _suitable(
 
 
 def _records_to_runs(records: DataFrame, job: StagingJob, *, by_rows: bool) -> list[TaskResult]:
-    wanted = records.select(*PLACE_COLUMNS, "key", "value", "rejected")
-    return run_tasks(wanted, job, partial(RunsWriter, by_rows=by_rows))
+    return run_tasks(records.select(*RECORD_COLUMNS), job, partial(RunsWriter, by_rows=by_rows))
 
 
 def _columns_to_runs(
@@ -115,8 +111,7 @@ def _columns_to_runs(
         return []
 
     def write(row_groups: list[RowGroup]) -> TaskResult:
-        records = (screen_batch(batch, job.topic) for batch in columns.read(row_groups))
-        return run_task(records, job, partial(RunsWriter, by_rows=False))
+        return run_task(columns.read(row_groups), job, partial(RunsWriter, by_rows=False))
 
     return spark.sparkContext.parallelize(groups, len(groups)).map(write).collect()
 
@@ -132,7 +127,7 @@ def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
     results = run_tasks(
         placed.repartitionById(job.topic.partitions, sql.col("partition"))
         .sortWithinPartitions("order")
-        .drop("order"),
+        .select("message"),
         job,
         SortedWriter,
     )
@@ -148,8 +143,7 @@ def _rejected(results: Sequence[TaskResult]) -> list[RejectedPart]:
 
 
 class SortedWriter:
-    """Writes the records of one partition, which come in order; the reason why one is rejected has
-    its place in front."""
+    """Writes the messages of one partition, which come in order and have no offsets yet."""
 
     def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
@@ -159,17 +153,17 @@ class SortedWriter:
         self._writer: ColumnWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append records."""
-        table = pa.Table.from_batches([batch])
-        if table.column("rejected").null_count < len(table):
-            table = self._rejected.take_out(told_places(table))
-        if not len(table):
+        """Append messages."""
+        partition, messages, rejected = unpack(batch.column("message"))
+        if rejected:
+            self._rejected.take_out(rejected)
+        if partition is None:
             return
         if self._writer is None:
-            self._partition = table.column("partition")[0].as_py()
+            self._partition = partition
             self._writer = self._open()
-        assert pc.all(pc.equal(table.column("partition"), self._partition)).as_py()
-        self._writer.append(table.column("key"), table.column("value"))
+        assert partition == self._partition
+        self._writer.append_unnumbered(messages)
 
     def close(self) -> list[StagedPartition]:
         """Bring the partition to the disk."""

@@ -31,6 +31,7 @@ from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.spark.placing import places_of
 from kminilog.spark.quarantine import RejectedWriter
+from kminilog.spark.screening import screen
 from kminilog.spark.source import Place
 from kminilog.spark.staging import StagingJob, writing_to
 from kminilog.spark.task_groups import task_groups
@@ -69,6 +70,7 @@ class RunsWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take records; they wait until there are enough of them to be divided."""
+        batch = screen(batch, self._job.topic)
         self._buffer.append(batch)
         self._buffer_bytes += batch.nbytes
         if sum(map(len, self._buffer)) >= _BUFFER_ROWS or self._buffer_bytes >= _BUFFER_BYTES:

@@ -4,15 +4,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kminilog.bulk.unnumbered import marks_of
 from kminilog.errors import SourceError
-from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.dialect import KAFKA
 from kminilog.settings import TopicSettings
 from kminilog.spark import parquet_columns
 from kminilog.spark.ingest import ingest
 from kminilog.spark.parquet_columns import ParquetColumns
 from kminilog.spark.placing import place_columns, place_records
 from kminilog.spark.quarantine import PLACE_COLUMNS
-from kminilog.spark.screening import screen, screen_batch
 from kminilog.spark.source import Source, read_source
 from kminilog.spark.source_files import list_files
 from kminilog.spark.staging import StagingJob
@@ -58,31 +58,33 @@ def job_for(path, topic, **options):
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("key", ["key", None])
-def test_columns_are_the_records_that_spark_reads(spark, tmp_path, dialect, kind, key):
+def test_columns_are_the_records_that_spark_reads(spark, tmp_path, kind, key):
     source = source_of(make_source(tmp_path / "s", kind), key=key)
-    topic = Topic("t", 3, dialect, SMALL)
-    theirs = screen(read_source(spark, source), topic).orderBy(*PLACE_COLUMNS).toArrow()
+    theirs = read_source(spark, source).orderBy(*PLACE_COLUMNS).toArrow()
     columns = columns_of(source)
-    batches = [screen_batch(batch, topic) for batch in columns.read(columns.row_groups)]
-    ours = pa.Table.from_batches(batches)
+    ours = pa.Table.from_batches(columns.read(columns.row_groups))
+    assert len(ours) == 600
     assert ours.to_pylist() == theirs.to_pylist()
     assert ours.schema.types == theirs.schema.types
-    no_null = {"the value is null, and the documented dialect has no null value"}
-    reasons = set(ours["rejected"].to_pylist()) - {None}
-    assert len(reasons) > 20
-    assert (no_null <= reasons) == (dialect is DOCUMENTED)
 
 
 @pytest.mark.parametrize("partitioner", ["default-2.4", "round-robin", "random", "sticky-cache"])
 def test_placed_columns_are_the_records_that_spark_places(spark, tmp_path, dialect, partitioner):
     source, topic = source_of(make_source(tmp_path / "s")), Topic("t", 3, dialect, SMALL)
     job = job_for(tmp_path, topic, partitioner=partitioner)
-    records = screen(read_source(spark, source), topic)
-    theirs = place_records(records, source, 3, job).orderBy("order").toArrow().to_pylist()
+    theirs = (
+        place_records(read_source(spark, source), source, 3, job)
+        .orderBy("order")
+        .toArrow()
+        .to_pylist()
+    )
     ours = place_columns(spark, columns_of(source), 3, job).orderBy("order").toArrow().to_pylist()
     assert ours == theirs
     assert {row["partition"] for row in ours} == {0, 1, 2}
-    assert len([row for row in ours if row["rejected"]]) > 100
+    messages = pa.array([row["message"] for row in ours], pa.binary())
+    marks = marks_of(messages).tolist()
+    assert marks.count(-1) > 100
+    assert all(m in (-1, row["partition"]) for m, row in zip(marks, ours, strict=True))
 
 
 @pytest.mark.parametrize("plan", ["sorted", "runs"])

@@ -16,7 +16,7 @@ from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.spark import runs as runs_module
-from kminilog.spark.placing import places_of
+from kminilog.spark.placing import pack, places_of, unpack
 from kminilog.spark.plans import SortedWriter, _suitable
 from kminilog.spark.quarantine import RejectedWriter
 from kminilog.spark.runs import Run, RunsWriter, _join, breaks, in_source_order
@@ -57,12 +57,10 @@ def make_records(count, files, seed):
     return rows
 
 
-def batch_of(rows, **more):
+def batch_of(rows):
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(
-        [*arrays, *map(pa.array, more.values())], names=[*SCHEMA.names, *more]
-    )
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 class Jobs:
@@ -159,28 +157,33 @@ def test_both_plans_write_the_same_messages_at_the_same_offsets(
 
     other = Jobs(tmp_path / "sorted", dialect, partitions, before)
     job = other.job("s", partitioner)
-    written = [
-        other.run_task(job, SortedWriter, in_batches_of(expected[p], p, 9))[0]
-        for p in expected
-        if expected[p]
-    ]
+    shuffled = sorted(packed(job, rows, 7).items())
+    results_sorted = [other.run_task(job, SortedWriter, batches) for _, batches in shuffled]
+    written = [staged for staged, _ in results_sorted]
     publish(other.path, Manifest("s", "t", [s for staged in written for s in staged], {}))
     assert content_of(other.path, "t") == content
     assert [(s.partition, s.first_offset, s.next_offset) for s in staged] == [
         (s.partition, s.first_offset, s.next_offset) for found in written for s in found
     ]
     rejected = [row for row in rows if row[5] is not None]
-    assert sum(part.count for _, parts in results for part in parts) == len(rejected)
+    for outcome in (results, results_sorted):
+        assert sum(part.count for _, parts in outcome for part in parts) == len(rejected)
     shutil.rmtree(tmp_path)
 
 
-def in_batches_of(rows, partition, size):
-    return [
-        batch_of(
-            rows[start : start + size], partition=[partition] * len(rows[start : start + size])
-        )
-        for start in range(0, len(rows), size)
-    ]
+def packed(job, rows, size):
+    """What Spark would hand to the task of each partition."""
+    choose, found = job.chooser(), {}
+    for batch in in_batches(rows, size):
+        for partition, message in zip(*pack(batch, job, choose), strict=True):
+            found.setdefault(int(partition), []).append(message.as_py())
+    return {
+        partition: [
+            pa.record_batch({"message": pa.array(messages[start : start + 9], pa.binary())})
+            for start in range(0, len(messages), 9)
+        ]
+        for partition, messages in found.items()
+    }
 
 
 def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path, dialect):
@@ -235,6 +238,26 @@ def test_join_writes_copies_where_the_file_system_has_no_links(tmp_path, dialect
     monkeypatch.setattr("os.link", no_links)
     publish(jobs.path, Manifest("r", "t", [_join(job, run.partitions)], {}))
     assert [value for _, value in content_of(jobs.path, "t")[0]] == [b"%d" % n for n in range(9)]
+
+
+def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
+    jobs = Jobs(tmp_path / "log", dialect, 3, 0)
+    job = jobs.job("r", "round-robin")
+    rows = [row for row in make_records(200, 1, 2) if row[5] or row[2] % 3 == 1]
+    partitions, messages = pack(batch_of(rows), job, job.chooser())
+    assert set(partitions.tolist()) == {0, 1}
+    partition, fine, rejected = unpack(messages)
+    assert partition == 1
+    assert len(fine) == len([row for row in rows if row[5] is None])
+    names = ["source_rank", "source_position", "source_row", "key", "value", "rejected"]
+    assert [tuple(row[name] for name in names) for row in rejected.to_pylist()] == [
+        row for row in rows if row[5]
+    ]
+    only = [row for row in rows if row[5]]
+    partition, fine, _ = unpack(pack(batch_of(only), job, job.chooser())[1])
+    assert (partition, len(fine)) == (None, 0)
+    with pytest.raises(AssertionError, match="one task, one partition"):
+        unpack(pack(batch_of(make_records(9, 1, 3)), job, job.chooser())[1])
 
 
 # ---- where a run ends

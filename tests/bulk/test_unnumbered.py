@@ -1,0 +1,83 @@
+"""Messages without offsets: marked, then numbered, they are what the plain codec writes."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.bulk import columns
+from kminilog.bulk.unnumbered import encode_unnumbered, marks_of, number
+from kminilog.bulk.writing import ColumnWriter
+from kminilog.errors import MessageTooLargeError
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.partition_log import PartitionLog
+from tests.bulk.strategies import both_dialects, columns_of, log_of, messages
+
+MARKS = st.sampled_from([-1, 0, 1, 2**31, 2**62])
+
+
+@both_dialects
+@given(data=st.data(), first_offset=st.sampled_from([0, 7, 2**31 - 3, 2**62]))
+def test_number_gives_the_bytes_of_the_plain_codec(dialect, data, first_offset):
+    rows = data.draw(messages(dialect, max_size=30))
+    marks = np.array([data.draw(MARKS) for _ in rows], np.int64)
+    with patch.object(columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}):
+        column = encode_unnumbered(dialect, *data.draw(columns_of(rows)), marks)
+        assert marks_of(column).tolist() == marks.tolist()
+        found = list(number(column, first_offset))
+    log = log_of(dialect, rows, first_offset)
+    assert b"".join(bytes(encoded.data) for encoded in found) == log
+    assert all(len(encoded.data) == encoded.lengths.sum() for encoded in found)
+    assert b"".join(m[8:] for m in column.to_pylist()) == b"".join(
+        log_of(dialect, [row], 0)[8:] for row in rows
+    )
+
+
+@both_dialects
+@given(data=st.data())
+def test_number_after_sorting_and_slicing_gives_the_bytes_of_the_plain_codec(dialect, data):
+    rows = data.draw(messages(dialect, max_size=30))
+    order = data.draw(st.permutations(range(len(rows))))
+    keys, values = data.draw(columns_of(rows))
+    column = encode_unnumbered(dialect, keys, values, np.arange(len(rows)))
+    slots = pa.array(order, pa.int64())
+    whole = pa.chunked_array([column.take(slots[:3]), column.take(slots)])
+    taken = whole.slice(min(3, len(rows)))
+    assert marks_of(taken).tolist() == order
+    expected = log_of(dialect, [rows[slot] for slot in order], 9)
+    assert b"".join(bytes(encoded.data) for encoded in number(taken, 9)) == expected
+
+
+def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):
+    keys = pa.array([[None, b"", b"key"][n % 3] for n in range(300)], pa.binary())
+    values = pa.array([b"x" * (n * 7 % 90) for n in range(300)], pa.binary())
+    settings = TopicSettings(segment_bytes=900, index_interval_bytes=100, max_message_bytes=130)
+    tp = TopicPartition("t", 0)
+    for name in ("plain", "unnumbered"):
+        writer = ColumnWriter(PartitionLog.open(tmp_path / name, tp, dialect, settings))
+        for start in range(0, 300, 70):
+            part = keys[start : start + 70], values[start : start + 70]
+            if name == "plain":
+                found = writer.append(*part)
+            else:
+                marks = np.full(len(part[0]), 5)
+                found = writer.append_unnumbered(encode_unnumbered(dialect, *part, marks))
+            assert found == range(start, min(start + 70, 300))
+        writer.flush()
+    files = [
+        sorted(path.name for path in (tmp_path / n).iterdir()) for n in ("plain", "unnumbered")
+    ]
+    assert files[0] == files[1]
+    assert len(files[0]) > 20
+    for name in files[0]:
+        plain, unnumbered = (tmp_path / n / name for n in ("plain", "unnumbered"))
+        assert plain.read_bytes() == unnumbered.read_bytes()
+    large = encode_unnumbered(
+        dialect, pa.nulls(1, pa.binary()), pa.array([b"x" * 200]), np.zeros(1)
+    )
+    with pytest.raises(MessageTooLargeError):
+        writer.append_unnumbered(large)
