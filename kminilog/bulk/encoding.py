@@ -27,6 +27,7 @@ _BEGINNING = np.dtype([("offset", ">i8"), ("size", ">i4"), ("crc", ">u4")])
 _HEAD = np.dtype([("magic", "i1"), ("attributes", "i1"), ("key_length", ">i4")])
 _PLACE_AND_HEAD = np.dtype([("place", f"V{CRC_END}"), *_HEAD.descr])
 _LENGTH = np.dtype(">i4")
+_NOTHING = pa.scalar(b"", pa.binary())  # made once: Arrow takes long to make one of b""
 
 
 class Encoded(NamedTuple):
@@ -118,5 +119,7 @@ def _as_strings(table: NDArray[Any]) -> Any:
 
 def _join(parts: list[Any]) -> Any:
     """Return the bytes of all columns, row by row one behind the other; null counts as empty."""
-    joined = pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")
+    joined = pc.binary_join_element_wise(
+        *parts, _NOTHING, null_handling="replace", null_replacement=b""
+    )
     return joined.buffers()[2]

@@ -26,7 +26,7 @@ from kminilog.spark.task_groups import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
 _AS_THEY_STAND = {pa.binary(), pa.string(), pa.large_binary(), pa.large_string()}
 
 

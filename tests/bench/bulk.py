@@ -3,14 +3,16 @@
     fixed    keys of 10 bytes, values of 100
     mixed    keys of 5 to 16 bytes, values of 50 to 150
 
-All works of a table take turns; what a message takes is a median. A ratio says how many times as
-fast as its yardstick a thing is; for recovery (`examine`), the storage check of a segment with
-fingerprints (`check`), offsets put in (`number`) and fingerprints alone, how many times as long as
-`zlib.crc32` over the file, in memory or read, it takes. kafka-python is fetched, and left out if it
-cannot be had. `python -m tests.bench.bulk` shows this part only.
+All works of a table take turns; what a message takes is a median. A ratio, the median of those of
+each round, says how many times as fast as its yardstick a thing is; for recovery (`examine`), the
+storage check of a segment with fingerprints (`check`), offsets put in (`number`) and fingerprints
+alone, how many times as long as `zlib.crc32` over the file, in memory or read, it takes.
+kafka-python is fetched, and left out if it cannot be had. `python -m tests.bench.bulk` shows this
+part only.
 """
 
 import random
+import statistics
 import struct
 import tempfile
 import zlib
@@ -36,7 +38,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.fingerprints import RangeSums, range_borders
 from kminilog.storage.partition_log import PartitionLog
-from tests.bench.timing import seconds_of_each
+from tests.bench.timing import ratio, rounds_of_each
 from tests.conformance.wheel_oracles import OracleAbsentError, kafka_python
 
 MESSAGES = 300_000
@@ -175,15 +177,16 @@ def measure_messages(kind: str, directory: Path, theirs: Theirs | None) -> None:
     print(f"\n{kind} lengths, ns a message; crc32 by {crc32.__module__}")
     for name in works:
         if " " not in name or name == "read and crc32":
-            print(f"  {name:38}{taken[name]:10.1f}")
+            print(f"  {name:38}{statistics.median(taken[name]):10.1f}")
     for ours in both:
         name = ours.dialect.name
         for step, yardstick in (("encode", "builder"), ("verify", "reader"), ("decode", "loop")):
             faster(f"{name} {step}", taken, yardstick)
         for step in WHOLE_FILE:
             work, once, read = taken[f"{name} {step}"], taken["crc32"], taken["read and crc32"]
-            print(f"  {name + ' ' + step:38}{work:10.1f}{work / once:10.2f} x as long as crc32, "
-                  f"{work / read:.2f} x read and crc32")  # fmt: skip
+            print(f"  {name + ' ' + step:38}{statistics.median(work):10.1f}"
+                  f"{ratio(work, once):10.2f} x as long as crc32, "
+                  f"{ratio(work, read):.2f} x read and crc32")  # fmt: skip
 
 
 def read_and_crc(path: Path) -> int:
@@ -217,18 +220,20 @@ def measure_keys(theirs: Theirs | None) -> None:
         faster(f"murmur2 of {name} bytes", taken, f"theirs {name}")
 
 
-def nanoseconds(works: dict[str, tuple[int, Callable[[], object]]]) -> dict[str, float]:
-    medians = seconds_of_each([work for _, work in works.values()], ROUNDS)
+def nanoseconds(works: dict[str, tuple[int, Callable[[], object]]]) -> dict[str, list[float]]:
+    """Return what a message took, round by round."""
+    times = rounds_of_each([work for _, work in works.values()], ROUNDS)
     return {
-        name: median / count * 1e9
-        for (name, (count, _)), median in zip(works.items(), medians, strict=True)
+        name: [seconds / count * 1e9 for seconds in taken]
+        for (name, (count, _)), taken in zip(works.items(), times, strict=True)
     }
 
 
-def faster(name: str, taken: dict[str, float], yardstick: str) -> None:
+def faster(name: str, taken: dict[str, list[float]], yardstick: str) -> None:
     if yardstick in taken:
-        ratio = taken[yardstick] / taken[name]
-        print(f"  {name:38}{taken[name]:10.1f}{ratio:10.1f} x as fast as {yardstick}")
+        times, others = taken[name], taken[yardstick]
+        median, found = statistics.median(times), ratio(others, times)
+        print(f"  {name:38}{median:10.1f}{found:10.1f} x as fast as {yardstick}")
 
 
 def measure() -> None:

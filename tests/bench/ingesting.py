@@ -1,8 +1,9 @@
 """Bulk ingest by both plans against Spark's own Parquet writes, and against one process.
 
 Records have keys of 10 bytes and values of 100, in Parquet files; Spark has two cores. All works of
-a table take turns, what a work takes is a median, and a ratio says how many times as fast as its
-yardstick a work is. Beside that: the most memory that a Python worker and the JVM ever held.
+a table take turns, what a work takes is a median, and a ratio, the median of those of each round,
+says how many times as fast as its yardstick a work is. Beside that: the most memory that a Python
+worker and the JVM ever held.
 `python -m tests.bench.ingesting [RECORDS] [PARTITIONS...]` shows this part only, for each number of
 partitions.
 
@@ -12,6 +13,7 @@ partitions.
 """
 
 import shutil
+import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,7 +34,7 @@ from kminilog.spark.ingest import ingest
 from kminilog.spark.session import spark_session
 from kminilog.spark.source import Source
 from kminilog.storage.partition_log import PartitionLog
-from tests.bench.timing import seconds_of_each
+from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks
 
 RECORDS = 2_000_000
@@ -51,11 +53,11 @@ YARDSTICKS = {
 HEAD = "  {:18}{:>11}{:>9}{:>11}{:>10}{:>10}"
 
 
-def make_source(directory: Path, records: int) -> None:
+def make_source(directory: Path, records: int, records_a_file: int = RECORDS_A_FILE) -> None:
     """Write records whose bytes are random, so that no format can make them smaller."""
     rng = np.random.default_rng(1)
-    for start in range(0, records, RECORDS_A_FILE):
-        count = min(RECORDS_A_FILE, records - start)
+    for start in range(0, records, records_a_file):
+        count = min(records_a_file, records - start)
         columns = [
             pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(size), count, [None, pa.py_buffer(rng.bytes(count * size))]
@@ -155,9 +157,10 @@ def _show(works: Works, records: int, partitions: int, rounds: int) -> None:
 
         return work
 
-    medians = seconds_of_each([watched(name) for name in names], rounds)
-    taken = dict(zip(names, medians, strict=True))
-    for name, seconds in taken.items():
+    times = rounds_of_each([watched(name) for name in names], rounds)
+    taken = dict(zip(names, times, strict=True))
+    for name in names:
+        seconds = statistics.median(taken[name])
         worker, jvm = (
             f"{held[name][kind] >> 20} MiB" if held[name].get(kind) else "-"
             for kind in ("worker", "jvm")
@@ -166,7 +169,7 @@ def _show(works: Works, records: int, partitions: int, rounds: int) -> None:
             name, partitions, f"{seconds:.2f}", f"{records / seconds:.0f}", worker, jvm
         )
         for yardstick in YARDSTICKS.get(name, ()):
-            told += f"  {taken[yardstick] / seconds:.2f} x {yardstick}"
+            told += f"  {ratio(taken[yardstick], taken[name]):.2f} x {yardstick}"
         print(told, flush=True)
 
 

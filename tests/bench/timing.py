@@ -16,13 +16,27 @@ def seconds(work: Work) -> float:
 
 def seconds_of_each(works: Sequence[Work], rounds: int = ROUNDS) -> list[float]:
     """Return the median times of several works that take turns, so that all meet the same noise."""
+    return [statistics.median(taken) for taken in rounds_of_each(works, rounds)]
+
+
+def rounds_of_each(works: Sequence[Work], rounds: int = ROUNDS) -> list[list[float]]:
+    """Return the times of several works that take turns, round by round."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds + 1):
         for work, taken in zip(works, times, strict=True):
             began = time.perf_counter()
             work()
             taken.append(time.perf_counter() - began)
-    return [statistics.median(taken[1:]) for taken in times]
+    return [taken[1:] for taken in times]
+
+
+def ratio(times: Sequence[float], others: Sequence[float]) -> float:
+    """Return the median of the ratios in each round.
+
+    A machine that others use too is fast for some rounds and slow for others; what takes turns in
+    one round has met about the same machine.
+    """
+    return statistics.median(one / other for one, other in zip(times, others, strict=True))
 
 
 def row(name: str, taken: float, count: int, yardstick: str, yardstick_taken: float) -> None:

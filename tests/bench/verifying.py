@@ -10,6 +10,7 @@ shows this part only.
 """
 
 import random
+import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -29,7 +30,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests.bench.timing import seconds, seconds_of_each
+from tests.bench.timing import ratio, rounds_of_each, seconds
 
 GIGABYTES = (0.5, 1.0, 4.0)
 PARTITIONS, ROUNDS, ROWS = 8, 3, 100_000
@@ -84,11 +85,12 @@ def size_bytes(log_dir: Path) -> int:
 
 def compare(spark: SparkSession, log_dir: Path) -> None:
     works = [lambda: in_one_process(log_dir), lambda: in_spark(spark, log_dir)]
-    here, there = seconds_of_each(works, ROUNDS)
+    times = rounds_of_each(works, ROUNDS)
+    here, there = map(statistics.median, times)
     stored = size_bytes(log_dir)
     print(
         f"  {stored / 1e9:6.2f} GB   one process{here:8.2f} s{stored / here / 1e6:8.0f} MB/s   "
-        f"spark{there:8.2f} s{stored / there / 1e6:8.0f} MB/s{here / there:8.2f} x as fast"
+        f"spark{there:8.2f} s{stored / there / 1e6:8.0f} MB/s{ratio(*times):8.2f} x as fast"
     )
 
 
