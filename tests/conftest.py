@@ -6,6 +6,11 @@ HYPOTHESIS_PROFILE=soak.
 """
 
 import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from shutil import which
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -80,3 +85,20 @@ def without_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests with thousands of openings: fsync matters to a power failure, which none of them
     is, and takes most of their time on a slow disk."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Mounts a small file system in memory with the given options; root may."""
+    with ExitStack() as stack:
+
+        def mount_tmpfs(options: str) -> Path:
+            path = tmp_path / "small"
+            path.mkdir()
+            command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
+            if not which("mount") or subprocess.run(command, capture_output=True).returncode:
+                pytest.skip("NOT TESTED: a real full disk needs the right to mount a file system")
+            stack.callback(subprocess.run, ["umount", str(path)], check=True)
+            return path
+
+        yield mount_tmpfs

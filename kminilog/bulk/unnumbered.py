@@ -3,8 +3,9 @@
     mark      8 bytes, where the offset will be: any number, such as the partition
     rest      size, crc, magic, key and value, as they will be: the crc does not cover the offset
 
-So records become messages where they are read, and what moves on is one string for each. Files and
-partitions are not known here. Source: format/message.py.
+So records become messages where they are read, and what moves on is one string for each; or for
+several that stay together, since for whoever moves rows each of them is work. Files and partitions
+are not known here. Source: format/message.py.
 """
 
 from collections.abc import Iterator
@@ -14,12 +15,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kminilog.bulk.boundaries import walk_sizes
 from kminilog.bulk.columns import Integers, blocks
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.format.dialect import Dialect
+from kminilog.format.message import HEADER_BYTES
 
 MARK_BYTES = 8
 _MARK = np.dtype(">i8")
+_BLOCK_BYTES = 4 << 20  # so that it has many rows to be walked at once
 
 
 def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[Any]) -> Any:
@@ -38,8 +42,28 @@ def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[A
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
 
+def join_groups(
+    messages: Any, groups: NDArray[Any], row_bytes: int
+) -> tuple[NDArray[np.int64], Any]:
+    """Return a column with fewer rows, and of each the slot of its first message in `messages`.
+
+    A row has consecutive messages of one group, one at least; no more than `row_bytes` bytes of
+    them begin in a row. Groups are any numbers.
+    """
+    # By 16 bits numpy sorts fastest. Groups that share them are still told apart.
+    order = np.argsort(groups.astype(np.uint16), kind="stable")
+    _, offsets, data = messages.take(pa.array(order)).buffers()
+    borders = np.frombuffer(offsets, np.int32)[: len(order) + 1]
+    sorted_groups, cells = groups[order], borders[:-1] // row_bytes
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (np.diff(sorted_groups) != 0) | (np.diff(cells) != 0)
+    firsts = np.flatnonzero(is_first)
+    ends = pa.py_buffer(borders[np.append(firsts, len(order))])
+    return order[firsts], pa.Array.from_buffers(pa.binary(), len(firsts), [None, ends, data])
+
+
 def marks_of(messages: Any) -> Integers:
-    """Return the marks of a column of messages; each has at least MARK_BYTES bytes."""
+    """Return the mark of the first message of each row; a row has at least MARK_BYTES bytes."""
     found = [np.empty(0, np.int64)]
     for (block,) in blocks(messages):
         data = np.frombuffer(block.data, np.uint8)
@@ -48,12 +72,18 @@ def marks_of(messages: Any) -> Integers:
 
 
 def number(messages: Any, first_offset: int) -> Iterator[Encoded]:
-    """Yield the messages with offsets from `first_offset` on, about 1 MiB each; marks are gone."""
-    for (block,) in blocks(messages):
+    """Yield the messages of all rows with offsets from `first_offset` on; marks are gone.
+
+    A few MiB each time. Where they begin is found from row to row (boundaries.py).
+    """
+    for (block,) in blocks(messages, block_bytes=_BLOCK_BYTES):
         data = np.frombuffer(block.data, np.uint8).copy()
-        _mark(data, block.starts[:-1], np.arange(first_offset, first_offset + len(block)))
-        yield Encoded(data.data, block.lengths)
-        first_offset += len(block)
+        boundaries = walk_sizes(data, HEADER_BYTES, block.starts[:-1].astype(np.int64))
+        assert boundaries[-1] == len(data), "rows are whole messages"
+        count = len(boundaries) - 1
+        _mark(data, boundaries[:-1], np.arange(first_offset, first_offset + count))
+        yield Encoded(data.data, np.diff(boundaries))
+        first_offset += count
 
 
 def _mark(data: NDArray[np.uint8], starts: NDArray[Any], marks: NDArray[Any]) -> None:

@@ -53,9 +53,9 @@ class ColumnWriter:
         return self._append(encode_columns(self._log.dialect, self.next_offset, keys, values))
 
     def append_unnumbered(self, messages: Any) -> range:
-        """Write whole messages that have no offsets yet, an Arrow column of them (unnumbered.py).
+        """Write messages that have no offsets yet, one or several in a row (unnumbered.py).
 
-        They are those of the dialect. Raises what `append` raises.
+        They are whole, and those of the dialect. Raises what `append` raises.
         """
         return self._append(number(messages, self.next_offset))
 

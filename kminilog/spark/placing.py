@@ -2,12 +2,15 @@
 
     partition   by key and place (bulk/partitioning.py); 0, if the record is rejected
     order       the place: Spark sorts one number by radix, three columns it compares
-    message     whole but for its offset: there it has its partition (bulk/unnumbered.py); what is
-                rejected has -1 there, and behind it place, reason, key and value
+    messages    one, or some that follow each other in source and partition, whole but for their
+                offsets: there they have the partition (bulk/unnumbered.py); or a number below 0
+                and what record was rejected: place, reason, key and value
 
-What the JVM shuffles, sorts and hands to Python again is thus one string for each record, and what
-is left to do with it is to write it. The messages are made by tasks that read Parquet columns
-themselves (parquet_columns.py), or of the records that Spark has read. Source: ours.
+What the JVM shuffles, sorts and hands to Python again are strings, and what is left to do with them
+is to write them. Records that Spark has read become a row each. Tasks that read Parquet columns
+themselves (parquet_columns.py) read stretches of the source, of which no other task has a part:
+there a row has about what lies between two index entries, and the JVM has little to do. Source:
+ours.
 """
 
 import pickle
@@ -26,7 +29,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
 from kminilog.bulk.partitioning import Choose, Places
-from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, marks_of
+from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, join_groups, marks_of
 from kminilog.spark.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.quarantine import PLACE_COLUMNS
 from kminilog.spark.screening import screen
@@ -36,6 +39,7 @@ from kminilog.spark.staging import StagingJob
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_COLUMNS = (*PLACE_COLUMNS, "rejected", "key", "value")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
+_ROW_BYTES = 4096
 
 
 def places_of(records: pa.Table | pa.RecordBatch) -> Places:
@@ -49,7 +53,7 @@ def place_records(records: DataFrame, source: Source, files: int, job: StagingJo
         _packed(job)(*RECORD_COLUMNS).alias("packed"),
         source_order(source, files).alias("order"),
     )
-    return placed.select("packed.partition", "order", "packed.message")
+    return placed.select("packed.partition", "order", "packed.messages")
 
 
 def place_columns(
@@ -76,28 +80,36 @@ def _rank_shift(files: int) -> int:
     return 63 - files.bit_length()
 
 
-def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int32], Any]:
-    """Return the partitions of records and the column of their messages, row by row."""
+def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int64], Any]:
+    """Return the marks of records and the column of their messages, row by row.
+
+    A mark is the partition, or a number below 0 of its own for each record that is rejected.
+    """
     screened = screen(records, job.topic)
     reasons = screened.column("rejected")
     if reasons.null_count == len(screened):
         return _encode(screened, job, choose)
     is_fine, is_rejected = reasons.is_null(), reasons.is_valid()
-    chosen, encoded = _encode(screened.filter(is_fine), job, choose)
-    partitions = np.zeros(len(screened), np.int32)
-    partitions[is_fine.to_numpy(zero_copy_only=False)] = chosen
+    marks = -1 - np.arange(len(screened))
+    marks[is_fine.to_numpy(zero_copy_only=False)], encoded = _encode(
+        screened.filter(is_fine), job, choose
+    )
     rejected = screened.filter(is_rejected).select(_REJECTED_COLUMNS).to_pylist()
     told = pa.array([_REJECTED_MARK + pickle.dumps(record) for record in rejected], pa.binary())
     messages = pc.replace_with_mask(pa.nulls(len(screened), pa.binary()), is_fine, encoded)
-    return partitions, pc.replace_with_mask(messages, is_rejected, told)
+    return marks, pc.replace_with_mask(messages, is_rejected, told)
 
 
 def _encode(
     records: pa.RecordBatch, job: StagingJob, choose: Choose
-) -> tuple[NDArray[np.int32], Any]:
+) -> tuple[NDArray[np.int64], Any]:
     key, value = records.column("key"), records.column("value")
-    partitions = choose(key, places_of(records))
-    return partitions, encode_unnumbered(job.topic.dialect, key, value, partitions)
+    marks = choose(key, places_of(records)).astype(np.int64)
+    return marks, encode_unnumbered(job.topic.dialect, key, value, marks)
+
+
+def _partitions(marks: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.maximum(marks, 0).astype(np.int32)
 
 
 def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
@@ -115,18 +127,17 @@ def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
 
 
 def _packed(job: StagingJob) -> Callable[..., Column]:
-    """Partition and message of a record that Spark has read; one chooser a task."""
+    """Partition and messages column of a record that Spark has read; one chooser a task."""
 
     def packed(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
         choose = job.chooser()
         for columns in batches:
             records = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
-            partitions, messages = pack(records, job, choose)
-            yield pa.StructArray.from_arrays(
-                [pa.array(partitions), messages], ["partition", "message"]
-            )
+            marks, messages = pack(records, job, choose)
+            partitions = pa.array(_partitions(marks))
+            yield pa.StructArray.from_arrays([partitions, messages], ["partition", "messages"])
 
-    kind = "partition int, message binary"
+    kind = "partition int, messages binary"
     return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
 
 
@@ -146,7 +157,7 @@ class _PlacedColumns(DataSource):
         return "kminilog-parquet-columns"
 
     def schema(self) -> str:
-        return "partition int, order long, message binary"
+        return "partition int, order long, messages binary"
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return self._reader
@@ -174,8 +185,13 @@ class _PlacedReader(DataSourceReader):
         assert isinstance(partition, _RowGroups)
         choose = self._job.chooser()
         for records in self._columns.read(partition.row_groups):
-            partitions, messages = pack(records, self._job, choose)
+            marks, messages = pack(records, self._job, choose)
             places = places_of(records)
             order = places.rank << self._rank_shift | places.row
-            columns = {"partition": partitions, "order": order, "message": messages}
+            firsts, messages = join_groups(messages, marks, _ROW_BYTES)
+            columns = {
+                "partition": _partitions(marks[firsts]),
+                "order": order[firsts],
+                "messages": messages,
+            }
             yield pa.record_batch(columns)

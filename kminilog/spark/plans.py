@@ -127,7 +127,7 @@ def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
     results = run_tasks(
         placed.repartitionById(job.topic.partitions, sql.col("partition"))
         .sortWithinPartitions("order")
-        .select("message"),
+        .select("messages"),
         job,
         SortedWriter,
     )
@@ -154,7 +154,7 @@ class SortedWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append messages."""
-        partition, messages, rejected = unpack(batch.column("message"))
+        partition, messages, rejected = unpack(batch.column("messages"))
         if rejected:
             self._rejected.take_out(rejected)
         if partition is None:

@@ -21,6 +21,7 @@ from tests.bench import (
     partitioning,
     producing,
     reading,
+    scaling,
     storing,
     verifying,
 )
@@ -34,6 +35,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "partitioning": partitioning.measure,
     "producing": producing.measure,
     "ingesting": ingesting.measure,
+    "scaling": scaling.measure,
     "reading": reading.measure,
     "verifying": verifying.measure,
 }

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.bulk import columns
-from kminilog.bulk.unnumbered import encode_unnumbered, marks_of, number
+from kminilog.bulk.unnumbered import encode_unnumbered, join_groups, marks_of, number
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import MessageTooLargeError
 from kminilog.format.names import TopicPartition
@@ -50,6 +50,32 @@ def test_number_after_sorting_and_slicing_gives_the_bytes_of_the_plain_codec(dia
     assert marks_of(taken).tolist() == order
     expected = log_of(dialect, [rows[slot] for slot in order], 9)
     assert b"".join(bytes(encoded.data) for encoded in number(taken, 9)) == expected
+
+
+@both_dialects
+@given(data=st.data(), row_bytes=st.sampled_from([1, 60, 4096]))
+def test_join_groups_keeps_the_order_in_each_group(dialect, data, row_bytes):
+    rows = data.draw(messages(dialect, max_size=60))
+    groups = np.array([data.draw(st.sampled_from([-1, 0, 1, 65535, 65536])) for _ in rows], int)
+    column = encode_unnumbered(dialect, *data.draw(columns_of(rows)), groups)
+    firsts, joined = join_groups(column, groups, row_bytes)
+    assert marks_of(joined).tolist() == groups[firsts].tolist()
+    alone, written = column.to_pylist(), []
+    for group in set(groups.tolist()):
+        slots = np.flatnonzero(groups == group).tolist()
+        own = [slot for slot in firsts.tolist() if groups[slot] == group]
+        assert own == sorted(own)
+        for first, end in zip(own, [*own[1:], len(groups)], strict=True):
+            together = [slot for slot in slots if first <= slot < end]
+            (row,) = [joined[at].as_py() for at in np.flatnonzero(firsts == first)]
+            assert row == b"".join(alone[slot] for slot in together)
+            assert len(row) - len(alone[together[-1]]) < row_bytes
+            written += [(first, rows[slot]) for slot in together]
+    rank = {first: at for at, first in enumerate(firsts.tolist())}
+    in_rows = [row for first, row in sorted(written, key=lambda found: rank[found[0]])]
+    assert b"".join(bytes(each.data) for each in number(joined, 9)) == log_of(dialect, in_rows, 9)
+    if row_bytes == 4096 and len(rows) > 40:
+        assert len(joined) < len(rows)
 
 
 def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):

@@ -1,11 +1,6 @@
 """Writes that the operating system refuses, for real: the log is as it was before the call."""
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-from shutil import which
 
 import pytest
 
@@ -19,7 +14,6 @@ from tests.damage import files_of
 from tests.processes import finish, start
 
 ORDERS_0 = TopicPartition("orders", 0)
-Mount = Callable[[str], Path]
 
 
 def test_append_with_a_limit_on_file_sizes_restores_the_log_wherever_it_fails(tmp_path, dialect):
@@ -27,23 +21,6 @@ def test_append_with_a_limit_on_file_sizes_restores_the_log_wherever_it_fails(tm
         failed, succeeded = map(int, finish(process).split())
     assert failed > 200
     assert succeeded == 1
-
-
-@pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Mount]:
-    """Mounts a small file system in memory with the given options; root may."""
-    with ExitStack() as stack:
-
-        def mount_tmpfs(options: str) -> Path:
-            path = tmp_path / "small"
-            path.mkdir()
-            command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
-            if not which("mount") or subprocess.run(command, capture_output=True).returncode:
-                pytest.skip("NOT TESTED: a real full disk needs the right to mount a file system")
-            stack.callback(subprocess.run, ["umount", str(path)], check=True)
-            return path
-
-        yield mount_tmpfs
 
 
 def append_until_it_fails(log: PartitionLog, batch: list[tuple[bytes | None, bytes]]) -> None:

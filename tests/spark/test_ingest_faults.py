@@ -2,11 +2,15 @@
 
 import resource
 import shutil
+import subprocess
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kminilog.errors import KMiniLogError
+from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
@@ -110,6 +114,31 @@ def test_ingest_on_a_full_disk_is_refused_and_leaves_nothing(spark, tmp_path, nu
         ingest(spark, log_dir, source, **options("runs", partitioner=partitioner))
     assert not list((log_dir / STAGING_DIR).iterdir())
     assert not list(log_dir.glob("t*"))
+
+
+@pytest.mark.parametrize("plan", ["sorted", "runs"])
+def test_ingest_that_fills_a_small_disk_changes_nothing_and_succeeds_with_more_space(
+    spark, tmp_path, mount, dialect, plan
+):
+    """The source is small enough for the disk; what it says, uncompressed, is not."""
+    value, rows = b"x" * 1000, 10_000
+    path = tmp_path / "source.parquet"
+    pq.write_table(pa.table({"value": pa.array([value] * rows)}), path, compression="zstd")
+    source, disk = Source((str(path),), "parquet", value="value"), mount("size=4m")
+    with LogDirWriter.open(disk / "log", create=True) as writer:
+        writer.create_topic(Topic("t", 2, dialect))
+        writer.log(TopicPartition("t", 0)).append([(b"k", b"before")])
+    before = files_of(disk / "log" / "t-0")
+    with pytest.raises(KMiniLogError, match="No space left on device") as caught:
+        ingest(spark, disk / "log", source, **options(plan))
+    assert "\n" not in str(caught.value)
+    assert files_of(disk / "log" / "t-0") == before
+    assert not list((disk / "log" / STAGING_DIR).iterdir())
+    subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+    assert not ingest(spark, disk / "log", source, **options(plan)).already_committed
+    content = content_of(disk / "log", "t")
+    assert content[0][:1] == [(b"k", b"before")]
+    assert sorted(map(len, content.values())) == [rows // 2, rows // 2 + 1]
 
 
 def test_ingest_into_a_path_that_can_be_no_directory_is_refused(spark, tmp_path, numbers):

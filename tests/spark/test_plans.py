@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kminilog.bulk.partitioning import Places, chooser
+from kminilog.bulk.unnumbered import join_groups
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -116,10 +117,20 @@ def partition_rows(rows, partitioner, partitions):
     by_rows=st.booleans(),
     cuts=st.lists(st.integers(0, 60), max_size=5),
     buffer_rows=st.sampled_from([1, 7, 1000]),
+    row_bytes=st.sampled_from([1, 100, 4096]),
     seed=st.integers(0, 5),
 )
 def test_both_plans_write_the_same_messages_at_the_same_offsets(
-    tmp_path_factory, dialect, before, partitions, partitioner, by_rows, cuts, buffer_rows, seed
+    tmp_path_factory,
+    dialect,
+    before,
+    partitions,
+    partitioner,
+    by_rows,
+    cuts,
+    buffer_rows,
+    row_bytes,
+    seed,
 ):
     rows = make_records(60, 3, seed)
     tmp_path = tmp_path_factory.mktemp("plans")
@@ -157,7 +168,7 @@ def test_both_plans_write_the_same_messages_at_the_same_offsets(
 
     other = Jobs(tmp_path / "sorted", dialect, partitions, before)
     job = other.job("s", partitioner)
-    shuffled = sorted(packed(job, rows, 7).items())
+    shuffled = sorted(packed(job, rows, 7, row_bytes).items())
     results_sorted = [other.run_task(job, SortedWriter, batches) for _, batches in shuffled]
     written = [staged for staged, _ in results_sorted]
     publish(other.path, Manifest("s", "t", [s for staged in written for s in staged], {}))
@@ -171,15 +182,17 @@ def test_both_plans_write_the_same_messages_at_the_same_offsets(
     shutil.rmtree(tmp_path)
 
 
-def packed(job, rows, size):
+def packed(job, rows, size, row_bytes):
     """What Spark would hand to the task of each partition."""
     choose, found = job.chooser(), {}
     for batch in in_batches(rows, size):
-        for partition, message in zip(*pack(batch, job, choose), strict=True):
-            found.setdefault(int(partition), []).append(message.as_py())
+        marks, messages = pack(batch, job, choose)
+        firsts, messages = join_groups(messages, marks, row_bytes)
+        for mark, message in zip(marks[firsts].tolist(), messages, strict=True):
+            found.setdefault(max(mark, 0), []).append(message.as_py())
     return {
         partition: [
-            pa.record_batch({"message": pa.array(messages[start : start + 9], pa.binary())})
+            pa.record_batch({"messages": pa.array(messages[start : start + 9], pa.binary())})
             for start in range(0, len(messages), 9)
         ]
         for partition, messages in found.items()
@@ -244,8 +257,10 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
     jobs = Jobs(tmp_path / "log", dialect, 3, 0)
     job = jobs.job("r", "round-robin")
     rows = [row for row in make_records(200, 1, 2) if row[5] or row[2] % 3 == 1]
-    partitions, messages = pack(batch_of(rows), job, job.chooser())
-    assert set(partitions.tolist()) == {0, 1}
+    marks, messages = pack(batch_of(rows), job, job.chooser())
+    below = [mark for mark in marks.tolist() if mark < 0]
+    assert {mark for mark in marks.tolist() if mark >= 0} == {1}
+    assert len(set(below)) == len(below) == len([row for row in rows if row[5]])
     partition, fine, rejected = unpack(messages)
     assert partition == 1
     assert len(fine) == len([row for row in rows if row[5] is None])
