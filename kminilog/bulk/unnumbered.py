@@ -23,19 +23,22 @@ from kminilog.format.message import HEADER_BYTES
 
 MARK_BYTES = 8
 _MARK = np.dtype(">i8")
+_MOST_BYTES = (1 << 31) - 1
 _BLOCK_BYTES = 4 << 20  # so that it has many rows to be walked at once
 
 
 def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[Any]) -> Any:
     """Return the messages that equally long Arrow columns of keys and values make, marked.
 
-    In all less than 2 GiB. Raises what `encode_columns` raises.
+    Raises what `encode_columns` raises, and ValueError for 2 GiB or more.
     """
     parts, lengths = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)]
     for encoded in encode_columns(dialect, 0, keys, values):
         parts.append(np.frombuffer(encoded.data, np.uint8))
         lengths.append(encoded.lengths)
     data = np.concatenate(parts)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"{len(data)} bytes of messages are too many for one column")
     ends = np.cumsum(np.concatenate(lengths), dtype=np.int32)
     _mark(data, ends[:-1], marks)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]

@@ -55,7 +55,8 @@ class ColumnWriter:
     def append_unnumbered(self, messages: Any) -> range:
         """Write messages that have no offsets yet, one or several in a row (unnumbered.py).
 
-        They are whole, and those of the dialect. Raises what `append` raises.
+        They are whole, and those of the dialect. Raises MessageTooLargeError and OSError as
+        `append` does.
         """
         return self._append(number(messages, self.next_offset))
 

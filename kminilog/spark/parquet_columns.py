@@ -12,6 +12,8 @@ in doubt (other types, a column that some files lack, directories that are colum
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
@@ -27,12 +29,15 @@ from kminilog.spark.task_groups import task_groups
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
 _READ_BYTES = 1 << 16
+_SAMPLE_ROWS = 64
+_CHANGED = "it was changed while it was read, or is damaged: its rows are not those of its footer"
 _AS_THEY_STAND = {pa.binary(), pa.string(), pa.large_binary(), pa.large_string()}
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A row group of a file: the rows from `first_row` on, and about how many bytes they have."""
+    """A row group of a file: the rows from `first_row` on, and the bytes of all its columns, each
+    distinct value perhaps once."""
 
     rank: int
     path: str
@@ -64,8 +69,8 @@ class ParquetColumns:
                 with pq.ParquetFile(file.path) as opened:
                     if _are_partition_columns(file) or not _have(opened.schema_arrow, names):
                         return None
-                    row_groups += _row_groups(file, opened.metadata)
-            except (pa.ArrowException, OSError):
+                    row_groups += _row_groups(file.rank, file.path, opened.metadata)
+            except (pa.ArrowException, OSError, UnicodeDecodeError):
                 return None
         return cls(row_groups, source.key, source.value)
 
@@ -76,25 +81,40 @@ class ParquetColumns:
     def read(self, row_groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Yield the records of row groups, with the columns of `read_source`; none is rejected.
 
-        A few MiB at a time. Raises SourceError for a file that cannot be read.
+        A few MiB at a time. Raises SourceError for a file that cannot be read, or that is not what
+        its footer said.
         """
-        for row_group in row_groups:
-            with _failures(row_group.path):
-                yield from self._read(row_group)
-
-    def _read(self, row_group: RowGroup) -> Iterator[pa.RecordBatch]:
-        row = row_group.first_row
-        batch_rows = row_group.rows * _BATCH_BYTES // max(row_group.size_bytes, 1)
-        # Read ahead, a column chunk would be in memory as a whole.
-        with pq.ParquetFile(row_group.path, buffer_size=_READ_BYTES, pre_buffer=False) as file:
-            for batch in file.iter_batches(
-                batch_size=min(max(batch_rows, 1), _BATCH_ROWS),
-                row_groups=[row_group.number],
-                columns=[name for name in (self.key, self.value) if name is not None],
-                use_threads=False,
+        for (rank, path), found in groupby(row_groups, attrgetter("rank", "path")):
+            with (
+                _failures(path),
+                # Read ahead, a column chunk would be in memory as a whole.
+                pq.ParquetFile(
+                    path,
+                    buffer_size=_READ_BYTES,
+                    pre_buffer=False,
+                    page_checksum_verification=True,
+                ) as file,
             ):
-                yield self._records(batch, row_group.rank, row)
-                row += len(batch)
+                present = set(_row_groups(rank, path, file.metadata))
+                for row_group in found:
+                    if row_group not in present:
+                        raise SourceError(path, reason=_CHANGED)
+                    yield from self._read(file, row_group)
+
+    def _read(self, file: Any, row_group: RowGroup) -> Iterator[pa.RecordBatch]:
+        names = [name for name in (self.key, self.value) if name is not None]
+        row, end = row_group.first_row, row_group.first_row + row_group.rows
+
+        def batches(batch_rows: int) -> Any:
+            return file.iter_batches(
+                batch_rows, row_groups=[row_group.number], columns=names, use_threads=False
+            )
+
+        for batch in batches(_batch_rows(row_group, next(batches(_SAMPLE_ROWS), None))):
+            yield self._records(batch, row_group.rank, row)
+            row += len(batch)
+        if row != end:
+            raise SourceError(row_group.path, reason=_CHANGED)
 
     def _records(self, batch: pa.RecordBatch, rank: int, row: int) -> pa.RecordBatch:
         count = len(batch)
@@ -127,20 +147,29 @@ def _have(schema: pa.Schema, names: Sequence[str]) -> bool:
     )
 
 
-def _row_groups(file: SourceFile, metadata: Any) -> Iterator[RowGroup]:
+def _row_groups(rank: int, path: str, metadata: Any) -> Iterator[RowGroup]:
     first_row = 0
     for number in range(metadata.num_row_groups):
         found = metadata.row_group(number)
-        yield RowGroup(
-            file.rank, file.path, number, first_row, found.num_rows, found.total_byte_size
-        )
+        yield RowGroup(rank, path, number, first_row, found.num_rows, found.total_byte_size)
         first_row += found.num_rows
+
+
+def _batch_rows(row_group: RowGroup, sample: Any) -> int:
+    """Return how many rows have a few MiB. A value that often occurs may be stored once, so sizes
+    of row groups say too little; and the first rows may be the short ones."""
+    row_bytes = row_group.size_bytes / max(row_group.rows, 1)
+    if sample:
+        row_bytes = max(row_bytes, sample.nbytes / len(sample))
+    return min(max(int(_BATCH_BYTES / max(row_bytes, 1)), 1), _BATCH_ROWS)
 
 
 @contextmanager
 def _failures(path: str) -> Iterator[None]:
     try:
         yield
+    except KeyError as error:
+        raise SourceError(path, reason=_CHANGED) from error
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise SourceError(path, reason=f"cannot be read as Parquet: {reason}") from error

@@ -64,7 +64,13 @@ def stage(
     by_spark = source.format == "parquet" and columns is None
     wanted = plan
     if plan == "auto":
-        wanted = _suitable(files, job.topic.partitions, cores, by_spark=by_spark)
+        if columns:
+            runs = len(columns.groups(cores))
+            total_bytes = sum(row_group.size_bytes for row_group in columns.row_groups)
+        else:
+            total_bytes = sum(file.size_bytes for file in files)
+            runs = _expected_runs(total_bytes, len(files), cores, by_spark=by_spark)
+        wanted = _suitable(runs, total_bytes, job.topic.partitions)
     if wanted == "runs":
         if columns:
             results = _columns_to_runs(records.sparkSession, columns, job)
@@ -83,18 +89,18 @@ def stage(
     return _stage_sorted(placed, job)
 
 
-def _suitable(
-    files: Sequence[SourceFile], partitions: int, cores: int, *, by_spark: bool = False
-) -> str:
-    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`.
+def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) -> int:
+    """Return about how many runs there will be, of `files` files.
 
-    `by_spark` if it is Spark that divides the files among tasks, as it does with Parquet.
+    `by_spark` if it is Spark that divides them among tasks, as it does with Parquet that it reads.
     """
-    total_bytes = sum(file.size_bytes for file in files)
     if by_spark:
-        runs = len(files) + total_bytes // _SPARK_SPLIT_BYTES
-    else:
-        runs = min(-(-total_bytes // LEAST_BYTES), cores * TASKS_PER_CORE)
+        return files + total_bytes // _SPARK_SPLIT_BYTES
+    return max(min(total_bytes // LEAST_BYTES, cores * TASKS_PER_CORE), 1)
+
+
+def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
+    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`."""
     is_fine = runs <= 1 or runs * partitions * _SMALL_SEGMENT_BYTES <= total_bytes
     return "runs" if is_fine else "sorted"
 

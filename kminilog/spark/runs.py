@@ -4,8 +4,8 @@
     task 2   records 5-8   t-0: f      t-1: g h i        by partition, with offsets from 0
     joined                 t-0: a c f  t-1: b d e g h i  runs in source order, offsets as they go on
 
-Tasks that read text, CSV and JSON have neighbouring pieces of files. Spark gives a task any pieces
-of Parquet files, so there a run ends wherever the next row is not the next row of the same file.
+Tasks have neighbouring pieces of files, or row groups. Only where Spark reads Parquet files does it
+give a task any pieces: there a run ends wherever the next row is not the next one of its file.
 Joining is a second, small job: a crc does not cover the offset, so 8 bytes of each message change.
 It works on links to the files of the runs, so it can be done again, and twice at a time. Which plan
 is taken, and why, is not known here. Source: ours; storage/rebasing.py.
@@ -57,7 +57,7 @@ class RunsWriter:
     def __init__(
         self, job: StagingJob, attempt: Path, rejected: RejectedWriter, *, by_rows: bool
     ) -> None:
-        """`by_rows` if only the next row of the same file goes on with a run (Parquet)."""
+        """`by_rows` if only the next row of the same file goes on with a run."""
         self._job = job
         self._attempt = attempt
         self._rejected = rejected

@@ -18,16 +18,19 @@ Item = TypeVar("Item")
 def task_groups(
     items: Sequence[Item], size_bytes: Callable[[Item], int], *, cores: int
 ) -> list[list[Item]]:
-    """Return the items in their order, as groups of about the same size: where it begins
-    says to which one an item belongs. There are no more of them than LEAST_BYTES fit into all.
+    """Return the items in their order, as groups of neighbours.
+
+    The bytes of all are cut into equal stretches, of LEAST_BYTES at least if there are as many; an
+    item belongs to the stretch in which it begins.
 
     >>> sizes = [3 << 20, 3 << 20, 3 << 20, 90 << 20, 1]
     >>> [[size >> 20 for size in group] for group in task_groups(sizes, int, cores=2)]
     [[3, 3, 3, 90], [0]]
     """
     costs = [size_bytes(item) + _OPENING_BYTES for item in items]
-    count = max(min(cores * TASKS_PER_CORE, sum(costs) // LEAST_BYTES), 1)
+    total = sum(costs)
+    count = max(min(cores * TASKS_PER_CORE, total // LEAST_BYTES), 1)
     groups: dict[int, list[Item]] = {}
     for item, cost, end in zip(items, costs, accumulate(costs), strict=True):
-        groups.setdefault((end - cost) * count // sum(costs), []).append(item)
+        groups.setdefault((end - cost) * count // total, []).append(item)
     return list(groups.values())

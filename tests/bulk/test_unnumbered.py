@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.bulk import columns
+from kminilog.bulk import columns, unnumbered
 from kminilog.bulk.unnumbered import encode_unnumbered, join_groups, marks_of, number
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import MessageTooLargeError
@@ -76,6 +76,13 @@ def test_join_groups_keeps_the_order_in_each_group(dialect, data, row_bytes):
     assert b"".join(bytes(each.data) for each in number(joined, 9)) == log_of(dialect, in_rows, 9)
     if row_bytes == 4096 and len(rows) > 40:
         assert len(joined) < len(rows)
+
+
+def test_encode_unnumbered_refuses_what_is_too_much_for_a_column(dialect, monkeypatch):
+    monkeypatch.setattr(unnumbered, "_MOST_BYTES", 40)
+    keys, values = pa.nulls(2, pa.binary()), pa.array([b"x", b"y"])
+    with pytest.raises(ValueError, match="bytes of messages are too many for one column"):
+        encode_unnumbered(dialect, keys, values, np.zeros(2))
 
 
 def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):

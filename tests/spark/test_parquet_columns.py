@@ -1,5 +1,7 @@
 """Parquet columns that tasks read themselves: the same records as those that Spark reads."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -210,6 +212,99 @@ def test_read_of_long_values_gives_few_at_a_time(tmp_path, monkeypatch):
     batches = list(columns.read(columns.row_groups))
     assert max(map(len, batches)) == 1000 // 209
     assert [value for batch in batches for value in batch["value"].to_pylist()] == values
+
+
+def test_read_of_few_distinct_long_values_gives_few_at_a_time(tmp_path):
+    """The file has each of them once; the records do not."""
+    values = [b"%d" % (row % 4) * 10_000 for row in range(3000)]
+    pq.write_table(pa.table({"value": values}), tmp_path / "p.parquet")
+    assert (tmp_path / "p.parquet").stat().st_size < 100_000
+    columns = columns_of(source_of(tmp_path / "p.parquet", key=None))
+    batches = list(columns.read(columns.row_groups))
+    assert max(batch.nbytes for batch in batches) < 5 << 20
+    assert [value for batch in batches for value in batch["value"].to_pylist()] == values
+
+
+def test_read_of_a_page_whose_checksum_is_wrong_names_the_file(tmp_path):
+    path = tmp_path / "p.parquet"
+    table = pa.table({"value": [b"hello %d" % row for row in range(99)]})
+    options = {"use_dictionary": False, "compression": "none", "write_page_checksum": True}
+    pq.write_table(table, path, **options)
+    columns = columns_of(source_of(path, key=None))
+    data = bytearray(path.read_bytes())
+    data[data.index(b"hello 50")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match=r"p\.parquet: cannot be read as Parquet: .*integrity"):
+        list(columns.read(columns.row_groups))
+
+
+@pytest.mark.parametrize(
+    ("columns", "row_group_size"),
+    [
+        (["value"], 5),
+        (["value"], 12),
+        (["value"], 100),
+        (["other"], 7),
+    ],
+)
+def test_read_of_a_file_that_was_changed_names_it(tmp_path, columns, row_group_size):
+    path, data = tmp_path / "p.parquet", [b"%d" % row for row in range(14)]
+    pq.write_table(pa.table({"value": data}), path, row_group_size=7)
+    planned = columns_of(source_of(path, key=None))
+    pq.write_table(pa.table(dict.fromkeys(columns, data)), path, row_group_size=row_group_size)
+    with pytest.raises(SourceError, match=r"p\.parquet: it was changed while it was read"):
+        list(planned.read(planned.row_groups))
+
+
+def test_read_of_a_row_group_whose_rows_have_other_numbers_now_names_the_file(tmp_path):
+    path, data = tmp_path / "p.parquet", pa.table({"value": [b"%d" % row for row in range(14)]})
+    pq.write_table(data, path, row_group_size=7)
+    planned = columns_of(source_of(path, key=None))
+    with pq.ParquetWriter(path, data.schema) as writer:
+        writer.write_table(data.slice(0, 5))
+        writer.write_table(data.slice(5, 7))
+    with pytest.raises(SourceError, match=r"p\.parquet: it was changed while it was read"):
+        list(planned.read(planned.row_groups[1:]))
+
+
+def test_read_of_a_footer_that_promises_more_rows_names_the_file(tmp_path, monkeypatch):
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"value": [b"a", b"b"]}), path)
+    planned = columns_of(source_of(path, key=None))
+    more = [replace(planned.row_groups[0], rows=3)]
+    monkeypatch.setattr(parquet_columns, "_row_groups", lambda *_: more)
+    with pytest.raises(SourceError, match=r"p\.parquet: it was changed .* or is damaged"):
+        list(planned.read(more))
+
+
+def test_read_opens_a_file_once_for_all_of_its_row_groups(tmp_path, monkeypatch):
+    columns, opened = columns_of(source_of(make_source(tmp_path / "s"))), []
+    real = pq.ParquetFile
+
+    def counting(path, **options):
+        opened.append(path)
+        return real(path, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", counting)
+    assert sum(map(len, columns.read(columns.row_groups))) == 600
+    assert opened == [row_group.path for row_group in columns.row_groups[::29]]
+
+
+def test_ingest_takes_the_plan_that_fits_the_tasks_it_will_have(spark, tmp_path, monkeypatch):
+    source = source_of(make_source(tmp_path / "s"))
+    for least_bytes, expected in ((8 << 20, "runs"), (1, "sorted")):  # one task, or eight
+        monkeypatch.setattr("kminilog.spark.task_groups.LEAST_BYTES", least_bytes)
+        log_dir, options = tmp_path / expected, {"topic": "t", "dialect": KAFKA}
+        result = ingest(spark, log_dir, source, max_rejected=1000, **options)
+        assert result.manifest.facts["plan"] == expected
+
+
+def test_columns_beside_one_whose_name_is_no_text_are_left_to_spark(tmp_path):
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"value": [b"v"], "????": [1]}), path)
+    assert columns_of(source_of(path, key=None))
+    path.write_bytes(path.read_bytes().replace(b"????", b"\xff\xfe\xff\xfe"))
+    assert columns_of(source_of(path, key=None)) is None
 
 
 def test_groups_are_neighbours_in_source_order_and_keep_all_cores_busy(tmp_path, monkeypatch):

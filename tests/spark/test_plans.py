@@ -18,11 +18,10 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.spark import runs as runs_module
 from kminilog.spark.placing import pack, places_of, unpack
-from kminilog.spark.plans import SortedWriter, _suitable
+from kminilog.spark.plans import SortedWriter, _expected_runs, _suitable
 from kminilog.spark.quarantine import RejectedWriter
 from kminilog.spark.runs import Run, RunsWriter, _join, breaks, in_source_order
 from kminilog.spark.source import Place
-from kminilog.spark.source_files import SourceFile
 from kminilog.spark.staging import StagingJob
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -323,8 +322,8 @@ def test_runs_are_ordered_by_their_place_and_refused_if_they_overlap():
     ],
 )
 def test_auto_takes_runs_unless_segments_would_be_tiny(format, sizes, partitions, cores, expected):
-    files = [SourceFile(rank, f"/{rank}", size, None) for rank, size in enumerate(sizes)]
-    assert _suitable(files, partitions, cores, by_spark=format == "parquet") == expected
+    runs = _expected_runs(sum(sizes), len(sizes), cores, by_spark=format == "parquet")
+    assert _suitable(runs, sum(sizes), partitions) == expected
 
 
 def test_places_of_a_table_are_numbers_of_numpy():
