@@ -6,6 +6,7 @@ Linux only. A peak counts from the beginning of the work: what was before is res
 """
 
 import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,25 +40,53 @@ def peaks() -> Iterator[dict[str, int]]:
         _look(found)
 
 
+def driver_peaks(process: "subprocess.Popen[bytes]") -> dict[str, int]:
+    """Wait for a Spark driver, and return the peak bytes of its own process, `python`, and of the
+    `jvm` below it; executors in processes of their own do not count."""
+    found = {"python": 0, "jvm": 0}
+    while process.poll() is None:
+        with suppress(OSError, StopIteration):
+            found["python"] = _peak_bytes(process.pid)
+            for pid in _children().get(process.pid, []):
+                if _name(pid) == "java":
+                    found["jvm"] = max(found["jvm"], _peak_bytes(pid))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_SECONDS)
+    return found
+
+
 def _look(found: dict[str, int]) -> None:
     for pid in _descendants():
         with suppress(OSError, StopIteration):
-            name = Path(f"/proc/{pid}/comm").read_text().strip()
+            name = _name(pid)
             if not name.startswith(("java", "python")):
                 continue  # about to become something else
             kind = "jvm" if name == "java" else "worker"
-            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-            line = next(line for line in lines if line.startswith("VmHWM:"))
-            found[kind] = max(found.get(kind, 0), int(line.split()[1]) << 10)
+            found[kind] = max(found.get(kind, 0), _peak_bytes(pid))
 
 
-def _descendants() -> list[int]:
+def _name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def _peak_bytes(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    line = next(line for line in lines if line.startswith("VmHWM:"))
+    return int(line.split()[1]) << 10
+
+
+def _children() -> dict[int, list[int]]:
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 after_name = (entry / "stat").read_text().rpartition(")")[2].split()
                 children.setdefault(int(after_name[1]), []).append(int(entry.name))
+    return children
+
+
+def _descendants() -> list[int]:
+    children = _children()
     found, todo = [], [os.getpid()]
     while todo:
         todo += (below := children.get(todo.pop(), []))

@@ -7,6 +7,7 @@ that: the most memory that a Python worker and the JVM, driver and executor in o
 `python -m tests.bench.scaling [RECORDS...]` shows this part only.
 """
 
+import os
 import shutil
 import statistics
 import sys
@@ -21,7 +22,7 @@ from kminilog.spark.ingest import ingest
 from kminilog.spark.session import spark_session
 from kminilog.spark.source import Source
 from tests.bench.ingesting import CONFIG, make_source
-from tests.bench.timing import ratio, rounds_of_each, seconds_of_each
+from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks
 
 RECORDS = (1_000_000, 10_000_000, 30_000_000)
@@ -32,7 +33,7 @@ RECORDS_A_FILE = 250_000
 
 
 class Ingest:
-    """A job of the first files of a source, anew each time; keeps the most memory that it took."""
+    """A job of the first files of a source; keeps the most memory that it took."""
 
     def __init__(
         self, spark: SparkSession, files: Sequence[Path], log_dir: Path, plan: str, partitions: int
@@ -44,7 +45,6 @@ class Ingest:
         self.peak = dict.fromkeys(("worker", "jvm"), 0)
 
     def __call__(self) -> None:
-        shutil.rmtree(self._log_dir, ignore_errors=True)
         with peaks() as found:
             ingest(self._spark, self._log_dir, self._source, **self._options)
         self.peak = {kind: max(peak, found.get(kind, 0)) for kind, peak in self.peak.items()}
@@ -71,7 +71,7 @@ def of_records(
         jobs = [
             Ingest(spark, files[: count // RECORDS_A_FILE], log_dir, plan, 8) for count in records
         ]
-        times = rounds_of_each(jobs, ROUNDS)
+        times = rounds_of_each(jobs, ROUNDS, tidy_up=lambda: _empty(log_dir))
         marginal = [
             [(more - less) / (larger - smaller) for less, more in zip(*pair, strict=True)]
             for pair, (smaller, larger) in zip(pairwise(times), pairwise(records), strict=True)
@@ -93,8 +93,15 @@ def of_partitions(
     print("  partitions" + "".join(f"{count:>8}" for count in partitions))
     for plan in PLANS:
         jobs = [Ingest(spark, files, log_dir, plan, count) for count in partitions]
-        taken = seconds_of_each(jobs, ROUNDS)
-        print(f"  {plan:10}" + "".join(f"{seconds:8.2f}" for seconds in taken), flush=True)
+        times = rounds_of_each(jobs, ROUNDS, tidy_up=lambda: _empty(log_dir))
+        medians = map(statistics.median, times)
+        print(f"  {plan:10}" + "".join(f"{seconds:8.2f}" for seconds in medians), flush=True)
+
+
+def _empty(log_dir: Path) -> None:
+    """Begin anew; what other jobs have written is on the disk then."""
+    shutil.rmtree(log_dir, ignore_errors=True)
+    os.sync()
 
 
 if __name__ == "__main__":

@@ -19,11 +19,17 @@ def seconds_of_each(works: Sequence[Work], rounds: int = ROUNDS) -> list[float]:
     return [statistics.median(taken) for taken in rounds_of_each(works, rounds)]
 
 
-def rounds_of_each(works: Sequence[Work], rounds: int = ROUNDS) -> list[list[float]]:
-    """Return the times of several works that take turns, round by round."""
+def rounds_of_each(
+    works: Sequence[Work], rounds: int = ROUNDS, *, tidy_up: Work = lambda: None
+) -> list[list[float]]:
+    """Return the times of several works that take turns, round by round.
+
+    What `tidy_up` does before each of them takes no time.
+    """
     times: list[list[float]] = [[] for _ in works]
     for _ in range(rounds + 1):
         for work, taken in zip(works, times, strict=True):
+            tidy_up()
             began = time.perf_counter()
             work()
             taken.append(time.perf_counter() - began)

@@ -1,0 +1,77 @@
+"""How much memory the driver takes: no more for ten times the rows, source comparison included.
+
+Executors are processes of their own here, so what is measured is the driver: its Python, and the
+JVM below it. That no row comes to it is asserted, quickly, in all tests of this directory: results
+of a job may not have a megabyte (conftest.py).
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.crash.killed_ingest import environment
+from tests.process_memory import driver_peaks
+
+MASTER = "local-cluster[2,1,1024]"
+GROWTH = 1.25
+KEY_BYTES, VALUE_BYTES, KEYS = 10, 100, 1000
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark-cluster")]
+
+
+def write_source(path: Path, records: int) -> None:
+    rng = np.random.default_rng(1)
+    keys = [b"%010d" % number for number in range(KEYS)]
+    with pq.ParquetWriter(path, pa.schema([("k", pa.binary()), ("v", pa.binary())])) as writer:
+        for start in range(0, records, rows := 100_000):
+            count = min(rows, records - start)
+            values = pa.py_buffer(rng.bytes(count * VALUE_BYTES))
+            table = {
+                "k": pa.array(keys, pa.binary()).take(pa.array(rng.integers(0, KEYS, count))),
+                "v": pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(VALUE_BYTES), count, [None, values]
+                ).cast(pa.binary()),
+            }
+            writer.write_table(pa.table(table))
+
+
+def peaks_of(directory: Path, *arguments: object) -> dict[str, int]:
+    command = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", directory / "log"]
+    words = [str(word) for word in [*command, *arguments, "--master", MASTER]]
+    (directory / "scratch").mkdir(exist_ok=True)
+    with open(directory / "said", "wb") as said:
+        process = subprocess.Popen(
+            words, env=environment(directory / "scratch"), stdout=said, stderr=said
+        )
+        found = driver_peaks(process)
+    assert process.returncode == 0, (directory / "said").read_text()
+    return found
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("few", "many"), [(100_000, 1_000_000), (1_000_000, 10_000_000)])
+def test_a_driver_takes_no_more_memory_for_more_rows(tmp_path, record_property, few, many):
+    taken = []
+    for records in (few, many):
+        directory = tmp_path / str(records)
+        directory.mkdir()
+        source = directory / "source.parquet"
+        write_source(source, records)
+        columns = [source, "--format", "parquet", "--key", "k", "--value", "v"]
+        peaks = {
+            f"ingest {plan}": peaks_of(
+                directory, "ingest", *columns, "--topic", plan, "--partitions", 3, "--plan", plan
+            )
+            for plan in ("sorted", "runs")
+        }
+        peaks["verify"] = peaks_of(directory, "verify", "runs", "--against", *columns)
+        taken.append({(work, part): peak for work in peaks for part, peak in peaks[work].items()})
+    less, more = taken
+    for what in less:
+        told = f"{' '.join(what)}: {less[what] >> 20} -> {more[what] >> 20} MiB"
+        record_property("counted", told)
+    assert all(more[what] < GROWTH * less[what] for what in less)
