@@ -2,6 +2,8 @@
 
     loop        `verification.segment_checks`, message by message, on a part of it
     one process `bulk.segment_checks`, as `kminilog verify` uses it
+    two         the same in two processes that are there already, a partition at a time: what this
+                machine can gain by a second core
     spark       the same in Spark tasks, in a session that has done it before
 
 Messages have keys of 5 to 16 bytes and values of 50 to 150; a segment has 256 MB. Manifests with
@@ -13,6 +15,8 @@ import random
 import statistics
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,9 +31,18 @@ from kminilog.spark.session import spark_session
 from kminilog.spark.verify import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
+from kminilog.storage.publication import (
+    Manifest,
+    committed_manifests,
+    open_staged_log,
+    publish,
+    seal,
+    staging_path,
+)
 from kminilog.storage.topics import Topic
-from kminilog.verification.report import verify_storage
+from kminilog.verification.manifest_checks import jobs_of
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.report import partition_rule, verify_storage
 from tests.bench.timing import ratio, rounds_of_each, seconds
 
 GIGABYTES = (0.5, 1.0, 4.0)
@@ -83,15 +96,36 @@ def size_bytes(log_dir: Path) -> int:
     return sum(path.stat().st_size for path in log_dir.rglob("*.log"))
 
 
-def compare(spark: SparkSession, log_dir: Path) -> None:
-    works = [lambda: in_one_process(log_dir), lambda: in_spark(spark, log_dir)]
-    times = rounds_of_each(works, ROUNDS)
-    here, there = map(statistics.median, times)
-    stored = size_bytes(log_dir)
-    print(
-        f"  {stored / 1e9:6.2f} GB   one process{here:8.2f} s{stored / here / 1e6:8.0f} MB/s   "
-        f"spark{there:8.2f} s{stored / there / 1e6:8.0f} MB/s{ratio(*times):8.2f} x as fast"
+def in_processes(pool: ProcessPoolExecutor, log_dir: Path) -> None:
+    assert not any(pool.map(findings_of, [log_dir] * PARTITIONS, range(PARTITIONS)))
+
+
+def findings_of(log_dir: Path, partition: int) -> int:
+    topic = LogDir(log_dir).topic("orders")
+    rule = partition_rule(LogDir(log_dir), topic, None)
+    manifests = committed_manifests(log_dir, topic.name)
+    jobs = jobs_of(topic.name, topic.partitions, manifests)[partition]
+    reader = LogDir(log_dir).reader(topic.partition(partition))
+    return len(check_partition(reader, rule, jobs, check_segment=check_segment).findings)
+
+
+def compare(spark: SparkSession, pool: ProcessPoolExecutor, log_dir: Path) -> None:
+    one, *others = rounds_of_each(
+        [
+            lambda: in_one_process(log_dir),
+            lambda: in_processes(pool, log_dir),
+            lambda: in_spark(spark, log_dir),
+        ],
+        ROUNDS,
     )
+    stored = size_bytes(log_dir)
+    told = f"  {stored / 1e9:6.2f} GB"
+    for name, times in zip(("one process", "two", "spark"), (one, *others), strict=True):
+        median = statistics.median(times)
+        told += f"   {name}{median:7.2f} s{stored / median / 1e6:6.0f} MB/s"
+        if times is not one:
+            told += f"{ratio(one, times):6.2f} x"
+    print(told, flush=True)
 
 
 def measure(*gigabytes: float) -> None:
@@ -101,10 +135,11 @@ def measure(*gigabytes: float) -> None:
         write_topic(small, 1, FEW_ROWS)
         loop = seconds(lambda: message_by_message(small)) / size_bytes(small)
     print(f"\nverification, {PARTITIONS} partitions; message by message {1 / loop / 1e6:.0f} MB/s")
-    for wanted in gigabytes or GIGABYTES:
-        with tempfile.TemporaryDirectory() as directory:
-            write_topic(Path(directory), max(1, round(wanted * 1e9 / PARTITIONS / ROWS / 136)))
-            compare(spark, Path(directory))
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for wanted in gigabytes or GIGABYTES:
+            with tempfile.TemporaryDirectory() as directory:
+                write_topic(Path(directory), max(1, round(wanted * 1e9 / PARTITIONS / ROWS / 136)))
+                compare(spark, pool, Path(directory))
     spark.stop()
 
 
