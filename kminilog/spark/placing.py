@@ -37,7 +37,6 @@ from kminilog.spark.source import Source
 from kminilog.spark.staging import StagingJob
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
-_REJECTED_COLUMNS = (*PLACE_COLUMNS, "rejected", "key", "value")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
 _ROW_BYTES = 4096
 
@@ -94,7 +93,7 @@ def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDAr
     marks[is_fine.to_numpy(zero_copy_only=False)], encoded = _encode(
         screened.filter(is_fine), job, choose
     )
-    rejected = screened.filter(is_rejected).select(_REJECTED_COLUMNS).to_pylist()
+    rejected = screened.filter(is_rejected).to_pylist()
     told = pa.array([_REJECTED_MARK + pickle.dumps(record) for record in rejected], pa.binary())
     messages = pc.replace_with_mask(pa.nulls(len(screened), pa.binary()), is_fine, encoded)
     return marks, pc.replace_with_mask(messages, is_rejected, told)

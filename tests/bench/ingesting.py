@@ -36,6 +36,7 @@ from kminilog.spark.source import Source
 from kminilog.storage.partition_log import PartitionLog
 from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks
+from tests.random_columns import random_column
 
 RECORDS = 2_000_000
 PARTITIONS = (8,)
@@ -58,12 +59,7 @@ def make_source(directory: Path, records: int, records_a_file: int = RECORDS_A_F
     rng = np.random.default_rng(1)
     for start in range(0, records, records_a_file):
         count = min(records_a_file, records - start)
-        columns = [
-            pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(size), count, [None, pa.py_buffer(rng.bytes(count * size))]
-            ).cast(pa.binary())
-            for size in (KEY_BYTES, VALUE_BYTES)
-        ]
+        columns = [random_column(rng, count, size) for size in (KEY_BYTES, VALUE_BYTES)]
         table = pa.table(columns, names=["key", "value"])
         pq.write_table(table, directory / f"{start:010d}.parquet", compression="none")
 

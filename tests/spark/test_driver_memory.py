@@ -16,10 +16,11 @@ import pytest
 
 from tests.crash.killed_ingest import environment
 from tests.process_memory import driver_peaks
+from tests.random_columns import random_column
 
 MASTER = "local-cluster[2,1,1024]"
 GROWTH = 1.25
-KEY_BYTES, VALUE_BYTES, KEYS = 10, 100, 1000
+VALUE_BYTES, KEYS = 100, 1000
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark-cluster")]
 
 
@@ -29,12 +30,9 @@ def write_source(path: Path, records: int) -> None:
     with pq.ParquetWriter(path, pa.schema([("k", pa.binary()), ("v", pa.binary())])) as writer:
         for start in range(0, records, rows := 100_000):
             count = min(rows, records - start)
-            values = pa.py_buffer(rng.bytes(count * VALUE_BYTES))
             table = {
                 "k": pa.array(keys, pa.binary()).take(pa.array(rng.integers(0, KEYS, count))),
-                "v": pa.FixedSizeBinaryArray.from_buffers(
-                    pa.binary(VALUE_BYTES), count, [None, values]
-                ).cast(pa.binary()),
+                "v": random_column(rng, count, VALUE_BYTES),
             }
             writer.write_table(pa.table(table))
 

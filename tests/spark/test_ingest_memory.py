@@ -8,6 +8,7 @@ import pytest
 from kminilog.spark.ingest import ingest
 from kminilog.spark.source import Source
 from tests.process_memory import peaks
+from tests.random_columns import random_column
 
 MOST_BYTES = 400 << 20
 
@@ -28,11 +29,7 @@ def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, key, rec
     with pq.ParquetWriter(path, schema, compression="none") as writer:
         for start in range(0, records, rows := (20 << 20) // value_bytes):
             count = min(rows, records - start)
-            data = pa.py_buffer(rng.bytes(count * value_bytes))
-            values = pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(value_bytes), count, [None, data]
-            ).cast(pa.binary())
-            writer.write_table(pa.table({"value": values}))
+            writer.write_table(pa.table({"value": random_column(rng, count, value_bytes)}))
     source = Source((str(path),), "parquet", value="value", **key)
     with peaks() as found:
         result = ingest(spark, tmp_path / "log", source, topic="t", partitions=3, plan=plan)
