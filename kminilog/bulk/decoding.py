@@ -75,16 +75,14 @@ def _strings(
     count = len(messages)
     if messages.is_uniform:
         length = int(ends[0] - starts[0])
-        offsets = np.arange(count + 1, dtype=np.int32) * np.int32(length)
+        offsets = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(length))
         content = _from_table(data, int(starts[0]), length, messages.boundaries)
     else:
-        offsets = np.zeros(count + 1, np.int32)
-        np.cumsum((ends - starts).astype(np.int32), out=offsets[1:])
-        content = _gathered(data, starts, ends)
+        _, offsets, content = _gathered(data, starts, ends).buffers()
     validity = None
     if is_null.any():
         validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-    return pa.Array.from_buffers(pa.binary(), count, [validity, pa.py_buffer(offsets), content])
+    return pa.Array.from_buffers(pa.binary(), count, [validity, offsets, content])
 
 
 def _from_table(data: Any, first: int, length: int, boundaries: Positions) -> Any:
@@ -96,7 +94,7 @@ def _from_table(data: Any, first: int, length: int, boundaries: Positions) -> An
 
 
 def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
-    """Return the bytes from each start to its end, back to back."""
+    """Return the bytes from each start to its end as an Arrow column."""
     count = len(starts)
     borders = np.empty(2 * count + 1, np.int32)  # in turn what is wanted and what lies between
     borders[:-1:2], borders[1::2] = starts, ends
@@ -105,4 +103,4 @@ def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
         pa.binary(), 2 * count, [None, pa.py_buffer(borders), pa.py_buffer(data)]
     )
     wanted = pa.array(np.arange(0, 2 * count, 2, dtype=np.uint32))
-    return pc.take(pieces, wanted, boundscheck=False).buffers()[2]
+    return pc.take(pieces, wanted, boundscheck=False)
