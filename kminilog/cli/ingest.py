@@ -14,6 +14,7 @@ from kminilog.cli.spark_options import master_option, reading_options, spark_at_
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings, parse_config
+from kminilog.storage.publication import staging_path
 from kminilog.storage.topics import Topic
 
 
@@ -80,7 +81,10 @@ def command(
     make_importable()
     check_partitioner(partitioner)
     settings = TopicSettings.from_config(parse_config(config, scope="topic")) if config else None
-    Topic(topic, 1 if partitions is None else partitions)  # bad ones end here, before Spark starts
+    # Bad ones end here, before Spark starts.
+    Topic(topic, 1 if partitions is None else partitions)
+    if job_id is not None:
+        staging_path(log_dir_path, job_id)
     source = to_source(sources, **reading)
     with spark_at_work("Ingesting with Spark", master) as (spark, at):
         from kminilog.spark.ingest import ingest

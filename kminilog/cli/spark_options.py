@@ -56,9 +56,9 @@ def to_source(
     """Return the source that these options describe; loads pyspark."""
     if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
         raise click.UsageError("give one of --key, --key-regex and --key-expr")
-    from kminilog.spark.source import Source
+    from kminilog.spark.source import Source, check_options
 
-    return Source(
+    source = Source(
         paths=paths,
         format=source_format,
         key=key,
@@ -67,6 +67,8 @@ def to_source(
         value=value,
         header=not no_header,
     )
+    check_options(source)  # bad ones end here, before Spark starts
+    return source
 
 
 @contextmanager

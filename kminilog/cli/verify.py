@@ -16,6 +16,7 @@ from kminilog.cli.spark_options import master_option, reading_options, spark_at_
 from kminilog.storage.log_dir import LogDir
 
 if TYPE_CHECKING:
+    from kminilog.spark.source import Source
     from kminilog.verification.report import Report
 
 
@@ -105,14 +106,24 @@ def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Re
 
 
 def _verify_by_spark(
-    log_dir: LogDir, topics: tuple[str, ...], master: str | None, **checks: Any
+    log_dir: LogDir,
+    topics: tuple[str, ...],
+    master: str | None,
+    *,
+    against: "Source | None",
+    **checks: Any,
 ) -> "Report":
-    for name in topics:
-        log_dir.topic(name)  # an unknown one is known before Spark has started
+    from kminilog.spark.source_files import list_files
     from kminilog.spark.verify import verify
 
+    # An unknown topic, or a source that is not there, is known before Spark has started.
+    for name in topics:
+        log_dir.topic(name)
+    if against:
+        list_files(against.paths)
+
     with spark_at_work("Verifying with Spark", master) as (spark, _):
-        return verify(spark, log_dir, topics, **checks)
+        return verify(spark, log_dir, topics, against=against, **checks)
 
 
 def _save(report: "Report", path: Path) -> None:

@@ -16,6 +16,7 @@ from kminilog.errors import KMiniLogError, SourceError
 
 _OURS = re.compile(r"^kminilog\.errors\.(\w+): (.*)$", re.MULTILINE)
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _LAST_OF_TRACEBACK = re.compile(r"^[\w.]+(?:Error|Exception|Interrupt)\b.*$", re.MULTILINE)
 
 
@@ -39,6 +40,9 @@ def translate(error: Exception, source: str) -> KMiniLogError:
         isinstance(error, AnalysisException) or not isinstance(error, PythonException)
     ):
         return SourceError(source, reason=of_spark[0])
+    if _OUT_OF_MEMORY in text:
+        reason = "give it more (spark.driver.memory; with a cluster, spark.executor.memory)"
+        return KMiniLogError(f"a Spark job failed: the JVM has too little memory; {reason}")
     lines = _LAST_OF_TRACEBACK.findall(text) or text.strip().splitlines() or [repr(error)]
     return KMiniLogError(f"a Spark job failed: {lines[-1].strip()}")
 

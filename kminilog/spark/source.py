@@ -90,7 +90,7 @@ def read_source(
     cannot be decoded is `rejected`, no error. Raises SourceError, and later, in a job, SourceErrors
     come out of `spark_failures`.
     """
-    _check(source)
+    check_options(source)
     files = files or list_files(source.paths)
     with spark_failures(str(source)):
         if source.format == "parquet":
@@ -135,7 +135,8 @@ def locations(
                 yield Location(path, "line", line)
 
 
-def _check(source: Source) -> None:
+def check_options(source: Source) -> None:
+    """Raise SourceError if what a source says of itself cannot be; looks at no file."""
     if source.format not in FORMATS:
         reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
         raise SourceError(str(source), reason=reason)

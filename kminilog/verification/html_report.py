@@ -152,13 +152,13 @@ def _partition(part: Json, largest: int, mean: float, marks: Sequence[str]) -> I
     name = f"{part['topic']}-{part['partition']}"
     start, end = part["log_start_offset"], part["log_end_offset"]
     offsets = f"offsets {start} to {end - 1}" if end > start else "no offsets"
-    size, count = part["size_bytes"], part["message_count"]
+    size, (_, *sums) = part["size_bytes"], totals({"partitions": [part]})
+    held = ", ".join(f"{number(value)} {unit}" for value, unit in reversed(sums))
     width, at_mean = 100 * size / largest, 100 * mean / largest
     yield f'<div class="partition"><h3>{text(name)}</h3>'
     yield f'<div class="size" role="img" aria-label="{number(size)} bytes">'
     yield f'<span style="width:{width:.2f}%"></span><i style="left:{at_mean:.2f}%"></i></div>'
-    yield f"<p>{number(size)} bytes, {number(count)} messages, "
-    yield f"{number(part['segment_count'])} segments, {offsets}</p>"
+    yield f"<p>{held}, {offsets}</p>"
     yield f'<div class="offsets" role="img" aria-label="{len(marks)} marks, {offsets}">'
     yield from marks
     yield "</div></div>"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
-TOTALS = (("segment_count", "segments"), ("message_count", "messages"), ("size_bytes", "bytes"))
+TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
 _SEVERITIES = ("error", "warning")
 
 
@@ -49,10 +49,16 @@ def printable(value: object) -> str:
 
 
 def totals(report: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Return how much was looked at: numbers with their units."""
+    """Return how much was looked at: numbers with their units.
+
+    >>> part = {"segment_count": 1, "message_count": 2, "size_bytes": 60}
+    >>> totals({"partitions": [part]})
+    [(1, 'partition'), (1, 'segment'), (2, 'messages'), (60, 'bytes')]
+    """
     partitions = report["partitions"]
     sums = [(sum(part[name] for part in partitions), unit) for name, unit in TOTALS]
-    return [(len(partitions), "partitions"), *sums]
+    counted = [(len(partitions), "partition"), *sums]
+    return [(number, unit if number == 1 else f"{unit}s") for number, unit in counted]
 
 
 def by_severity(report: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -24,3 +24,13 @@ def orders(kminilog: CommandLine) -> CommandLine:
     lines = b"".join(b"key%d:value%d\n" % (number, number) for number in range(20))
     kminilog.ok("produce", "orders", "--key-separator", ":", stdin=lines)
     return kminilog
+
+
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Spark session that is asked for is a failure."""
+
+    def started(master: str | None) -> None:
+        pytest.fail("Spark was started")
+
+    monkeypatch.setattr("kminilog.spark.session.spark_session", started)

@@ -20,16 +20,19 @@ from tests.damage import files_of
         (["--topic", "t", "--partitioner", "no_such.Mine"], "cannot import no_such"),
         (["--topic", "t", "--config", "segment.byte=9"], "segment.bytes"),
         (["--topic", "t", "--format", "avro"], "'avro'"),
+        (["--topic", "t", "--job-id", ""], "illegal job id"),
         (["--topic", "t", "--key", "a", "--key-expr", "b"], "give one of --key"),
+        (["--topic", "t", "--key-regex", "("], "key regex '('"),
     ],
 )
+@pytest.mark.usefixtures("no_session")
 def test_ingest_bad_input_is_one_line_before_spark_starts(kminilog, tmp_path, options, part):
     source = tmp_path / "source.txt"
     source.write_bytes(b"x\n")
     began_with = "pyspark" in sys.modules
     assert_one_line(kminilog("ingest", source, *options), 2, part)
     assert not kminilog.log_dir.exists()
-    if "--key-expr" not in options:
+    if not {"--key-expr", "--key-regex"} & set(options):
         assert ("pyspark" in sys.modules) == began_with
 
 

@@ -108,8 +108,11 @@ def test_verify_changes_nothing(orders):
         (["--allow", "bad-luck"], "bad-luck"),
         (["--partitioner", "nope"], "there is: default-2.4"),
         (["--against", "x", "--key", "a", "--key-regex", "b"], "give one of --key"),
+        (["--against", "x", "--key-regex", "("], "key regex '('"),
+        (["--against", "x"], "x: no such file"),
     ],
 )
+@pytest.mark.usefixtures("no_session")
 def test_verify_bad_input_is_one_line(orders, options, part):
     assert_one_line(orders("verify", *options), 2, part)
 
