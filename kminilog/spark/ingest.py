@@ -24,6 +24,7 @@ from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import TopicSettings
+from kminilog.spark.batch_sizes import small_batches
 from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.plans import PLANS, stage
@@ -105,7 +106,7 @@ def ingest(
     if plan not in PLANS:
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
     check_partitioner(partitioner)
-    job_id = job_id or str(uuid4())
+    job_id = str(uuid4()) if job_id is None else job_id
     staging = staging_path(log_dir.resolve(), job_id)
     with LogDirWriter.open(log_dir, create=True, examine=examine) as writer:
         committed = _committed(writer, job_id, topic)
@@ -189,7 +190,8 @@ def _stage(
     check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
     records = read_source(spark, source, files)
     try:
-        with spark_failures(str(source)):
+        parquet = files if source.format == "parquet" else []
+        with spark_failures(str(source)), small_batches(spark, parquet):
             staged = stage(records, source, files, job, plan)
     except KMiniLogError as error:
         raise _located(error, source, files) from error

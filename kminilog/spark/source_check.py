@@ -21,6 +21,7 @@ from pyspark.sql import functions as sql
 from kminilog.errors import SourceError
 from kminilog.spark.accounting import REJECTED, SHOWN, Account, Comparison, Sample, Stretch
 from kminilog.spark.alterations import alterations
+from kminilog.spark.batch_sizes import small_batches
 from kminilog.spark.belonging import UNKNOWN, Belonging
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.log_source import read_log
@@ -74,7 +75,8 @@ def check_against(
         _stretch(found, jobs) for kind in _OF_STORAGE for found in report.tally.samples(kind)
     ]
     misplaced_count = 0
-    with spark_failures(str(source)):
+    parquet = files if source.format == "parquet" else []
+    with spark_failures(str(source)), small_batches(spark, parquet):
         comparison = Comparison(records, messages)
         account = comparison.account(stretches, also=_stands_at(misplaced))
         if {FindingClass.MISSING, FindingClass.EXTRA} <= account.groups.keys():

@@ -1,0 +1,53 @@
+"""How many bytes of records Spark reads at once, and hands to Python at once: never very many.
+
+Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the JVM, which records
+of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
+are settings of the session, which may be somebody else's: they are lent, and given back. What is
+read is not known here. Source: ours; Spark's configuration.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from kminilog.spark.source_files import SourceFile
+
+TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
+PARQUET_ROWS = "spark.sql.parquet.columnarReaderBatchSize"
+_BATCH_BYTES = 32 << 20
+_MOST_ROWS = 4096
+
+
+@contextmanager
+def small_batches(spark: SparkSession, parquet: Sequence[SourceFile] = ()) -> Iterator[None]:
+    """Have Spark work with at most 32 MiB at once while it reads these Parquet files, or others.
+
+    O(row groups): their footers say how long rows are. Files that have none are left to others.
+    """
+    lent = {TO_PYTHON: str(_BATCH_BYTES)}
+    row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
+    if row_bytes * _MOST_ROWS > _BATCH_BYTES:
+        lent[PARQUET_ROWS] = str(max(int(_BATCH_BYTES / row_bytes), 1))
+    own = {name: spark.conf.get(name) for name in lent}
+    for name, value in lent.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, before in own.items():
+            if before is not None:
+                spark.conf.set(name, before)
+
+
+def _row_bytes(path: str) -> float:
+    """Return how long rows are in the row group that has the longest, uncompressed; 0 if none."""
+    with suppress(pa.ArrowException, OSError):
+        footer = pq.read_metadata(path)
+        row_groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        return max(
+            (group.total_byte_size / max(group.num_rows, 1) for group in row_groups), default=0
+        )
+    return 0
