@@ -2,17 +2,20 @@
 
 Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the JVM, which records
 of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
-are settings of the session, which may be somebody else's: they are lent, and given back. What is
-read is not known here. Source: ours; Spark's configuration.
+are settings of the session, which may be somebody else's: they are lent, and given back. What the
+job is, is not known here. Source: ours; Spark's configuration.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from kminilog.spark.source import Source
 from kminilog.spark.source_files import SourceFile
 
 TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -22,23 +25,27 @@ _MOST_ROWS = 4096
 
 
 @contextmanager
-def small_batches(spark: SparkSession, parquet: Sequence[SourceFile] = ()) -> Iterator[None]:
-    """Have Spark work with at most 32 MiB at once while it reads these Parquet files, or others.
+def small_batches(
+    spark: SparkSession, source: Source, files: Sequence[SourceFile]
+) -> Iterator[None]:
+    """Have Spark work with at most 32 MiB at once while it reads the files of a source.
 
-    O(row groups): their footers say how long rows are. Files that have none are left to others.
+    O(row groups): Parquet footers say how long rows are; one that cannot be read counts as 0.
     """
+    parquet = files if source.format == "parquet" else []
     lent = {TO_PYTHON: str(_BATCH_BYTES)}
     row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
     if row_bytes * _MOST_ROWS > _BATCH_BYTES:
         lent[PARQUET_ROWS] = str(max(int(_BATCH_BYTES / row_bytes), 1))
-    own = {name: spark.conf.get(name) for name in lent}
+    own: dict[str, Any] = {name: spark.conf.get(name) for name in lent}
     for name, value in lent.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
-        for name, before in own.items():
-            if before is not None:
+        # A session that has died meanwhile takes nothing back; why it died is what is to be told.
+        with suppress(Py4JError, OSError):
+            for name, before in own.items():
                 spark.conf.set(name, before)
 
 

@@ -190,8 +190,7 @@ def _stage(
     check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
     records = read_source(spark, source, files)
     try:
-        parquet = files if source.format == "parquet" else []
-        with spark_failures(str(source)), small_batches(spark, parquet):
+        with spark_failures(str(source)), small_batches(spark, source, files):
             staged = stage(records, source, files, job, plan)
     except KMiniLogError as error:
         raise _located(error, source, files) from error

@@ -75,8 +75,7 @@ def check_against(
         _stretch(found, jobs) for kind in _OF_STORAGE for found in report.tally.samples(kind)
     ]
     misplaced_count = 0
-    parquet = files if source.format == "parquet" else []
-    with spark_failures(str(source)), small_batches(spark, parquet):
+    with spark_failures(str(source)), small_batches(spark, source, files):
         comparison = Comparison(records, messages)
         account = comparison.account(stretches, also=_stands_at(misplaced))
         if {FindingClass.MISSING, FindingClass.EXTRA} <= account.groups.keys():

@@ -152,7 +152,7 @@ def _partition(part: Json, largest: int, mean: float, marks: Sequence[str]) -> I
     name = f"{part['topic']}-{part['partition']}"
     start, end = part["log_start_offset"], part["log_end_offset"]
     offsets = f"offsets {start} to {end - 1}" if end > start else "no offsets"
-    size, (_, *sums) = part["size_bytes"], totals({"partitions": [part]})
+    size, sums = part["size_bytes"], totals({"partitions": [part]})[1:]
     held = ", ".join(f"{number(value)} {unit}" for value, unit in reversed(sums))
     width, at_mean = 100 * size / largest, 100 * mean / largest
     yield f'<div class="partition"><h3>{text(name)}</h3>'
