@@ -129,13 +129,14 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
 
 def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
-    with spark_at_work("Demo", master) as (spark, at):
+    with spark_at_work("Demo", master) as (start, at):
         from kminilog.spark.ingest import ingest
         from kminilog.spark.source import Source
         from kminilog.spark.verify import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
         settings = TopicSettings(segment_bytes=segment_bytes)
+        spark = start()
         result = ingest(
             spark,
             log_dir_path,

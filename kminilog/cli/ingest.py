@@ -86,11 +86,11 @@ def command(
     if job_id is not None:
         staging_path(log_dir_path, job_id)
     source = to_source(sources, **reading)
-    with spark_at_work("Ingesting with Spark", master) as (spark, at):
+    with spark_at_work("Ingesting with Spark", master) as (start, at):
         from kminilog.spark.ingest import ingest
 
         result = ingest(
-            spark,
+            start,
             log_dir_path,
             source,
             topic=topic,
@@ -121,7 +121,8 @@ def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
         )
     written = count(sum(partition["count"] for partition in result["partitions"]), "message")
     plan = f", plan {result['plan']}" if result["plan"] else ""
-    already = "; it was committed before, nothing was written now"
+    origin = ", ".join(result["source"]["paths"]) if result["source"] else "a DataFrame"
+    already = f"; it was committed before, from {origin}; nothing was written now"
     yield (
         f"job {result['job_id']}: {written} into {result['topic']}, {result['rejected']} rejected"
         f"{plan}, {result['seconds']:.1f} s{already if result['already_committed'] else ''}"

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -43,6 +43,13 @@ def reading_options(command: Command) -> Command:
     return command
 
 
+def is_reading_asked(**reading: Any) -> bool:
+    """Tell if any of the reading options is given, other than by its default."""
+    return reading.pop("source_format") != "text" or any(
+        value not in (None, False) for value in reading.values()
+    )
+
+
 def to_source(
     paths: tuple[str, ...],
     *,
@@ -54,6 +61,8 @@ def to_source(
     no_header: bool,
 ) -> "Source":
     """Return the source that these options describe; loads pyspark."""
+    if no_header and source_format != "csv":
+        raise click.UsageError("--no-header is about CSV files: it needs --format csv")
     if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
         raise click.UsageError("give one of --key, --key-regex and --key-expr")
     from kminilog.spark.source import Source, check_options
@@ -74,23 +83,25 @@ def to_source(
 @contextmanager
 def spark_at_work(
     title: str, master: str | None
-) -> Iterator[tuple["SparkSession", Callable[[str], None]]]:
-    """Start Spark and show that it works; yields the session, and what takes the present step.
+) -> Iterator[tuple[Callable[[], "SparkSession"], Callable[[str], None]]]:
+    """Show that there is work for Spark; yields what starts it, and what takes the present step.
 
-    A session that was there already goes on; one that was started is stopped in the end. Raises
-    SparkUnavailableError if there is none.
+    A session that was there already goes on; one that was started is stopped in the end. Starting
+    raises SparkUnavailableError if there is none.
     """
     from kminilog.spark.session import spark_session
 
-    with working(title) as at:
-        before = _active_session()
-        spark = spark_session(master)
-        _register(spark)
-        try:
-            yield spark, at
-        finally:
+    with working(title) as at, ExitStack() as in_the_end:
+
+        def start() -> "SparkSession":
+            before = _active_session()
+            spark = spark_session(master)
             if spark is not before:
-                spark.stop()
+                in_the_end.callback(spark.stop)
+            _register(spark)
+            return spark
+
+        yield start, at
 
 
 def _register(spark: "SparkSession") -> None:

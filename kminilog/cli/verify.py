@@ -12,7 +12,13 @@ import click
 from kminilog.cli.options import json_option
 from kminilog.cli.output import json_bytes, write_document, write_line
 from kminilog.cli.progress import working
-from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
+from kminilog.cli.spark_options import (
+    is_reading_asked,
+    master_option,
+    reading_options,
+    spark_at_work,
+    to_source,
+)
 from kminilog.storage.log_dir import LogDir
 
 if TYPE_CHECKING:
@@ -79,6 +85,10 @@ def command(
         raise click.UsageError("--against needs Spark: leave --engine out, or give --engine spark")
     if job is not None and not against:
         raise click.UsageError("--job says which offsets to compare: it needs --against")
+    if is_reading_asked(**reading) and not against:
+        raise click.UsageError("how to read a source is asked, but none is named: give --against")
+    if report_file and not (directory := report_file.absolute().parent).is_dir():
+        raise click.UsageError(f"--report {report_file}: there is no directory {directory}")
     log_dir = LogDir(log_dir_path)
     checks = {"partitioner": partitioner, "allow": allow}
     if engine == "local":
@@ -122,8 +132,8 @@ def _verify_by_spark(
     if against:
         list_files(against.paths)
 
-    with spark_at_work("Verifying with Spark", master) as (spark, _):
-        return verify(spark, log_dir, topics, against=against, **checks)
+    with spark_at_work("Verifying with Spark", master) as (start, _):
+        return verify(start(), log_dir, topics, against=against, **checks)
 
 
 def _save(report: "Report", path: Path) -> None:
@@ -132,4 +142,7 @@ def _save(report: "Report", path: Path) -> None:
     else:
         text = report.to_html() if path.suffix in (".html", ".htm") else report.to_text()
         data = text.rstrip("\n").encode("utf-8", "surrogateescape")
-    path.write_bytes(data + b"\n")
+    try:
+        path.write_bytes(data + b"\n")
+    except OSError as error:  # a full disk does not say whose
+        raise OSError(error.errno, error.strerror, str(path)) from None

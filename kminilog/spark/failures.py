@@ -41,7 +41,7 @@ def translate(error: Exception, source: str) -> KMiniLogError:
     ):
         return SourceError(source, reason=of_spark[0])
     if _OUT_OF_MEMORY in text:
-        reason = "give it more (spark.driver.memory; with a cluster, spark.executor.memory)"
+        reason = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
         return KMiniLogError(f"a Spark job failed: the JVM has too little memory; {reason}")
     lines = _LAST_OF_TRACEBACK.findall(text) or text.strip().splitlines() or [repr(error)]
     return KMiniLogError(f"a Spark job failed: {lines[-1].strip()}")

@@ -68,6 +68,7 @@ class IngestResult:
         return {
             "job_id": self.manifest.job_id,
             "topic": self.manifest.topic,
+            "source": self.manifest.facts.get("source"),  # no such fact of a DataFrame's job
             "already_committed": self.already_committed,
             "count": self.manifest.facts["count"],
             "rejected": self.manifest.facts["rejected"],
@@ -78,7 +79,7 @@ class IngestResult:
 
 
 def ingest(
-    spark: SparkSession,
+    spark: SparkSession | Callable[[], SparkSession],
     log_dir: Path,
     source: Source,
     *,
@@ -95,6 +96,8 @@ def ingest(
 ) -> IngestResult:
     """Append the records of a source to a topic, which is created if it is not there.
 
+    `spark` is a session, or what starts one: then all that can be known without Spark is looked at
+    first, and a job id that is committed already starts none.
     `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
     to `max_rejected` records may be such that they can be no messages: they go to the quarantine
     file. A job id that is committed already is reported and not written again. Once it returns, all
@@ -114,6 +117,7 @@ def ingest(
             return IngestResult(committed, time.monotonic() - started, already_committed=True)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
         is_new = target not in writer.topics()
+        files = list_files(source.paths)
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
         job = StagingJob(
             log_dir=str(log_dir.resolve()),
@@ -125,9 +129,11 @@ def ingest(
             max_rejected=max_rejected,
             python_path=sys.path,
         )
+        session = spark() if callable(spark) else spark
+        started = time.monotonic()  # of the job: to start Spark is none of it
         with _staging(writer.path, job_id, staging):
             progress(f"reading {source}")
-            manifest = _stage(spark, source, job, plan, job_id)
+            manifest = _stage(session, source, files, job, plan, job_id)
             progress(f"publishing {manifest.facts['count']} messages")
             _publish(writer, target, manifest, is_new=is_new)
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
@@ -184,9 +190,13 @@ def _target(
 
 
 def _stage(
-    spark: SparkSession, source: Source, job: StagingJob, plan: str, job_id: str
+    spark: SparkSession,
+    source: Source,
+    files: Sequence[SourceFile],
+    job: StagingJob,
+    plan: str,
+    job_id: str,
 ) -> Manifest:
-    files = list_files(source.paths)
     check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
     records = read_source(spark, source, files)
     try:
@@ -228,7 +238,7 @@ def _too_many(
 ) -> SourceError:
     first = min(parts, key=lambda part: part.first)
     total = sum(part.count for part in parts)
-    more = f"; the first of {total} rejected records, where {at_most} may be (--max-rejected)"
+    more = f"; {total} rejected in all, --max-rejected allows {at_most}"
     where = locate(source, files, [first.first])[first.first]
     return SourceError(where, reason=first.reason + more)
 

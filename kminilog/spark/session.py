@@ -36,8 +36,9 @@ _CONFIG = {
     "spark.sql.session.timeZone": "UTC",
     # Two columns whose names differ in case only are two columns.
     "spark.sql.caseSensitive": "true",
-    "spark.driver.memory": "2g",
 }
+_MEMORY_VARIABLE = "SPARK_DRIVER_MEMORY"  # Spark's own; what is configured would overrule it
+_MEMORY_CONFIG = {"spark.driver.memory": "2g"}
 # The driver and its executors are on this machine: nobody else needs to reach it.
 _HERE_CONFIG = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOCAL = re.compile(r"local(\[.*\])?")  # the executors are threads of the driver
@@ -77,7 +78,8 @@ def spark_session(
         os.environ["SPARK_HOME"] = _linked_spark_home()
     builder = SparkSession.builder.appName(app_name).master(master)
     here = _HERE_CONFIG if _HERE.fullmatch(master) else {}
-    for name, value in {**_CONFIG, **here, **(config or {})}.items():
+    memory = {} if os.environ.get(_MEMORY_VARIABLE) else _MEMORY_CONFIG
+    for name, value in {**_CONFIG, **memory, **here, **(config or {})}.items():
         builder = builder.config(name, value)
     with _jvm_log() as log, _stderr_into(log):
         try:

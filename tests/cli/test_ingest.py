@@ -23,6 +23,7 @@ from tests.damage import files_of
         (["--topic", "t", "--job-id", ""], "illegal job id"),
         (["--topic", "t", "--key", "a", "--key-expr", "b"], "give one of --key"),
         (["--topic", "t", "--key-regex", "("], "key regex '('"),
+        (["--topic", "t", "--no-header"], "it needs --format csv"),
     ],
 )
 @pytest.mark.usefixtures("no_session")
@@ -34,6 +35,28 @@ def test_ingest_bad_input_is_one_line_before_spark_starts(kminilog, tmp_path, op
     assert not kminilog.log_dir.exists()
     if not {"--key-expr", "--key-regex"} & set(options):
         assert ("pyspark" in sys.modules) == began_with
+
+
+@pytest.mark.parametrize(
+    ("source", "partitions", "part"),
+    [("gone.txt", 1, "gone.txt: no such file"), ("source.txt", 2, "has partitions = 1, not 2")],
+)
+@pytest.mark.usefixtures("no_session")
+def test_ingest_looks_at_source_and_topic_before_spark_starts(
+    kminilog, tmp_path, source, partitions, part
+):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    (tmp_path / "source.txt").write_bytes(b"x\n")
+    run = kminilog("ingest", tmp_path / source, "--topic", "t", "--partitions", partitions)
+    assert_one_line(without_progress(run), 2, part)
+
+
+@pytest.mark.usefixtures("no_session")
+def test_ingest_looks_at_the_log_dir_before_spark_starts(kminilog, tmp_path):
+    kminilog.log_dir.write_bytes(b"a file")
+    (tmp_path / "source.txt").write_bytes(b"x\n")
+    run = kminilog("ingest", tmp_path / "source.txt", "--topic", "t")
+    assert_one_line(without_progress(run), 2, f"{kminilog.log_dir}: ")
 
 
 def test_ingest_without_source_is_one_line(kminilog):
@@ -50,7 +73,7 @@ def without_progress(run: Run) -> Run:
 @pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 class TestWithSpark:
-    def test_ingest_then_verify_accounts_for_every_record(self, kminilog, tmp_path):
+    def test_ingest_then_verify_accounts_for_every_record(self, kminilog, tmp_path, monkeypatch):
         source = tmp_path / "orders.txt"
         source.write_bytes(b"".join(b"k%d:\xff%d\n" % (n % 7, n) for n in range(300)))
         reading = ["--key-regex", "^([^:]*):"]
@@ -65,9 +88,13 @@ class TestWithSpark:
         fields = {"partition", "first_offset", "next_offset", "count", "bytes", "digest"}
         assert all(set(partition) >= fields for partition in result["partitions"])
 
-        again = kminilog("ingest", source, *target, *reading)
+        other = tmp_path / "other.txt"
+        other.write_bytes(b"k1:other\n")
+        with monkeypatch.context() as patch:  # Spark is not needed for what is done already
+            patch.setattr("kminilog.spark.session.spark_session", None)
+            again = kminilog("ingest", other, *target, *reading)
         assert again.code == 0, again
-        assert "it was committed before, nothing was written now" in again.out
+        assert f"it was committed before, from {source}; nothing was written now" in again.out
 
         source.write_bytes(source.read_bytes() + b"k1:new\n")
         verified = kminilog("verify", "t", "--against", source, *reading, "--json")

@@ -86,9 +86,9 @@ def test_verify_report_goes_to_a_file_as_json_text_or_page(orders, tmp_path):
 
 def test_verify_report_that_cannot_be_written_is_printed_all_the_same(orders):
     printed = orders.ok("verify").out
-    run = orders("verify", "--report", "/no/such/directory/x.txt")
+    run = orders("verify", "--report", "/dev/full")
     assert run.out == printed
-    assert_one_line(run._replace(out=""), 2, "/no/such/directory/x.txt: No such file")
+    assert_one_line(run._replace(out=""), 2, "/dev/full: No space left")
 
 
 def test_verify_changes_nothing(orders):
@@ -105,6 +105,10 @@ def test_verify_changes_nothing(orders):
         (["--engine", "local", "--against", "x.txt"], "--against needs Spark"),
         (["--engine", "flink"], "'flink'"),
         (["--job", "j"], "--against"),
+        (["--key", "id"], "give --against"),
+        (["--format", "csv"], "give --against"),
+        (["--no-header"], "give --against"),
+        (["--report", "/no/such/directory/x.txt"], "there is no directory /no/such/directory"),
         (["--allow", "bad-luck"], "bad-luck"),
         (["--partitioner", "nope"], "there is: default-2.4"),
         (["--against", "x", "--key", "a", "--key-regex", "b"], "give one of --key"),

@@ -366,8 +366,8 @@ def test_commands_that_use_spark_know_the_format(spark, log_dir):
     jvm, new = spark.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession, spark.newSession()
     jvm.setActiveSession(new._jsparkSession)
     try:
-        with spark_at_work("working", None) as (session, _):
-            frame = session.read.format("kminilog").load(str(log_dir.path))
+        with spark_at_work("working", None) as (start, _):
+            frame = start().read.format("kminilog").load(str(log_dir.path))
             assert frame.where("partition = 1").count() == 2
     finally:
         jvm.setActiveSession(spark._jsparkSession)

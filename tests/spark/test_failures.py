@@ -13,5 +13,5 @@ def test_too_little_memory_is_told_with_what_to_do():
     told = str(translate(RuntimeError(OUT_OF_MEMORY), "s"))
     assert told == (
         "a Spark job failed: the JVM has too little memory; "
-        "give it more (spark.driver.memory; with a cluster, spark.executor.memory)"
+        "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
     )

@@ -272,7 +272,7 @@ def test_ingest_of_many_bad_records_names_the_first_and_their_number(fails, tmp_
     path = tmp_path / "j.jsonl"
     path.write_bytes(b'{"a": 1}\n' * 3 + b"broken\n\n{}\n[1]\n")
     reason = (
-        rf"{path}, line 4: it is no JSON object: .*; the first of 2 rejected records, where 1 may"
+        rf"{path}, line 4: it is no JSON object: .*; 2 rejected in all, --max-rejected allows 1"
     )
     fails(SourceError, reason, path, {"format": "json"}, max_rejected=1)
 
@@ -292,7 +292,7 @@ def test_ingest_of_a_record_that_cannot_be_read_leaves_an_old_topic_as_it_was(
         writer.log(TopicPartition("t", 0)).append([(b"k", b"v")])
     path = tmp_path / "c.csv"
     path.write_bytes(b"a\n" + b"fine\n" * 9000 + b"\xff\n")
-    reason = r"c\.csv, row 9001: it is not valid UTF-8; the first of 1 rejected records, where 0 "
+    reason = r"c\.csv, row 9001: it is not valid UTF-8; 1 rejected in all, --max-rejected allows 0"
     fails(SourceError, reason, path, {"format": "csv", "key": "a"})
 
 

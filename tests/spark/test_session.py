@@ -68,6 +68,18 @@ def test_spark_session_without_pyspark_says_so():
     assert result.stdout.endswith("install kminilog with its dependencies\n")
 
 
+MEMORY = """
+from kminilog.spark.session import spark_session
+jvm = spark_session("local[1]")._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
+print(*[argument for argument in jvm.getInputArguments() if argument.startswith("-Xmx")])
+"""
+
+
+@pytest.mark.parametrize(("given", "found"), [("", "-Xmx2g"), ("640m", "-Xmx640m")])
+def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
+    assert run(MEMORY, SPARK_DRIVER_MEMORY=given).stdout.strip() == found
+
+
 FAIL_THEN_WORK = """
 import sys
 from kminilog.errors import SourceError, SparkUnavailableError
