@@ -160,6 +160,11 @@ def _text(log: IO[bytes]) -> str:
 
 
 def _cause(text: str) -> str:
-    """The message of the first exception that the JVM tells of, else the first line."""
-    of_exception = re.search(r"(?:Exception|Error): (.+)", text)
-    return of_exception[1].strip() if of_exception else text.strip().split("\n")[0]
+    """Why Spark gave up, else the message of the first exception it tells of, else the first line.
+
+    >>> _cause("Error: stopped\\nApplication has been killed. Reason: All masters are unresponsive!")
+    'All masters are unresponsive!'
+    """
+    reason = r"Application has been killed\. Reason: (.+)"
+    found = re.search(reason, text) or re.search(r"(?:Exception|Error): (.+)", text)
+    return found[1].strip() if found else text.strip().split("\n")[0]
