@@ -162,8 +162,8 @@ def _text(log: IO[bytes]) -> str:
 def _cause(text: str) -> str:
     """Why Spark gave up, else the message of the first exception it tells of, else the first line.
 
-    >>> _cause("Error: stopped\\nApplication has been killed. Reason: All masters are unresponsive!")
-    'All masters are unresponsive!'
+    >>> _cause("Error: stopped\\nApplication has been killed. Reason: no master answers")
+    'no master answers'
     """
     reason = r"Application has been killed\. Reason: (.+)"
     found = re.search(reason, text) or re.search(r"(?:Exception|Error): (.+)", text)
