@@ -98,9 +98,11 @@ def _lock_step(data: Any, starts: Positions, minimum: int) -> Positions | None:
         return None
     # Unsigned: a negative size leads far behind the goal, never in front of the bytes.
     sizes = np.ndarray(len(data) - SIZE_END + 1, ">u4", data, _SIZE_POSITION, strides=1)
+    first_bytes = np.frombuffer(data, np.uint8)[_SIZE_POSITION:]
     positions, goals = starts[:-1], starts[1:]
     walked, ends = [], []
     for _ in range(int(np.diff(starts).max()) // minimum or 1):
+        first_bytes.take(positions)  # fills the cache: single bytes are awaited many at a time
         following = sizes[positions].astype(np.int64)
         following += positions
         following += SIZE_END
