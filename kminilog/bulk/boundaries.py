@@ -102,7 +102,8 @@ def _lock_step(data: Any, starts: Positions, minimum: int) -> Positions | None:
     positions, goals = starts[:-1], starts[1:]
     walked, ends = [], []
     for _ in range(int(np.diff(starts).max()) // minimum or 1):
-        first_bytes.take(positions)  # fills the cache: single bytes are awaited many at a time
+        # Into the cache first: where single bytes are gathered, many misses are awaited at once.
+        first_bytes.take(positions)
         following = sizes[positions].astype(np.int64)
         following += positions
         following += SIZE_END
