@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
+from kminilog.cli.ctrl_c import CtrlC
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import warn, warn_all
@@ -99,21 +100,24 @@ def command(
     if partition is not None:
         found.partition(partition)
     settings = _settings(config, partitioner, acks)
-    lines = _lines(file, _key_rule(key_separator, key_regex), null_value)
+    key_of = _key_rule(key_separator, key_regex)
     report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json)
     clock, chance = SystemClock(), random.Random(seed)
     # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
-    with LogDirWriter.open(log_dir_path) as writer:
+    with LogDirWriter.open(log_dir_path) as writer, CtrlC() as ctrl_c:
+        lines = _lines(ctrl_c.lines(file), key_of, null_value)
         try:
             broker = StandaloneBroker(writer, clock)
             with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
                 _send_all(producer, found, partition, lines, file, report)
-            is_complete = True
+            is_complete = not ctrl_c.is_noted
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close(is_complete=is_complete)
+    if ctrl_c.is_noted:
+        raise KeyboardInterrupt
     return SOME_WERE_LOST if report.lost else 0
 
 
@@ -150,10 +154,6 @@ def _send_all(
     except KMiniLogError:
         if not has_thread:
             _send_full_batches(producer)
-        report.add_done()
-        raise
-    except KeyboardInterrupt:
-        producer.flush()  # what was read is written
         report.add_done()
         raise
     producer.flush()
@@ -219,9 +219,9 @@ def _by_regex(regex: str) -> KeyOf:
     return search
 
 
-def _lines(file: BinaryIO, key_of: KeyOf, null_value: str | None) -> Iterator[Line]:
+def _lines(lines: Iterator[bytes], key_of: KeyOf, null_value: str | None) -> Iterator[Line]:
     null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(lines, 1):
         key, value = key_of(line.removesuffix(b"\n"))
         yield Line(number, key, None if value == null else value)
 

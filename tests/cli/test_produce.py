@@ -357,6 +357,52 @@ def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
     assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
 
 
+class PressesCtrlC:
+    """An interceptor for which Ctrl-C is pressed at the worst moment, once."""
+
+    def __init__(self):
+        self.is_pressed = False
+
+    def on_acknowledgement(self, metadata, error):
+        if not self.is_pressed:
+            self.is_pressed = True
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_produce_finishes_what_it_does_before_ctrl_c_ends_it(topic):
+    """The batch is in the log, and the producer has not heard of it yet."""
+    options = ["--config", f"interceptor.classes={__name__}.PressesCtrlC"]
+    options += ["--json", "--config", "batch.size=40"]  # one message fits, two do not
+    process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
+    try:
+        out, err = process.communicate(b"one\ntwo\nthree\n", timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, b"")
+    assert [json.loads(line)["offset"] for line in out.splitlines()] == [0, 1]
+    assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
+
+
+class PressesCtrlCTwice:
+    """An interceptor for which Ctrl-C is pressed twice."""
+
+    def on_acknowledgement(self, metadata, error):
+        for _ in range(2):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_produce_ends_at_once_when_ctrl_c_is_pressed_twice(topic):
+    options = ["--config", f"interceptor.classes={__name__}.PressesCtrlCTwice"]
+    options += ["--config", "batch.size=40"]  # one message fits, two do not
+    process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
+    try:
+        out, err = process.communicate(b"one\ntwo\nthree\n", timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert [value for _, value in stored(topic)[0]] == [b"one"]
+
+
 def test_produce_writes_each_line_that_is_typed(topic):
     ours, theirs = pty.openpty()
     process = topic.start("produce", "t", "--json", stdin=theirs)
