@@ -212,12 +212,13 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     if source.format == "text":
         columns = ["value"]
         frame = frame.withColumn("value", sql.col(LINE).cast("string"))
+    theirs = frame.drop(*_OWN_COLUMNS)
     whole = _whole(source, columns)
     value = whole
     if source.value is not None:
         is_column = source.value in columns
-        value = _bytes(frame, _column(source.value) if is_column else sql.expr(source.value))
-    key = _key(source, frame, columns, whole)
+        value = _bytes(theirs, _column(source.value) if is_column else sql.expr(source.value))
+    key = _key(source, theirs, columns, whole)
     if source.format in ("csv", "json"):  # SQL must not see what cannot be decoded
         key, value = (sql.when(sql.col(REJECTED).isNull(), column) for column in (key, value))
     return frame.select(

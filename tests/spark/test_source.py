@@ -240,6 +240,7 @@ def test_locate_names_line_or_row(tmp_path, text, table):
         ("t.txt", {"key_regex": "("}, "key regex '[(]': missing"),
         ("t.txt", {"key_expr": "upper("}, "PARSE_SYNTAX_ERROR"),
         ("c.csv", {"format": "csv", "value": "nope"}, "`nope` cannot be resolved"),
+        ("t.txt", {"value": "host"}, r"`host` cannot.*one of the following\? \[`value`\]"),
         ("t.txt", {"key_expr": "cast(value AS int)"}, "CAST_INVALID_INPUT"),
         ("t.txt", {"format": "parquet"}, r"t\.txt.*Could not read footer"),
         ("none", {}, r"none: no such file"),
