@@ -2,7 +2,8 @@
 
     fetcher thread:  consumer.poll  -->  [ queue, queued.max.messages ]  -->  for record in stream
 
-With nothing in the queue the iteration waits: for ever, or for consumer.timeout.ms. The thread
+With nothing in the queue the iteration waits: for ever, or until the thread has found nothing for
+consumer.timeout.ms; while the group still shares the partitions out, it cannot know. The thread
 shows the group that the member lives, however long the work on one message takes. What counts as
 read, and is committed, is what the iteration has gone past: the record that is being worked on is
 not. Records that are in the queue when their partition is taken away are not handed out.
@@ -37,6 +38,13 @@ class _Queued(NamedTuple):
     share: int
 
 
+class _Look(NamedTuple):
+    """When the thread looked for records last, and since when there has been none."""
+
+    at_ms: int = 0
+    silent_since_ms: int = 0
+
+
 class KafkaStream(Iterator[ConsumerRecord]):
     """One stream; iterate in one thread, `stop` and `close` in any. A context manager that closes.
 
@@ -62,6 +70,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
         self._current: _Queued | None = None
         self._is_stopping = Event()
         self._is_dropping = False
+        self._look = _Look()
         self._error: BaseException | None = None
         self._thread = Thread(target=self._run, name=f"kminilog-{name}", daemon=True)
         self._thread.start()
@@ -101,7 +110,9 @@ class KafkaStream(Iterator[ConsumerRecord]):
                 if self._error:
                     raise self._error
                 raise StopIteration
-            if 0 <= timeout_ms <= self._clock.now_ms() - began_ms:
+            look = self._look
+            silent_ms = look.at_ms - max(look.silent_since_ms, began_ms)
+            if 0 <= timeout_ms <= silent_ms and self._queue.empty():
                 raise ConsumerTimeoutError(timeout_ms)
 
     def stop(self) -> None:
@@ -166,11 +177,15 @@ class KafkaStream(Iterator[ConsumerRecord]):
         due_ms = self._clock.now_ms() + interval_ms
         while not self._is_over():
             room = 0 if self._is_stopping.is_set() else self._queue.maxsize - self._queue.qsize()
-            for record in consumer.poll(_POLL_MS, min(room, self.config["max.poll.records"])):
+            records = consumer.poll(_POLL_MS, min(room, self.config["max.poll.records"]))
+            for record in records:
                 with self._lock:
                     share = self._share.setdefault(record.topic_partition, 0)
                 self._queue.put(_Queued(record, share))
-            if self._clock.now_ms() >= due_ms:
+            now_ms = self._clock.now_ms()
+            is_silent = room and not records and consumer.is_settled
+            self._look = _Look(now_ms, self._look.silent_since_ms if is_silent else now_ms)
+            if now_ms >= due_ms:
                 self._commit()
                 due_ms = self._clock.now_ms() + interval_ms
 

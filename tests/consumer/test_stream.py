@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -27,7 +28,7 @@ FAST = {
     "auto.offset.reset": "earliest",
     "heartbeat.interval.ms": 10,
     "auto.commit.interval.ms": 10,
-    "consumer.timeout.ms": 3_000,  # joining the group takes its time too, on a busy machine
+    "consumer.timeout.ms": 500,
 }
 
 
@@ -41,13 +42,20 @@ def path(tmp_path) -> Path:
     return tmp_path
 
 
-def streams(path: Path, count: int = 1, **settings: object) -> list[KafkaStream]:
+def streams(
+    path: Path, count: int = 1, before_joining: Callable[[], object] = int, **settings: object
+) -> list[KafkaStream]:
     clock = SystemClock()
+
+    def make_coordinator(source: LogDirSource) -> Coordinator:
+        before_joining()
+        return Coordinator(path, source.topics, clock=clock, chance=Random())
+
     return open_streams(
         count,
         lambda consumer: consumer.subscribe(["orders"]),
         lambda: LogDirSource(LogDir(path)),
-        lambda source: Coordinator(path, source.topics, clock=clock, chance=Random()),
+        make_coordinator,
         FAST | {name.replace("_", "."): value for name, value in settings.items()},
         clock,
     )
@@ -76,6 +84,14 @@ def test_stream_hands_out_all_there_is_and_times_out_when_nothing_comes(path):
             writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
         assert next(stream).value == b"late", "after a time-out one may go on"
     assert committed(path) == len(ALL) + 1
+
+
+def test_stream_does_not_count_the_time_until_it_has_its_share(path):
+    may_join = threading.Event()
+    (stream,) = streams(path, before_joining=may_join.wait, consumer_timeout_ms=100)
+    threading.Timer(0.5, may_join.set).start()
+    with stream:
+        assert next(stream).value in ALL
 
 
 def test_stream_waits_without_end_if_no_timeout_is_set(path):
