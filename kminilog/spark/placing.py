@@ -35,6 +35,7 @@ from kminilog.spark.quarantine import PLACE_COLUMNS
 from kminilog.spark.screening import screen
 from kminilog.spark.source import Source
 from kminilog.spark.staging import StagingJob
+from kminilog.spark.tasks import leave_modules_alone
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
@@ -182,6 +183,7 @@ class _PlacedReader(DataSourceReader):
         if partition is None:  # Spark's way to say that there are no partitions
             return
         assert isinstance(partition, _RowGroups)
+        leave_modules_alone()
         choose = self._job.chooser()
         for records in self._columns.read(partition.row_groups):
             marks, messages = pack(records, self._job, choose)

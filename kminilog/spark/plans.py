@@ -31,6 +31,7 @@ from kminilog.spark.source import Source
 from kminilog.spark.source_files import SourceFile
 from kminilog.spark.staging import StagingJob, TaskResult, run_task, run_tasks
 from kminilog.spark.task_groups import LEAST_BYTES, TASKS_PER_CORE
+from kminilog.spark.tasks import in_tasks
 from kminilog.storage.publication import StagedPartition, open_staged_log, seal
 
 PLANS = ("auto", "sorted", "runs")
@@ -113,13 +114,11 @@ def _columns_to_runs(
     spark: SparkSession, columns: ParquetColumns, job: StagingJob
 ) -> list[TaskResult]:
     groups = columns.groups(spark.sparkContext.defaultParallelism)
-    if not groups:
-        return []
 
     def write(row_groups: list[RowGroup]) -> TaskResult:
         return run_task(columns.read(row_groups), job, partial(RunsWriter, by_rows=False))
 
-    return spark.sparkContext.parallelize(groups, len(groups)).map(write).collect()
+    return in_tasks(spark, groups, write)
 
 
 def _joined(spark: SparkSession, results: list[TaskResult], job: StagingJob) -> Staged | None:

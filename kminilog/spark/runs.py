@@ -35,6 +35,7 @@ from kminilog.spark.screening import screen
 from kminilog.spark.source import Place
 from kminilog.spark.staging import StagingJob, writing_to
 from kminilog.spark.task_groups import task_groups
+from kminilog.spark.tasks import in_tasks
 from kminilog.storage.durable_file import sync
 from kminilog.storage.publication import StagedPartition, join_runs, open_staged_log
 
@@ -172,16 +173,9 @@ def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[Stag
         for staged in run.partitions:
             of_partition.setdefault(staged.partition, []).append(staged)
     todo = [found for _, found in sorted(of_partition.items())]
-    context = spark.sparkContext
-    groups = task_groups(
-        todo,
-        lambda found: sum(run.bytes for run in found),
-        cores=context.defaultParallelism,
-    )
-    if not groups:
-        return []
-    tasks = context.parallelize(groups, len(groups))
-    joined = tasks.map(lambda group: [_join(job, found) for found in group]).collect()
+    cores = spark.sparkContext.defaultParallelism
+    groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=cores)
+    joined = in_tasks(spark, groups, lambda group: [_join(job, found) for found in group])
     return [staged for group in joined for staged in group]
 
 

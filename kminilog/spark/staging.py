@@ -30,6 +30,7 @@ from pyspark.sql.types import StructType
 from kminilog.bulk.partitioning import Choose, chooser
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.spark.quarantine import RejectedPart, RejectedWriter
+from kminilog.spark.tasks import leave_modules_alone
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.topics import Topic
 
@@ -109,6 +110,7 @@ def run_task(
     batches: Iterable[pa.RecordBatch], job: StagingJob, make_writer: MakeWriter
 ) -> TaskResult:
     """Hand the records of this task to a writer, in a place of their own; called in the task."""
+    leave_modules_alone()
     with writing_to(job.log_dir):
         attempt = job.new_attempt()
         rejected = RejectedWriter(attempt, job.max_rejected)

@@ -5,6 +5,7 @@ by partition. Only summaries travel. Nothing here knows a source.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from kminilog.bulk.segment_checks import check_segment
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.spark.task_groups import task_groups
+from kminilog.spark.tasks import in_tasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publication import committed_manifests
 from kminilog.storage.topics import Topic
@@ -44,15 +46,13 @@ def check_partitions(
             places += _places(log_dir, topic_partition)
         except (LogDirError, OSError) as error:
             failures[topic_partition] = error
-    context = spark.sparkContext
-    groups = task_groups(places, lambda place: place.size_bytes, cores=context.defaultParallelism)
+    cores = spark.sparkContext.defaultParallelism
+    groups = task_groups(places, lambda place: place.size_bytes, cores=cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
-    if groups:
-        borders = {partition: jobs[partition].borders for partition in partitions}
-        tasks = context.parallelize(groups, len(groups))
-        for checked in tasks.map(lambda group: _check(log_dir, rules, borders, group)).collect():
-            for topic_partition, summary in checked:
-                summaries[topic_partition].append(summary)
+    borders = {partition: jobs[partition].borders for partition in partitions}
+    for checked in in_tasks(spark, groups, partial(_check, log_dir, rules, borders)):
+        for topic_partition, summary in checked:
+            summaries[topic_partition].append(summary)
     for topic_partition in partitions:
         yield join_segments(
             log_dir.reader(topic_partition),

@@ -46,7 +46,7 @@ from kminilog.verification.report import partition_rule, verify_storage
 from tests.bench.timing import ratio, rounds_of_each, seconds
 
 GIGABYTES = (0.5, 1.0, 4.0)
-PARTITIONS, ROUNDS, ROWS = 8, 3, 100_000
+PARTITIONS, ROUNDS, ROWS = 8, 5, 100_000
 FEW_ROWS = 5_000  # in each partition, for the loop
 SEGMENT_BYTES = 256 << 20
 JOB = "load"

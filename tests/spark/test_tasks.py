@@ -1,0 +1,33 @@
+"""One task for each item."""
+
+import gc
+import os
+import sys
+
+from kminilog.spark.tasks import in_tasks
+
+MODULES_OBJECTS = 10_000  # fewer than pyspark's modules have
+
+
+def test_each_item_has_its_task_and_results_are_in_order(spark):
+    results = in_tasks(spark, [3, 1, 2], lambda item: (item, os.getpid()))
+    assert [item for item, _ in results] == [3, 1, 2]
+    assert os.getpid() not in {pid for _, pid in results}
+
+
+def test_without_items_nothing_is_run(spark):
+    assert in_tasks(spark, [], lambda item: 1 // 0) == []
+
+
+def test_garbage_collections_of_workers_pass_over_modules_but_not_over_what_tasks_leave(spark):
+    def frozen(_):
+        sys.left_behind = [getattr(sys, "left_behind", None)]
+        return os.getpid(), gc.get_freeze_count()
+
+    counts = {}
+    for pid, count in in_tasks(spark, range(8), frozen):
+        counts.setdefault(pid, set()).add(count)
+    for seen in counts.values():
+        assert len(seen) == 1, "what a task leaves behind is left out too"
+        assert min(seen) > MODULES_OBJECTS
+    assert gc.get_freeze_count() == 0, "the driver's too"
