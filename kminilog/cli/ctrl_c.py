@@ -12,7 +12,10 @@ from typing import BinaryIO, Self
 
 
 class CtrlC:
-    """A context manager, for the main thread, that gives lines and decides when Ctrl-C counts."""
+    """A context manager, for the main thread, that gives lines and decides when Ctrl-C counts.
+
+    Where Ctrl-C is ignored, as shells have it for what runs in the background, it stays ignored.
+    """
 
     def __init__(self) -> None:
         self.is_noted = False
@@ -20,7 +23,9 @@ class CtrlC:
         self._is_waiting = False
 
     def __enter__(self) -> Self:
-        self._handler_before = signal.signal(signal.SIGINT, self._hear)
+        self._handler_before = signal.getsignal(signal.SIGINT)
+        if callable(self._handler_before):  # else it is ignored
+            signal.signal(signal.SIGINT, self._hear)
         return self
 
     def __exit__(
@@ -29,7 +34,8 @@ class CtrlC:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        signal.signal(signal.SIGINT, self._handler_before)
+        if callable(self._handler_before):
+            signal.signal(signal.SIGINT, self._handler_before)
 
     def lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Yield the lines of a file, to its end or until Ctrl-C is pressed."""

@@ -96,8 +96,9 @@ class KafkaStream(Iterator[ConsumerRecord]):
     def __next__(self) -> ConsumerRecord:
         """Return the next record; waits for it.
 
-        Raises ConsumerTimeoutError after consumer.timeout.ms, after which one may go on; and what
-        has ended the fetcher, if it was an error. Ends after `stop`, when the queue is empty.
+        Raises ConsumerTimeoutError when the thread has found nothing for consumer.timeout.ms, after
+        which one may go on; and what has ended the fetcher, if it was an error. Ends after `stop`,
+        when the queue is empty.
         """
         self._note_read()
         timeout_ms = self.config["consumer.timeout.ms"]
@@ -198,6 +199,8 @@ class KafkaStream(Iterator[ConsumerRecord]):
 
     def _on_assigned(self, partitions: list[TopicPartition]) -> None:
         """Where a partition begins is committed too: the next one is not to ask for the end."""
+        now_ms = self._clock.now_ms()
+        self._look = _Look(now_ms, now_ms)  # however long the group took to share out
         with self._lock:
             for partition in partitions:
                 with suppress(NoOffsetError):

@@ -38,6 +38,8 @@ _READ_BYTES = 1 << 20
 _URL = "_source_url"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
 _OWN_COLUMNS = (RANK, POSITION, ROW, LINE, REJECTED)
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`")
+_ALL_COLUMNS = re.compile(r"(?:^|[(,.])\s*\*\s*(?:$|[,)]|except\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,8 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     value = whole
     if source.value is not None:
         is_column = source.value in columns
-        value = _bytes(theirs, _column(source.value) if is_column else sql.expr(source.value))
+        column = _column(source.value) if is_column else _expression(source, source.value)
+        value = _bytes(theirs, column)
     key = _key(source, theirs, columns, whole)
     if source.format in ("csv", "json"):  # SQL must not see what cannot be decoded
         key, value = (sql.when(sql.col(REJECTED).isNull(), column) for column in (key, value))
@@ -242,7 +245,7 @@ def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) ->
     if source.key_regex is not None:
         return _regex_key(source.key_regex)(whole)
     if source.key_expr is not None:
-        return _bytes(frame, sql.expr(source.key_expr))
+        return _bytes(frame, _expression(source, source.key_expr))
     if source.key is None:
         return sql.lit(None).cast("binary")
     if source.key not in columns:
@@ -253,6 +256,12 @@ def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) ->
 
 def _column(name: str) -> Column:
     return sql.col("`" + name.replace("`", "``") + "`")
+
+
+def _expression(source: Source, text: str) -> Column:
+    if _ALL_COLUMNS.search(_QUOTED.sub("''", text)):  # it would have ours among them
+        raise SourceError(str(source), reason=f"{text}: write the names of the columns, not *")
+    return sql.expr(text)
 
 
 def _bytes(frame: DataFrame, column: Column) -> Column:

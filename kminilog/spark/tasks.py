@@ -33,5 +33,8 @@ def in_tasks(
 
 @cache  # once in the life of a process: what later tasks leave behind is garbage
 def leave_modules_alone() -> None:
-    """Have garbage collections of this process pass over all that is there by now."""
+    """Have garbage collections of this process pass over all that is there by now.
+
+    That is the modules, and the little that the first task holds: Spark has collected before it.
+    """
     gc.freeze()

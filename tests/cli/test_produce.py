@@ -15,7 +15,7 @@ from kminilog.cli import produce
 from kminilog.format.hashing import java_bytes_hash, java_string_hash
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of
 
@@ -381,6 +381,38 @@ def test_produce_finishes_what_it_does_before_ctrl_c_ends_it(topic):
     assert (process.returncode, err) == (130, b"")
     assert [json.loads(line)["offset"] for line in out.splitlines()] == [0, 1]
     assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
+
+
+def test_produce_in_the_background_does_not_hear_ctrl_c(topic):
+    process = topic.start(
+        "produce",
+        "t",
+        *("--json", "--config", "batch.size=40"),  # one message fits, two do not
+        stdin=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # as shells do
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"one\ntwo\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["offset"] == 0, "so it is at work"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(b"three\n", timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    assert [value for _, value in stored(topic)[0]] == [b"one", b"two", b"three"]
+
+
+def test_produce_closes_the_log_dir_whatever_ctrl_c_says(topic, monkeypatch):
+    close = LogDirWriter.close
+
+    def pressed(writer):
+        signal.raise_signal(signal.SIGINT)
+        close(writer)
+
+    monkeypatch.setattr(LogDirWriter, "close", pressed)
+    run = topic("produce", "t", stdin=b"one\n")
+    assert (run.code, run.err) == (130, "")
+    assert (topic.log_dir / CLEAN_SHUTDOWN_FILE).exists()
 
 
 class PressesCtrlCTwice:

@@ -1,6 +1,7 @@
 """Streams: a thread fetches ahead, the iteration waits, and only what it has gone past is read."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import islice
@@ -11,6 +12,7 @@ import pytest
 
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.consumer.sources import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
@@ -47,9 +49,13 @@ def streams(
 ) -> list[KafkaStream]:
     clock = SystemClock()
 
+    class LateCoordinator(Coordinator):
+        def join(self, group: str, request: JoinRequest) -> Membership:
+            before_joining()
+            return super().join(group, request)
+
     def make_coordinator(source: LogDirSource) -> Coordinator:
-        before_joining()
-        return Coordinator(path, source.topics, clock=clock, chance=Random())
+        return LateCoordinator(path, source.topics, clock=clock, chance=Random())
 
     return open_streams(
         count,
@@ -92,6 +98,20 @@ def test_stream_does_not_count_the_time_until_it_has_its_share(path):
     threading.Timer(0.5, may_join.set).start()
     with stream:
         assert next(stream).value in ALL
+
+
+def test_stream_with_nothing_to_read_times_out_after_it_has_its_share(tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", PARTITIONS))
+    joining = []
+    (stream,) = streams(
+        tmp_path,
+        before_joining=lambda: joining.append(time.sleep(0.5) or time.monotonic()),
+        consumer_timeout_ms=200,
+    )
+    with stream, pytest.raises(ConsumerTimeoutError):
+        next(stream)
+    assert time.monotonic() - joining[0] >= 0.2
 
 
 def test_stream_waits_without_end_if_no_timeout_is_set(path):

@@ -84,6 +84,11 @@ def test_read_source_text_by_sql_has_one_column_value(read, text):
     assert pairs[2:4] == [(b"", b"0"), (b"nokey", b"5")]
 
 
+def test_read_source_by_sql_may_have_an_asterisk_that_is_not_all_columns(read, table):
+    pairs = read(table, format="csv", key_expr="a * 2", value="concat(a, '(*)')")
+    assert pairs[0] == (b"2", b"1(*)")
+
+
 def test_read_source_text_by_column_value_keeps_the_bytes(read, text):
     assert read(text, key="value", value="value") == [(line, line) for line in LINES]
 
@@ -242,6 +247,9 @@ def test_locate_names_line_or_row(tmp_path, text, table):
         ("c.csv", {"format": "csv", "value": "nope"}, "`nope` cannot be resolved"),
         ("t.txt", {"value": "host"}, r"`host` cannot.*one of the following\? \[`value`\]"),
         ("t.txt", {"key_expr": "cast(value AS int)"}, "CAST_INVALID_INPUT"),
+        ("c.csv", {"format": "csv", "value": "*"}, r"\*: write the names of the columns, not \*"),
+        ("c.csv", {"format": "csv", "value": "struct( * )"}, "write the names"),
+        ("c.csv", {"format": "csv", "key_expr": "hash(a, * except (a))"}, "write the names"),
         ("t.txt", {"format": "parquet"}, r"t\.txt.*Could not read footer"),
         ("none", {}, r"none: no such file"),
     ],

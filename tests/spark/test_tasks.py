@@ -24,10 +24,15 @@ def test_garbage_collections_of_workers_pass_over_modules_but_not_over_what_task
         sys.left_behind = [getattr(sys, "left_behind", None)]
         return os.getpid(), gc.get_freeze_count()
 
+    of_the_driver = gc.get_freeze_count()
     counts = {}
-    for pid, count in in_tasks(spark, range(8), frozen):
-        counts.setdefault(pid, set()).add(count)
-    for seen in counts.values():
-        assert len(seen) == 1, "what a task leaves behind is left out too"
-        assert min(seen) > MODULES_OBJECTS
-    assert gc.get_freeze_count() == 0, "the driver's too"
+    # A worker's first task is gone after it, and what it held with it: so these do not count.
+    for _ in range(2):
+        before, counts = counts, {}
+        for pid, count in in_tasks(spark, range(8), frozen):
+            counts.setdefault(pid, []).append(count)
+    assert all(count > MODULES_OBJECTS for seen in counts.values() for count in seen)
+    assert any(len(seen) > 1 for seen in counts.values())
+    for pid in before.keys() & counts.keys():
+        assert len(set(counts[pid])) == 1, "what a task leaves behind is left out too"
+    assert gc.get_freeze_count() == of_the_driver, "the driver's too"
