@@ -106,8 +106,8 @@ def command(
     # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
-    log_dir = LogDirWriter.open(log_dir_path)  # Ctrl-C may end a recovery, but not the closing
-    with CtrlC() as ctrl_c, log_dir as writer:
+    writer = LogDirWriter.open(log_dir_path)  # Ctrl-C may end a recovery, but not the closing
+    with CtrlC() as ctrl_c, writer:
         lines = _lines(ctrl_c.lines(file), key_of, null_value)
         try:
             broker = StandaloneBroker(writer, clock)

@@ -342,15 +342,19 @@ def test_produce_with_linger_writes_while_the_input_makes_a_pause(topic):
     assert (out, err) == (b"t-0: offsets 0..1 (2 messages)\n", b"")
 
 
-def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
-    options = ["--json", "--config", "batch.size=40"]  # one message fits, two do not
-    process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
-    assert process.stdin
-    assert process.stdout
+def ctrl_c_while_a_line_is_waited_for(topic, **options):
+    """Return the process that was told so; it has read two lines and written the first."""
+    words = ["--json", "--config", "batch.size=40"]  # one message fits, two do not
+    process = topic.start("produce", "t", *words, stdin=subprocess.PIPE, **options)
     process.stdin.write(b"one\ntwo\n")
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["offset"] == 0, "so the second line was read"
     process.send_signal(signal.SIGINT)
+    return process
+
+
+def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
+    process = ctrl_c_while_a_line_is_waited_for(topic)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"")
     assert out.count(b"\n") == 1
@@ -384,19 +388,10 @@ def test_produce_finishes_what_it_does_before_ctrl_c_ends_it(topic):
 
 
 def test_produce_in_the_background_does_not_hear_ctrl_c(topic):
-    process = topic.start(
-        "produce",
-        "t",
-        *("--json", "--config", "batch.size=40"),  # one message fits, two do not
-        stdin=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # as shells do
-    )
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(b"one\ntwo\n")
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["offset"] == 0, "so it is at work"
-    process.send_signal(signal.SIGINT)
+    def ignore():  # as shells do
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    process = ctrl_c_while_a_line_is_waited_for(topic, preexec_fn=ignore)
     _, err = process.communicate(b"three\n", timeout=60)
     assert (process.returncode, err) == (0, b"")
     assert [value for _, value in stored(topic)[0]] == [b"one", b"two", b"three"]

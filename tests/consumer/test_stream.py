@@ -100,6 +100,18 @@ def test_stream_does_not_count_the_time_until_it_has_its_share(path):
         assert next(stream).value in ALL
 
 
+def test_stream_does_not_count_the_time_while_another_member_keeps_the_group_waiting(path):
+    coordinator = Coordinator(
+        path, LogDirSource(LogDir(path)).topics, clock=SystemClock(), chance=Random()
+    )
+    other = coordinator.join("readers", JoinRequest(("orders",)))
+    assert coordinator.sync("readers", other)
+    (stream,) = streams(path, consumer_timeout_ms=100)
+    threading.Timer(0.5, coordinator.leave, ["readers", other]).start()
+    with stream:
+        assert next(stream).value in ALL
+
+
 def test_stream_with_nothing_to_read_times_out_after_it_has_its_share(tmp_path):
     with LogDirWriter.open(tmp_path) as writer:
         writer.create_topic(Topic("orders", PARTITIONS))
