@@ -15,6 +15,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, table, warn, write_document, write_lines
+from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
@@ -142,7 +143,7 @@ def _describe(group: Group, log_dir: LogDir, now_ms: int) -> dict[str, Any]:
                 "idle": member.id in idle,
                 "heard_ms_ago": max(0, now_ms - member.heard_ms),
             }
-            for _, member in sorted(group.members.items())
+            for member in sorted(group.members.values(), key=lambda member: text_order(member.id))
         ],
         "partitions": [_partition_fields(group, log_dir, partition) for partition in partitions],
         "idle": idle,

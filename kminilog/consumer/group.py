@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from kminilog.consumer.assignors.interface import Member
+from kminilog.consumer.assignors.interface import Member, text_order
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.consumer.errors import (
     DuplicateInstanceError,
@@ -78,7 +78,7 @@ class Group:
         """Members that own nothing although all is shared out: there are not partitions enough."""
         if self.state != STABLE or self._has_partitions_without_owner():
             return []
-        return sorted(member for member in self.members if not self.assignment[member])
+        return sorted((m for m in self.members if not self.assignment[m]), key=text_order)
 
     # ---- what members ask
 

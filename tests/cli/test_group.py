@@ -104,6 +104,13 @@ def test_group_describe_names_the_members_that_are_idle(orders, coordinator):
     assert {m["id"]: m["idle"] for m in document["members"]}[surplus] is True
 
 
+def test_group_describe_lists_members_in_javas_order_of_ids(orders, coordinator):
+    for client_id in (chr(0xE000), chr(0x1F600)):  # in the order of their code points
+        join(coordinator, topics=("missing",), client_id=client_id)
+    document = orders.ok("group", "describe", "readers", "--json").document
+    assert [member["id"][0] for member in document["members"]] == [chr(0x1F600), chr(0xE000)]
+
+
 def test_group_describe_without_a_committed_offset_has_no_lag(orders, coordinator):
     join(coordinator)
     assert orders.ok("group", "describe", "readers").out.splitlines()[-1].split()[2:] == (

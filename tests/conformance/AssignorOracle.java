@@ -1,5 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -23,11 +25,11 @@ import org.apache.kafka.common.TopicPartition;
  */
 public class AssignorOracle {
     public static void main(String[] args) throws Exception {
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         StringBuilder out = new StringBuilder();
         for (String line = in.readLine(); line != null; line = in.readLine())
             out.append(answer(line)).append('\n');
-        System.out.print(out);
+        new PrintStream(System.out, true, StandardCharsets.UTF_8).print(out);
     }
 
     static String answer(String line) {

@@ -1,7 +1,8 @@
 """Groups get the partitions that kafka-python and Kafka's own Java client give them.
 
-Three hundred random groups with mixed subscriptions, without a previous assignment; then, for the
-Java client only, what its cooperative assignor makes of a group that has one.
+Three hundred random groups with mixed subscriptions, without a previous assignment. For the Java
+client only: ids on both sides of U+FFFF, and what its cooperative assignor makes of a group that
+has a previous assignment.
 """
 
 import logging
@@ -25,6 +26,8 @@ ASSIGNORS_OF_KAFKA_PYTHON = {
     "roundrobin": ("kafka.coordinator.assignors.roundrobin", "RoundRobinPartitionAssignor"),
     "sticky": ("kafka.coordinator.assignors.sticky.sticky_assignor", "StickyPartitionAssignor"),
 }
+# Java's order of the first three: é, emoji, private use; by code points the last two change places.
+BEFORE_IDS = [chr(0xE9), chr(0x1F600), chr(0xE000), chr(0x10FFFF), chr(0xFF21), "c"]
 Group = tuple[dict[str, int], list[Member]]
 
 
@@ -148,6 +151,26 @@ def test_assignor_equals_the_java_client(strategy):
     groups = random_groups(2, is_static=True)
     theirs = require("Kafka's Java client", lambda: of_java_client(strategy, groups))
     assert differing(strategy, groups, theirs) == []
+
+
+@pytest.mark.parametrize("strategy", [*SHARED, "cooperative-sticky"])
+def test_assignor_with_ids_above_ffff_equals_the_java_client(strategy):
+    groups = [with_ids_of_all_planes(group) for group in random_groups(4, is_static=True)]
+    theirs = require("Kafka's Java client", lambda: of_java_client(strategy, groups))
+    assert differing(strategy, groups, theirs) == []
+
+
+def with_ids_of_all_planes(group: Group) -> Group:
+    """Begin member ids and static ids with characters from below and above U+FFFF."""
+    topics, members = group
+    chance = random.Random(len(members))
+    return topics, [
+        member._replace(
+            id=chance.choice(BEFORE_IDS) + member.id,
+            instance_id=member.instance_id and chance.choice(BEFORE_IDS) + member.instance_id,
+        )
+        for member in members
+    ]
 
 
 def differing(

@@ -114,6 +114,15 @@ def test_member_that_waits_is_still_waiting_in_the_next_rebalance():
     assert (room.group.state, room.group.generation) == (STABLE, 3), "nobody had asked before"
 
 
+def test_idle_members_are_named_in_javas_order_of_ids():
+    room = Room()
+    ids = ["c", chr(0x1F600), chr(0xE000)]  # by code points the last two change places
+    for id in reversed(ids):
+        room.join(id, "missing")
+    assert room.group.state == STABLE
+    assert room.group.idle == ids
+
+
 # ---- rebalances: what begins one, and what does not
 
 CHANGES = {

@@ -49,11 +49,25 @@ class Assignor:
         raise NotImplementedError
 
 
+def text_order(text: str) -> bytes:
+    """Return what texts are sorted by: their UTF-16 units, as Java's String.compareTo does.
+
+    Python compares code points, which differs where a character is above U+FFFF: its first unit is
+    a surrogate (D800 to DBFF), so it stands before U+E000 to U+FFFF. A lone surrogate is a unit
+    like any other. O(length).
+
+    >>> astral, private = chr(0x1F600), chr(0xE000)
+    >>> astral > private, text_order(astral) < text_order(private)
+    (True, True)
+    """
+    return text.encode("utf-16-be", "surrogatepass")
+
+
 def in_order(members: Iterable[Member]) -> list[Member]:
     """Return members in the order in which they are served: static ones first, then by id.
 
-    Ids are compared as texts. A static member is ordered by its static id, which stays the same
-    when it starts again with a new member id; so it gets the same partitions again.
+    Ids are compared as texts, by `text_order`. A static member is ordered by its static id, which
+    stays the same when it starts again with a new member id; so it gets the same partitions again.
 
     >>> [member.id for member in in_order([Member("c2", ()), Member("c10", ())])]
     ['c10', 'c2']
@@ -64,8 +78,8 @@ def in_order(members: Iterable[Member]) -> list[Member]:
         members,
         key=lambda member: (
             member.instance_id is None,
-            member.id if member.instance_id is None else member.instance_id,
-            member.id,
+            text_order(member.id if member.instance_id is None else member.instance_id),
+            text_order(member.id),
         ),
     )
 

@@ -43,10 +43,11 @@ from kminilog.consumer.assignors.interface import (
     Member,
     members_by_topic,
     partitions_of,
+    text_order,
 )
 from kminilog.format.names import TopicPartition
 
-# Who could own each partition: in the order in which they are handed out, ids sorted.
+# Who could own each partition: in the order in which they are handed out, ids in `text_order`.
 PossibleOwners = dict[TopicPartition, list[str]]
 
 
@@ -81,7 +82,7 @@ def possible_owners(partitions: Mapping[str, int], members: Iterable[Member]) ->
 ['a', 'b']}
     """
     found = {
-        topic: sorted(member.id for member in subscribers)
+        topic: sorted((member.id for member in subscribers), key=text_order)
         for topic, subscribers in members_by_topic(partitions, members).items()
     }
     return {
@@ -151,7 +152,10 @@ def _even_out(
 
 def _next_step(possible: PossibleOwners, given: Assignment) -> tuple[TopicPartition, str] | None:
     """Return a partition and who is to take it, from the member with the most who can give any."""
-    for giver in sorted(given, key=lambda member: (len(given[member]), member), reverse=True):
+    fullest_first = sorted(
+        given, key=lambda member: (len(given[member]), text_order(member)), reverse=True
+    )
+    for giver in fullest_first:
         # High numbers go first, of all topics alike.
         ordered = sorted(
             given[giver], key=lambda found: (found.partition, found.topic), reverse=True
@@ -172,4 +176,5 @@ def _move(
 
 
 def _fewest(members: Iterable[str], given: Assignment) -> str:
-    return min(members, key=lambda member: (len(given[member]), member))
+    """Return the member with the fewest partitions; of several the first, as `members` are."""
+    return min(members, key=lambda member: len(given[member]))

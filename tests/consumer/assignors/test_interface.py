@@ -19,6 +19,15 @@ def test_in_order_puts_static_members_first_then_sorts_ids_as_texts(members, exp
     assert [member.id for member in in_order(reversed(members))] == expected
 
 
+def test_in_order_sorts_ids_by_utf_16_units_as_java_does():
+    # Units: 0063, D83D DE00, D83E (a lone surrogate), E000, FF21. By code points the emoji is last.
+    expected = ["c", chr(0x1F600), chr(0xD83E), chr(0xE000), chr(0xFF21)]
+    by_id = [Member(id, ()) for id in expected]
+    by_static_id = [Member(str(9 - i), (), id) for i, id in enumerate(expected)]
+    assert [member.id for member in in_order(reversed(by_id))] == expected
+    assert [member.instance_id for member in in_order(reversed(by_static_id))] == expected
+
+
 def test_members_by_topic_leaves_out_what_is_missing_or_unread():
     members = [Member("b", ("t2", "missing")), Member("a", ("t2", "t10"))]
     found = members_by_topic({"unread": 1, "t2": 1, "t10": 1}, members)

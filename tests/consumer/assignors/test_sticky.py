@@ -78,6 +78,15 @@ def test_sticky_keeps_only_valid_claims(members, expected):
     assert shown(Sticky().assign({"t": 4}, members)) == expected
 
 
+def test_sticky_with_ids_above_ffff_takes_them_in_javas_order():
+    first, last = chr(0x1F600), chr(0xE000)  # by code points the other way round
+    assert shown(Sticky().assign({"t": 1}, same("t", last, first))) == {first: "t-0", last: ""}
+    # Both have as many, and both could give one to the new member: the last one does.
+    members = [owner(first, "t", "t-0 t-1"), owner(last, "t", "t-2 t-3"), *same("t", "c")]
+    given = Sticky().assign({"t": 4}, members)
+    assert shown(given) == {first: "t-0 t-1", last: "t-2", "c": "t-3"}
+
+
 def test_sticky_topic_no_longer_subscribed_is_given_up():
     members = [owner("a", "t1", "t0-0 t1-0"), owner("b", "t0 t1", "t1-1")]
     given = Sticky().assign({"t0": 1, "t1": 2}, members)
