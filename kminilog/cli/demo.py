@@ -7,7 +7,6 @@ The log is made up (access_log.py) or given. Everything is in a temporary direct
 is kept. The exit code is that of the verification.
 """
 
-import gzip
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ class Done(NamedTuple):
     "input_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="A real access log, plain or .gz, instead of a made-up one.",
+    help="A real access log, plain or compressed, instead of a made-up one.",
 )
 @click.option(
     "--rows",
@@ -115,12 +114,14 @@ def _workspace(keep: Path | None) -> Iterator[Path]:
 
 def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> Path:
     """Return the access log as a plain file; a given one that is plain stays where it is."""
-    if input_file and input_file.suffix != ".gz":
+    from kminilog.spark.compression import compression_of, open_decompressed
+
+    if input_file and not compression_of(str(input_file)):
         return input_file.absolute()
     path = workspace / "access.log"
     with open(path, "wb") as target:
         if input_file:
-            with gzip.open(input_file) as packed:
+            with open_decompressed(str(input_file)) as packed:
                 shutil.copyfileobj(packed, target)
         else:
             target.writelines(access_log(rows, seed))

@@ -123,14 +123,14 @@ def _verify_by_spark(
     against: "Source | None",
     **checks: Any,
 ) -> "Report":
-    from kminilog.spark.source_files import list_files
+    from kminilog.spark.source import files_of
     from kminilog.spark.verify import verify
 
     # An unknown topic, or a source that is not there, is known before Spark has started.
     for name in topics:
         log_dir.topic(name)
     if against:
-        list_files(against.paths)
+        files_of(against)
 
     with spark_at_work("Verifying with Spark", master) as (start, _):
         return verify(start(), log_dir, topics, against=against, **checks)

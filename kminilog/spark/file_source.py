@@ -22,13 +22,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from kminilog.spark.record_formats import (
-    Records,
-    is_compressed,
-    read_csv,
-    read_json,
-    read_text,
-)
+from kminilog.spark.compression import compression_of
+from kminilog.spark.record_formats import Records, read_csv, read_json, read_text
 from kminilog.spark.source_files import SourceFile
 from kminilog.spark.task_groups import task_groups
 
@@ -125,7 +120,7 @@ class _FileReader(DataSourceReader):
         return [FileGroup(group) for group in groups]
 
     def _pieces(self, rank: int, path: str, size_bytes: int) -> list[Piece]:
-        is_whole = self._format == "csv" or is_compressed(path)
+        is_whole = self._format == "csv" or compression_of(path) is not None
         step = size_bytes if is_whole else self._split_bytes
         starts = range(0, max(size_bytes, 1), max(step, 1))
         return [Piece(rank, path, start, start + step, is_whole) for start in starts]

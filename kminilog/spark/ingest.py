@@ -29,8 +29,8 @@ from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.plans import PLANS, stage
 from kminilog.spark.quarantine import RejectedPart, write_quarantine
-from kminilog.spark.source import Place, Source, locate, read_source
-from kminilog.spark.source_files import SourceFile, list_files
+from kminilog.spark.source import Place, Source, files_of, locate, read_source
+from kminilog.spark.source_files import SourceFile
 from kminilog.spark.staging import StagingJob, clear_staging
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.manifests import pending_manifest, quarantine_path
@@ -117,7 +117,7 @@ def ingest(
             return IngestResult(committed, time.monotonic() - started, already_committed=True)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
         is_new = target not in writer.topics()
-        files = list_files(source.paths)
+        files = files_of(source)
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
         job = StagingJob(
             log_dir=str(log_dir.resolve()),

@@ -10,33 +10,27 @@ A CSV record with a wrong number of fields, a JSON line that is no object, and i
 either are *rejected*: such a record keeps its place and has a reason instead of fields. What one
 cannot read past (a quote that is never closed, a header that differs, a broken file) is a
 SourceError. Bytes are never replaced. Spark's own readers do not keep these promises: the text
-reader drops a byte order mark, the others replace bytes and re-write numbers. Names that end in .gz
-or .bz2 are decompressed.
+reader drops a byte order mark, the others replace bytes and re-write numbers. Compressed files are
+decompressed, or refused (compression.py).
 Nothing here knows Spark. Source: ours; RFC 4180, RFC 8259.
 """
 
-import bz2
 import csv
-import gzip
 import io
 import json
 import re
 import sys
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate, islice
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
 from kminilog.errors import SourceError
+from kminilog.spark.compression import open_decompressed
 
 FORMATS = ("text", "csv", "json")
 BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096
-_DECOMPRESSORS: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
-    ".gz": lambda file: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
-    ".bz2": lambda file: cast(IO[bytes], bz2.BZ2File(file)),
-}
 _BYTE_ORDER_MARK = "\ufeff"
 _SEPARATORS = re.compile(r"[ \t\n\r,:]*")
 
@@ -56,17 +50,12 @@ class Records(NamedTuple):
     rejected: list[str | None]
 
 
-def is_compressed(path: str) -> bool:
-    """Tell by its name if a file is decompressed while it is read, and so cannot be split."""
-    return path.endswith(tuple(_DECOMPRESSORS))
-
-
 def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Records]:
     """Yield the lines that begin at `start` or behind it, and before `end`.
 
     So a file can be read in pieces: each line belongs to exactly one. Raises SourceError.
     """
-    with open_source(path) as file:
+    with open_decompressed(path) as file:
         position = start
         if start:
             file.seek(start - 1)
@@ -217,20 +206,9 @@ def _json_fields(
 
 
 @contextmanager
-def open_source(path: str) -> Iterator[IO[bytes]]:
-    """Open a file of a source and decompress it; SourceError for all that goes wrong meanwhile."""
-    decompress = _DECOMPRESSORS.get(path[path.rfind(".") :], nullcontext)
-    try:
-        with open(path, "rb") as raw, decompress(raw) as file:
-            yield file
-    except (OSError, EOFError, zlib.error) as error:
-        raise SourceError(path, reason=getattr(error, "strerror", None) or str(error)) from None
-
-
-@contextmanager
 def _open_csv(path: str) -> Iterator[Iterator[list[str]]]:
     csv.field_size_limit(sys.maxsize)
-    with open_source(path) as file:
+    with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text, strict=True)
         try:

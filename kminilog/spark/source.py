@@ -27,9 +27,10 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
 from kminilog.errors import SourceError
+from kminilog.spark.compression import check_content, open_decompressed
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
-from kminilog.spark.record_formats import csv_columns, open_source
+from kminilog.spark.record_formats import csv_columns
 from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
@@ -93,7 +94,7 @@ def read_source(
     come out of `spark_failures`.
     """
     check_options(source)
-    files = files or list_files(source.paths)
+    files = files or files_of(source)
     with spark_failures(str(source)):
         if source.format == "parquet":
             frame = _read_parquet(spark, files)
@@ -127,7 +128,7 @@ def locations(
             yield from (Location(path, "row", place.row + 1) for place in group)
             continue
         line, position = 1, 0
-        with open_source(path) as file:
+        with open_decompressed(path) as file:
             for place in group:
                 while position < place.position:
                     data = file.read(min(place.position - position, _READ_BYTES))
@@ -135,6 +136,18 @@ def locations(
                         break
                     line, position = line + data.count(b"\n"), position + len(data)
                 yield Location(path, "line", line)
+
+
+def files_of(source: Source) -> list[SourceFile]:
+    """Return the files of a source, ranked; what cannot be read in its format is found now.
+
+    Opens every file. Raises SourceError for what `list_files` and `check_content` refuse.
+    """
+    files = list_files(source.paths)
+    if source.format != "parquet":
+        for file in files:
+            check_content(file.path)
+    return files
 
 
 def check_options(source: Source) -> None:

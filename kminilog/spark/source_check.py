@@ -26,8 +26,7 @@ from kminilog.spark.belonging import UNKNOWN, Belonging
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.log_source import read_log
 from kminilog.spark.rejections import mark_rejected, quarantine_files
-from kminilog.spark.source import Place, Source, locate, read_source
-from kminilog.spark.source_files import list_files
+from kminilog.spark.source import Place, Source, files_of, locate, read_source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
@@ -63,7 +62,7 @@ def check_against(
     `jobs` are on record for the topic; `within` is the one whose messages are compared, else all
     are. Raises SourceError, also for a source without records.
     """
-    files = list_files(source.paths)
+    files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
     records = mark_rejected(read_source(spark, source, files), source, files, jobs, quarantined)
     messages = read_log(spark, log_dir, topic.name)

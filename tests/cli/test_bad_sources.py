@@ -1,6 +1,7 @@
 """Sources that cannot be read, for `ingest` and for `verify`: one line, exit code 2, no change."""
 
 import gzip
+import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,25 @@ def torn_gzip(directory: Path) -> list[str | Path]:
     path = directory / "torn.gz"
     path.write_bytes(gzip.compress(os.urandom(5000))[:-200])
     return [path]
+
+
+def torn_zstd(directory: Path) -> list[str | Path]:
+    """It is cut off behind what is read before Spark starts."""
+    path, sink = directory / "torn.log.ZST", pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(os.urandom(500_000).hex().encode())
+    path.write_bytes(bytes(sink.getvalue())[:-200])
+    return [path]
+
+
+def xz(directory: Path) -> list[str | Path]:
+    (directory / "a.json").write_bytes(b'{"a": 1}\n')
+    (directory / "b.json").write_bytes(lzma.compress(b'{"a": 1}\n'))
+    return [directory, "--format", "json"]
+
+
+def parquet_as_text(directory: Path) -> list[str | Path]:
+    return [parquet(directory)]
 
 
 def parquet(directory: Path) -> Path:
@@ -68,7 +88,10 @@ def header_only(directory: Path) -> list[str | Path]:
 
 CASES: dict[str, tuple[Case, str]] = {
     "unreadable": (loop, "loop: "),
-    "torn-gzip": (torn_gzip, "torn.gz: Compressed file ended"),
+    "torn-gzip": (torn_gzip, "torn.gz: its gzip data are cut off"),
+    "torn-zstd": (torn_zstd, "torn.log.ZST: its zstd data are cut off"),
+    "xz": (xz, "b.json: it is xz, which is not read"),
+    "parquet-as-text": (parquet_as_text, "t.parquet: it is Parquet, not text: give --format"),
     "parquet-without-end": (parquet_without_end, "t.parquet"),
     "parquet-bad-pages": (parquet_with_bad_pages, "t.parquet"),
     "no-column": (parquet_without_the_column, "no column 'id'; there is: a"),

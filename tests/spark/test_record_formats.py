@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from kminilog.errors import SourceError
 from kminilog.spark.record_formats import (
     csv_columns,
-    is_compressed,
     json_members,
     read_csv,
     read_json,
@@ -78,14 +77,13 @@ def test_read_text_of_an_empty_file_is_no_line(tmp_path):
 def test_read_text_that_is_compressed_is_decompressed(tmp_path, suffix, compress):
     path = tmp_path / f"t{suffix}"
     path.write_bytes(compress(b"a\n\xff") + compress(b"b\nc\n"))  # two members, one content
-    assert is_compressed(str(path))
     assert lines_of(path) == [(0, b"a"), (2, b"\xffb"), (5, b"c")]
 
 
 @pytest.mark.parametrize(
     "data",
-    [gzip.compress(b"some text" * 99)[:-20], b"no gzip", gzip.compress(b"x") + b"rubbish"],
-    ids=["cut", "no gzip", "rubbish behind it"],
+    [gzip.compress(b"some text" * 99)[:-20], b"no gzip"],
+    ids=["cut", "no gzip"],
 )
 def test_read_text_of_broken_gzip_is_a_source_error_that_names_the_file(tmp_path, data):
     path = tmp_path / "t.gz"

@@ -1,0 +1,161 @@
+"""Which compression a file has, and what is in it, to its end or up to an error.
+
+The first bytes of a file tell, not its name. The name must not say something else:
+
+    first bytes          name             the file
+    gzip, bzip2,
+    zstd, LZ4 frame      that, or none    is read, all of its members or frames, to the end
+    another format       whatever         is refused: xz, Snappy, zip, tar, Parquet, ...
+    anything else        no compression   is read as it is
+    anything else        a compression    is refused, because nobody knows which of the two is right
+
+Each magic number has bytes that no text begins with. What is in a compressed file is looked at too:
+a tar archive in a .gz is no text. Memory is bounded by the window of the compression, whatever the
+size of the file. What the bytes mean is not known here. Source: ours; RFC 1952 (gzip), RFC 8878
+(zstd), the file formats of bzip2, LZ4, xz and Snappy; Arrow's streams decompress.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import pyarrow as pa
+
+from kminilog.errors import SourceError
+
+_HEAD_BYTES = 512
+_READABLE = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd", "LZ4": "lz4"}  # Arrow's names of them
+_MAGIC = {
+    "gzip": rb"\x1f\x8b\x08[\x00-\x1f]",  # the three highest flags are reserved
+    "bzip2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",  # with blocks, or without any
+    "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or one to be skipped
+    "LZ4": rb"\x04\x22\x4d\x18",
+    "legacy LZ4": rb"\x02\x21\x4c\x18",
+    "xz": rb"\xfd7zXZ\x00",
+    "lzip": rb"LZIP[\x00\x01]",
+    "LZO": rb"\x89LZO\x00",
+    "Snappy": rb"\xff\x06\x00\x00sNaPpY",
+    "compress": rb"\x1f\x9d[\x89-\x90\x09-\x10]",
+    "zip": rb"PK(\x03\x04|\x05\x06\x00)",
+    "7z": rb"7z\xbc\xaf\x27\x1c",
+    "RAR": rb"Rar!\x1a\x07",
+    "tar": rb".{257}ustar(\x0000|  \x00)",
+    "Parquet": rb"PAR1\x15",
+}
+_SUFFIXES = {
+    suffix: name
+    for name, suffixes in (
+        ("gzip", ".gz .tgz"),
+        ("bzip2", ".bz2"),
+        ("zstd", ".zst"),
+        ("LZ4", ".lz4"),
+        ("xz", ".xz"),
+        ("lzip", ".lz"),
+        ("LZO", ".lzo"),
+        ("LZMA", ".lzma"),  # it and Brotli have no magic number
+        ("Brotli", ".br"),
+        ("Snappy", ".snappy .sz"),
+        ("compress", ".z"),
+        ("zip", ".zip"),
+        ("7z", ".7z"),
+        ("RAR", ".rar"),
+        ("tar", ".tar"),
+        ("Parquet", ".parquet"),
+    )
+    for suffix in suffixes.split()
+}
+_FORMATS = tuple((name, re.compile(magic, re.DOTALL)) for name, magic in _MAGIC.items())
+
+
+def compression_of(path: str) -> str | None:
+    """Return how a file is compressed: gzip, bzip2, zstd or LZ4; None if it is not.
+
+    Reads no more than its first bytes. Raises SourceError for a file that is in another format, or
+    that is not in the one of its suffix, whose case does not matter.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise SourceError(path, reason=error.strerror or str(error)) from None
+    found = _format_of(head)
+    suffix = next((suffix for suffix in _SUFFIXES if path.lower().endswith(suffix)), "")
+    named = _SUFFIXES.get(suffix, found)
+    if named != found:
+        name = f"its name ends with {suffix} ({named})"
+        if found is None and named not in _MAGIC:
+            raise SourceError(path, reason=_refusal(name, named))
+        is_ = f"it is {found}" if found else "its first bytes are not" if head else "it is empty"
+        raise SourceError(path, reason=f"{name}, but {is_}; rename it, or write it anew")
+    if found and found not in _READABLE:
+        raise SourceError(path, reason=_refusal(f"it is {found}", found))
+    return found
+
+
+def check_content(path: str) -> None:
+    """Raise SourceError if a file cannot be text: it is refused by itself, or what is in it is.
+
+    Decompresses no more than its first bytes.
+    """
+    compression = compression_of(path)
+    if compression:
+        with open_decompressed(path) as file:
+            found = _format_of(file.read(_HEAD_BYTES))
+        if found:
+            raise SourceError(
+                path, reason=_refusal(f"in its {compression} there is {found}", found)
+            )
+
+
+@contextmanager
+def open_decompressed(path: str) -> Iterator[IO[bytes]]:
+    """Open a file and decompress it; one that is not compressed can be positioned.
+
+    Raises SourceError for what `compression_of` refuses, and for a file that cannot be read. So
+    does a read if compressed data are cut off or damaged; the error says behind which byte.
+    """
+    compression = compression_of(path)
+    try:
+        with open(path, "rb") as raw:
+            yield io.BufferedReader(_Decompressed(raw, path, compression)) if compression else raw
+    except OSError as error:
+        raise SourceError(path, reason=error.strerror or str(error)) from None
+
+
+class _Decompressed(io.RawIOBase):
+    """What is in a compressed file; it must be open for as long as this is read."""
+
+    def __init__(self, raw: IO[bytes], path: str, compression: str) -> None:
+        self._stream: Any = pa.CompressedInputStream(raw, _READABLE[compression])
+        self._path = path
+        self._compression = compression
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            count = int(self._stream.readinto(buffer))
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.strerror:
+                raise  # the file cannot be read, whatever is in it
+            reason = (
+                f"its {self._compression} data are cut off or damaged behind byte {self._position} "
+                f"of what is in them: {str(error).strip()}"
+            )
+            raise SourceError(self._path, reason=reason) from None
+        self._position += count
+        return count
+
+
+def _format_of(head: bytes) -> str | None:
+    return next((name for name, magic in _FORMATS if magic.match(head)), None)
+
+
+def _refusal(what: str, found: str | None) -> str:
+    if found == "Parquet":
+        return f"{what}, not text: give --format parquet, and the file uncompressed"
+    return f"{what}, which is not read; unpack it, or compress it with {', '.join(_READABLE)}"

@@ -1,0 +1,159 @@
+"""What is compressed is read to its end or refused; what is text is never taken for it."""
+
+import bz2
+import gzip
+import io
+import lzma
+import re
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kminilog.errors import SourceError
+from kminilog.spark.compression import check_content, compression_of, open_decompressed
+
+TEXT = b"".join(b"line %d of the text\n" % n for n in range(3000))
+
+
+def by_arrow(name: str) -> Callable[[bytes], bytes]:
+    def compress(data: bytes) -> bytes:
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, name) as stream:
+            stream.write(data)
+        return bytes(sink.getvalue())
+
+    return compress
+
+
+CODECS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "gzip": (".gz", gzip.compress),
+    "bzip2": (".bz2", bz2.compress),
+    "zstd": (".zst", by_arrow("zstd")),
+    "LZ4": (".lz4", by_arrow("lz4")),
+}
+# The first bytes of what other programs wrote.
+REFUSED = {
+    "xz": lzma.compress(TEXT),
+    "Snappy": b"\xff\x06\x00\x00sNaPpY\x01\x05",
+    "zip": b"PK\x03\x04\x14\x00",
+    "7z": b"7z\xbc\xaf\x27\x1c\x00\x04",
+    "compress": b"\x1f\x9d\x90\x61\xc4",
+    "legacy LZ4": b"\x02\x21\x4c\x18\x05",
+    "RAR": b"Rar!\x1a\x07\x01\x00",
+    "lzip": b"LZIP\x01\x0c",
+    "LZO": b"\x89LZO\x00\r\n\x1a\n",
+    "tar": b"name".ljust(257, b"\0") + b"ustar\x0000",
+    "Parquet": b"PAR1\x15\x04\x15",
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, bytes], str]:
+    def write_file(name: str, data: bytes) -> str:
+        (tmp_path / name).write_bytes(data)
+        return str(tmp_path / name)
+
+    return write_file
+
+
+def content(path: str) -> bytes:
+    check_content(path)
+    with open_decompressed(path) as file:
+        return file.read()
+
+
+def refused(path: str) -> str:
+    with pytest.raises(SourceError) as caught:
+        check_content(path)
+    assert "\n" not in str(caught.value)
+    return caught.value.reason
+
+
+def test_compression_of_looks_at_the_bytes_and_at_suffixes_of_any_case(write):
+    for name, (suffix, compress) in CODECS.items():
+        for file in (f"a{suffix}", f"a{suffix.upper()}", "a.log", "a"):
+            path = write(file, compress(TEXT))
+            assert (file, compression_of(path)) == (file, name)
+            assert content(path) == TEXT, (name, file)
+
+
+def test_open_decompressed_reads_all_members_of_a_file(write):
+    for name, (suffix, compress) in CODECS.items():
+        middle = len(TEXT) // 2
+        path = write(f"a{suffix}", compress(TEXT[:middle]) + compress(TEXT[middle:]))
+        assert content(path) == TEXT, name
+
+
+def test_open_decompressed_of_what_is_cut_off_is_an_error_that_names_the_place(write):
+    for name, (suffix, compress) in CODECS.items():
+        whole = compress(TEXT)
+        members = whole + compress(b"more")
+        for data in (whole[:-1], whole[:-200], members[:-3], members[: len(whole) + 2]):
+            path = write(f"a{suffix}", data)
+            with pytest.raises(SourceError, match=f"its {name} data are cut off or damaged"):
+                content(path)
+        with pytest.raises(SourceError) as caught:
+            content(write(f"a{suffix}", members[: len(whole) + 2]))
+        behind = re.search(rf"a\{suffix}: .* behind byte (\d+) of what", str(caught.value))
+        assert behind
+        assert len(TEXT) - io.DEFAULT_BUFFER_SIZE < int(behind[1]) <= len(TEXT)
+
+
+def test_open_decompressed_of_what_has_rubbish_behind_it_is_an_error(write):
+    for suffix, compress in CODECS.values():
+        with pytest.raises(SourceError, match="cut off or damaged behind byte"):
+            content(write(f"a{suffix}", compress(TEXT) + b"rubbish"))
+
+
+def test_check_content_refuses_formats_that_are_not_read(write):
+    for name, data in REFUSED.items():
+        reason = refused(write("a.log", data))
+        assert reason.startswith(f"it is {name}, "), reason
+        assert ("--format parquet" if name == "Parquet" else "unpack it") in reason
+    assert refused(write("a.br", b"\x0b\x02\x80")).startswith(
+        "its name ends with .br (Brotli), which"
+    )
+
+
+def test_check_content_refuses_a_name_that_says_something_else(write):
+    renamed = "; rename it, or write it anew"
+    for name, data, reason in (
+        ("a.gz", TEXT, "its name ends with .gz (gzip), but its first bytes are not"),
+        ("a.XZ", TEXT, "its name ends with .xz (xz), but its first bytes are not"),
+        ("a.gz", CODECS["zstd"][1](TEXT), "its name ends with .gz (gzip), but it is zstd"),
+        ("a.zst", REFUSED["xz"], "its name ends with .zst (zstd), but it is xz"),
+        ("a.gz", b"", "its name ends with .gz (gzip), but it is empty"),
+    ):
+        assert refused(write(name, data)) == reason + renamed
+
+
+def test_check_content_refuses_what_is_no_text_inside_of_a_compressed_file(write):
+    for name in ("tar", "Parquet", "xz"):
+        reason = refused(write("a.tar.gz", gzip.compress(REFUSED[name])))
+        assert reason.startswith(f"in its gzip there is {name}, "), reason
+
+
+def test_check_content_takes_text_that_only_begins_like_a_magic_number(write):
+    for data in (
+        *(b"BZh9 is a word", b"PK\n", b"PAR1 is a club", b"(\xb5/", b"7zip\n", b"Rar! it said"),
+        *(b"\x1f\x8b\n", b"LZIP 1", b"\x1f\x9dtext", b"", b"x" * 257 + b"ustar of old"),
+    ):
+        assert compression_of(write("a.log", data)) is None, data
+        assert content(write("a.log", data)) == data
+
+
+def test_open_decompressed_of_a_large_file_takes_little_memory(write):
+    most_bytes = 16 << 20
+    for suffix, compress in CODECS.values():
+        path, allocated = write(f"a{suffix}", compress(bytes(2 * most_bytes))), []
+        tracemalloc.start()
+        with open_decompressed(path) as file:
+            while file.read(1 << 20):
+                allocated.append(pa.total_allocated_bytes())
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(allocated) == 2 * most_bytes >> 20
+        assert max(allocated) + peak < most_bytes, suffix
