@@ -20,6 +20,7 @@ from kminilog.cli.spark_options import (
     to_source,
 )
 from kminilog.storage.log_dir import LogDir
+from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
     from kminilog.spark.source import Source
@@ -111,8 +112,9 @@ def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Re
     from kminilog.bulk.segment_checks import check_segment
     from kminilog.verification.report import verify_storage
 
+    checks |= {"check_segment": check_segment, "clock": SystemClock()}
     with working("Verifying") as at:
-        return verify_storage(log_dir, topics, progress=at, check_segment=check_segment, **checks)
+        return verify_storage(log_dir, topics, progress=at, **checks)
 
 
 def _verify_by_spark(

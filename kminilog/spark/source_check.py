@@ -30,6 +30,7 @@ from kminilog.spark.source import Place, Source, files_of, locate, read_source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
+from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
 from kminilog.verification.segment_summary import PartitionOf
@@ -91,7 +92,8 @@ def check_against(
     report.conservation = _conservation(account)
     report.scope["quarantine"] = [str(path) for path in quarantined]
     if not report.conservation["holds"]:
-        report.unchecked.append(f"{source}: its account does not add up; verify it again")
+        why = "its account does not add up; verify it again"
+        report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
 
 
 def _of_job(manifest: Manifest) -> Column:

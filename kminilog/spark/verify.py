@@ -7,6 +7,7 @@ Nothing but summaries, counts and samples reaches the driver.
 """
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +19,9 @@ from kminilog.spark.source_check import check_against
 from kminilog.spark.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publication import Manifest, committed_manifests
+from kminilog.storage.topics import Topic
+from kminilog.system import SystemClock
+from kminilog.verification.coverage import NO_SOURCE, Aspect
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.report import Report, partition_rule
 
@@ -38,17 +42,12 @@ def verify(
     Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError, also for a
     source and several topics, and ValueError for an unknown class or partitioner.
     """
+    clock = SystemClock()
+    start_ms = clock.now_ms()
     allowed = parse_classes(allow)
     manifest = None if job is None else _manifest(log_dir, job)
-    names = topics or ([manifest.topic] if manifest else [])
-    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
+    chosen = _topics(log_dir, topics, against, manifest)
     found = [topic.name for topic in chosen]
-    if manifest and found != [manifest.topic]:
-        reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"
-        raise LogDirError(str(log_dir.path), reason=reason)
-    if against and len(chosen) != 1:
-        reason = f"compare it with one topic, not with: {', '.join(found) or 'none'}"
-        raise SourceError(str(against), reason=reason)
     scope = {
         "log_dir": str(log_dir.path),
         "topics": found,
@@ -61,8 +60,9 @@ def verify(
     rules = {topic.name: partition_rule(log_dir, topic, partitioner) for topic in chosen}
     check_cluster(spark, log_dir.path)
     with spark_failures(str(log_dir.path)):
-        for summary in check_partitions(spark, log_dir, chosen, rules):
-            report.add_partition(summary)
+        summaries = iter(check_partitions(spark, log_dir, chosen, rules))
+        for topic in chosen:
+            report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
     if against:
         jobs = [manifest] if manifest else committed_manifests(log_dir.path, found[0])
         check_against(
@@ -75,7 +75,26 @@ def verify(
             rule=rules[found[0]],
             report=report,
         )
+        report.checked.append(Aspect.SOURCE)
+    else:
+        report.unchecked.append(NO_SOURCE)
+    report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
+
+
+def _topics(
+    log_dir: LogDir, names: Sequence[str], against: Source | None, manifest: Manifest | None
+) -> list[Topic]:
+    names = names or ([manifest.topic] if manifest else [])
+    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
+    found = [topic.name for topic in chosen]
+    if manifest and found != [manifest.topic]:
+        reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"
+        raise LogDirError(str(log_dir.path), reason=reason)
+    if against and len(chosen) != 1:
+        reason = f"compare it with one topic, not with: {', '.join(found) or 'none'}"
+        raise SourceError(str(against), reason=reason)
+    return chosen
 
 
 def _manifest(log_dir: LogDir, job: str) -> Manifest:

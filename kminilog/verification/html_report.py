@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from kminilog.verification.coverage import in_words
 from kminilog.verification.html_style import STYLE
 from kminilog.verification.text_report import (
     LEFT_SIDE,
@@ -24,9 +25,9 @@ from kminilog.verification.text_report import (
 )
 
 _VERDICTS = {
-    "ok": "All was checked, and nothing is wrong.",
+    "ok": "What was checked is in order.",
     "findings": "Something is wrong.",
-    "partial": "Nothing was found, but not all was checked.",
+    "partial": "Nothing was found, but something that was asked could not be checked.",
 }
 Json = Mapping[str, Any]
 
@@ -35,12 +36,12 @@ def render_html(report: Json) -> str:
     """Return the page.
 
     >>> page = render_html({"verdict": "ok", "scope": {"topics": ["<u>"]}, "partitions": [],
-    ...     "conservation": {}, "findings": [], "unchecked": [], "allowed": []})
-    >>> "All was checked" in page, "<u>" in page, "&lt;u&gt;" in page
+    ...     "conservation": {}, "findings": [], "checked": [], "unchecked": [], "allowed": []})
+    >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
     parts = [*_head(report), *_account(report["conservation"]), *_partitions(report)]
-    parts += [*_unchecked(report), *_findings(report), "</main></body></html>"]
+    parts += [*_findings(report), *_coverage(report), "</main></body></html>"]
     return "<!DOCTYPE html>\n" + "\n".join(parts) + "\n"
 
 
@@ -179,8 +180,13 @@ def _marks(report: Json, part: Json) -> list[str]:
     return marks
 
 
-def _unchecked(report: Json) -> Iterator[str]:
+def _coverage(report: Json) -> Iterator[str]:
+    if report["checked"]:
+        yield "<section><h2>Checked</h2>"
+        yield f"<p>{text(', '.join(report['checked']))}</p></section>"
     if report["unchecked"]:
         yield "<section><h2>Not checked</h2><ul>"
-        yield from (f"<li>{text(what)}</li>" for what in report["unchecked"])
+        for one in report["unchecked"]:
+            asked = "<b>asked:</b> " if one["asked"] else ""
+            yield f"<li>{asked}{text(in_words(one))}</li>"
         yield "</ul></section>"

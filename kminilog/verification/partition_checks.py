@@ -44,7 +44,8 @@ _LOOKS = 500  # a pair of files appears and goes one file after the other
 class PartitionSummary:
     """What is in a partition and what is wrong with it.
 
-    `log_end_offset` counts damaged messages, but for damage at the very end.
+    `log_end_offset` counts damaged messages, but for damage at the very end. `unchecked` says why
+    files could not be read. `has_jobs`: there are manifests to compare it with.
     """
 
     topic: str
@@ -56,6 +57,8 @@ class PartitionSummary:
     segment_count: int
     findings: list[Finding]
     unchecked: list[str]
+    compressed_count: int = 0
+    has_jobs: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `partitions`; findings are counted only."""
@@ -125,9 +128,6 @@ def join_segments(
         tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))
     for summary in ordered:
         unchecked += summary.unchecked
-    compressed_count = sum(summary.compressed_count for summary in ordered)
-    if compressed_count:
-        unchecked.append(f"{topic_partition}: the inside of {compressed_count} compressed messages")
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
@@ -137,6 +137,8 @@ def join_segments(
         segment_count=len(ordered),
         findings=tally.findings(),
         unchecked=unchecked,
+        compressed_count=sum(s.compressed_count for s in ordered),
+        has_jobs=bool(jobs.staged or jobs.findings),
     )
 
 

@@ -1,23 +1,25 @@
 """From findings to a verdict.
 
-    findings   something is wrong that is not allowed         exit code 1
-    partial    nothing is, but something was not checked      exit code 2
-    ok         all was checked, and nothing is wrong          exit code 0
+    findings   something is wrong that is not allowed                     exit code 1
+    partial    nothing is, but something was asked and not checked        exit code 2
+    ok         all that was asked was checked, and nothing is wrong       exit code 0
 
 The report of a check of the storage, and of one against a source, has the same form: only the
 latter has a `conservation`, the equation that accounts for every record. It is a contract that
 scripts depend on. Source: ours.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kminilog.clock import Clock
 from kminilog.producer.partitioners.keyed import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publication import committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
 from kminilog.verification.html_report import render_html
 from kminilog.verification.manifest_checks import jobs_of
@@ -31,28 +33,39 @@ _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
 @dataclass
 class Report:
-    """What was checked, what was found, and what was not checked."""
+    """What was checked, what was found, and what was not checked.
+
+    `seconds` is how long it took, None if nobody has measured it.
+    """
 
     scope: dict[str, Any]
     conservation: dict[str, Any] = field(default_factory=dict)
     partitions: list[dict[str, Any]] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
-    unchecked: list[str] = field(default_factory=list)
+    checked: list[Aspect] = field(default_factory=list)
+    unchecked: list[Unchecked] = field(default_factory=list)
     allowed: frozenset[FindingClass] = frozenset()
+    seconds: float | None = None
 
-    def add_partition(self, summary: PartitionSummary) -> None:
-        """Add a partition with its findings and what was not checked in it."""
-        self.partitions.append(summary.to_json())
-        self.unchecked += summary.unchecked
-        for finding in summary.findings:
-            self.tally.add(finding)
+    def add_topic(
+        self, topic: Topic, summaries: Iterable[PartitionSummary], rule: PartitionOf | None
+    ) -> None:
+        """Add all partitions of a topic with their findings, and what was checked in them."""
+        summaries = list(summaries)
+        for summary in summaries:
+            self.partitions.append(summary.to_json())
+            for finding in summary.findings:
+                self.tally.add(finding)
+        checked, unchecked = coverage_of(topic, summaries, has_rule=rule is not None)
+        self.checked += [aspect for aspect in checked if aspect not in self.checked]
+        self.unchecked += unchecked
 
     @property
     def verdict(self) -> str:
         """One of "ok", "findings" and "partial"."""
         if self.tally.counts().keys() - self.allowed:
             return "findings"
-        return "partial" if self.unchecked else "ok"
+        return "partial" if any(one.asked for one in self.unchecked) else "ok"
 
     @property
     def exit_code(self) -> int:
@@ -63,11 +76,14 @@ class Report:
         """Return what `verify --json` prints."""
         return {
             "verdict": self.verdict,
+            "engine": self.scope.get("engine"),
+            "seconds": self.seconds,
             "scope": self.scope,
             "conservation": self.conservation,
             "partitions": self.partitions,
             "findings": [self._with_places(found) for found in self.tally.to_json()],
-            "unchecked": self.unchecked,
+            "checked": [aspect.value for aspect in self.checked],
+            "unchecked": [one.to_json() for one in self.unchecked],
             "allowed": sorted(self.allowed),
         }
 
@@ -100,13 +116,15 @@ def verify_storage(
     allow: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
     check_segment: CheckSegment = check_segment,
+    clock: Clock | None = None,
 ) -> Report:
     """Check everything that is stored of some topics, of all if none is named, in one process.
 
-    Takes no lock; a writer may be at work. `check_segment` may be a faster equal. Raises
-    UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an unknown
-    partitioner. O(bytes), memory O(segments).
+    Takes no lock; a writer may be at work. `check_segment` may be a faster equal. With a `clock`
+    the report says how long it took. Raises UnknownTopicOrPartitionError, and ValueError for an
+    unknown class in `allow` or an unknown partitioner. O(bytes), memory O(segments).
     """
+    start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
     found = [log_dir.topic(name) for name in dict.fromkeys(topics)] or log_dir.topics()
     rules = [(topic, partition_rule(log_dir, topic, partitioner)) for topic in found]
@@ -120,13 +138,16 @@ def verify_storage(
     for topic, rule in rules:
         manifests = committed_manifests(log_dir.path, topic.name)
         jobs = jobs_of(topic.name, topic.partitions, manifests)
+        summaries = []
         for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
             if progress:
                 progress(f"checking {topic_partition}")
             reader = log_dir.reader(topic_partition)
-            report.add_partition(
-                check_partition(reader, rule, written, check_segment=check_segment)
-            )
+            summaries.append(check_partition(reader, rule, written, check_segment=check_segment))
+        report.add_topic(topic, summaries, rule)
+    report.unchecked.append(NO_SOURCE)
+    if clock:
+        report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
 
 

@@ -1,12 +1,15 @@
 """A report for a human eye on a terminal: the totals, the equation, the findings, the verdict.
 
 Errors stand in front of warnings, and what is allowed behind both. Below each class are its
-samples, each with its place, what is wrong there, and the command that shows it. It is made of what
-`verify --json` prints, nothing else. Source: ours.
+samples, each with its place, what is wrong there, and the command that shows it. What was checked,
+and what was not, comes behind them. It is made of what `verify --json` prints, nothing else.
+Source: ours.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from kminilog.verification.coverage import in_words
 
 LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
 TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
@@ -17,8 +20,9 @@ def render_text(report: Mapping[str, Any]) -> str:
     """Return the report as lines; the last one is the verdict.
 
     >>> print(render_text({"verdict": "ok", "partitions": [], "conservation": {}, "findings": [],
-    ...                    "unchecked": [], "allowed": []}))
+    ...                    "checked": ["messages"], "unchecked": [], "allowed": []}))
     0 partitions, 0 segments, 0 messages, 0 bytes
+    checked: messages
     verdict: ok
     """
     return "\n".join(_lines(report))
@@ -85,5 +89,7 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"        {sample['command']}"
         if found["count"] > len(found["samples"]):
             yield f"    and {found['count'] - len(found['samples'])} more"
-    yield from (f"not checked: {printable(what)}" for what in report["unchecked"])
+    if report["checked"]:
+        yield f"checked: {', '.join(report['checked'])}"
+    yield from (f"not checked: {printable(in_words(one))}" for one in report["unchecked"])
     yield f"verdict: {report['verdict']}"

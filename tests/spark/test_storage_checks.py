@@ -15,6 +15,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.report import Report, partition_rule, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
@@ -91,7 +92,7 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
     assert rules["orders"] is not None
 
     def found(report) -> tuple[object, ...]:
-        return report.partitions, report.tally.to_json(), report.unchecked
+        return report.partitions, report.tally.to_json(), report.checked, report.unchecked
 
     for expected in (
         set(),
@@ -102,8 +103,9 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
         plain = verify_storage(log_dir)
         fast = verify_storage(log_dir, check_segment=check_segment)
         in_tasks = Report(plain.scope)
-        for summary in check_partitions(spark, log_dir, [topic], rules):
-            in_tasks.add_partition(summary)
+        summaries = check_partitions(spark, log_dir, [topic], rules)
+        in_tasks.add_topic(topic, summaries, rules["orders"])
+        in_tasks.unchecked.append(NO_SOURCE)
         assert found(in_tasks) == found(fast) == found(plain)
         assert {kind.value for kind in plain.tally.counts()} == expected
         assert plain.tally.total() == len(expected)

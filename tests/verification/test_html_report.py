@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.html_report import render_html
 from kminilog.verification.report import Report
@@ -21,6 +22,10 @@ CONSERVATION = {
     "source": 1000, "stored": 990, "missing": 11, "extra": 0, "duplicate": 1, "rejected": 0,
     "altered": 2, "holds": True,
 }  # fmt: skip
+COVERAGE: dict[str, Any] = {
+    "checked": [Aspect.MESSAGES, Aspect.JOBS],
+    "unchecked": [Unchecked(Aspect.MESSAGES, "orders-2", "something", asked=True), NO_SOURCE],
+}
 
 
 def partition(number: int, size_bytes: int, count: int) -> dict[str, Any]:
@@ -47,7 +52,7 @@ def many() -> Report:
     """A report with a finding of each class, and many of one."""
     findings = [Finding(kind, "orders", 0, "why", NAME, 50, 170) for kind in FindingClass]
     findings += [Finding(FindingClass.MISSING, "orders", -1, "gone", source="s.csv, row 7")] * 30
-    return report_with(*findings, conservation=CONSERVATION, unchecked=["orders-2: something"])
+    return report_with(*findings, conservation=CONSERVATION, **COVERAGE)
 
 
 def tree_of(page: str) -> ElementTree.Element:
@@ -63,7 +68,9 @@ def test_page_names_verdict_equation_findings_samples_and_commands(many):
     words = words_of(many.to_html())
     document = many.to_json()
     assert "source 1000 + extra 0 + duplicate 1 = stored 990 + rejected 0 + missing 11" in words
-    assert "orders-2: something" in words
+    assert "Checked messages, jobs" in words
+    assert "asked: messages of orders-2: something" in words
+    assert "source: none is named; give --against SOURCE" in words
     for found in document["findings"]:
         for sample in found["samples"]:
             for name in ("place", "detail", "command"):
@@ -113,7 +120,9 @@ def test_page_shows_small_parts_of_the_account_too(many):
 
 def test_page_escapes_whatever_names_and_keys_hold():
     found = Finding(FindingClass.MISSING, "orders", 0, HOSTILE, source=HOSTILE)
-    report = report_with(found, unchecked=[HOSTILE], conservation=CONSERVATION)
+    report = report_with(
+        found, unchecked=[Unchecked(Aspect.MESSAGES, HOSTILE, HOSTILE)], conservation=CONSERVATION
+    )
     report.scope.update(
         {
             "log_dir": HOSTILE,

@@ -210,14 +210,14 @@ def test_directory_that_cannot_be_listed_for_a_moment_is_unchecked(tmp_path, dia
     assert "Too many open files" in unchecked
 
 
-def test_compressed_messages_are_unchecked_and_counted_over_all_segments(tmp_path):
+def test_compressed_messages_are_counted_over_all_segments(tmp_path):
     for offset in (0, 1):
         name = write_segment(tmp_path, KAFKA, offset)
         data = encode(KAFKA, offset, None, b"zip", attributes=1)
         (tmp_path / f"{name}.log").write_bytes(data)
     summary = check(tmp_path, KAFKA)
-    assert summary.findings == []
-    assert summary.unchecked == ["orders-0: the inside of 2 compressed messages"]
+    assert (summary.findings, summary.unchecked) == ([], [])
+    assert summary.compressed_count == 2
 
 
 # ---- a writer at work: `partition_of` is called in the middle of the reading

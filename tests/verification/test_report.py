@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.clock import ManualClock
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
@@ -12,9 +13,10 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report, partition_rule, verify_storage
-from tests.damage import cut_to, flip_byte
+from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
 ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))
 
@@ -36,7 +38,12 @@ def first_log(log_dir: LogDir, partition: int = 0) -> Path:
     return min(log_dir.directory(TopicPartition("orders", partition)).glob("*.log"))
 
 
-def report(*kinds: FindingClass, unchecked: list[str] | None = None, allow: tuple = ()) -> Report:
+UNREAD = Unchecked(Aspect.MESSAGES, "orders-0", "a file", asked=True)
+
+
+def report(
+    *kinds: FindingClass, unchecked: list[Unchecked] | None = None, allow: tuple = ()
+) -> Report:
     tally = Tally(Finding(kind, "orders", 0, "why") for kind in kinds)
     return Report({}, tally=tally, unchecked=unchecked or [], allowed=frozenset(allow))
 
@@ -55,9 +62,12 @@ CRC, GAP = FindingClass.BAD_CRC, FindingClass.OFFSET_GAP
         ((CRC,), [], (CRC,), "ok", 0),
         ((CRC,), [], (GAP,), "findings", 1),
         ((CRC, GAP), [], (GAP,), "findings", 1),
-        ((), ["a file"], (), "partial", 2),
-        ((CRC,), ["a file"], (CRC,), "partial", 2),
-        ((CRC,), ["a file"], (), "findings", 1),
+        ((), [UNREAD], (), "partial", 2),
+        ((CRC,), [UNREAD], (CRC,), "partial", 2),
+        ((CRC,), [UNREAD], (), "findings", 1),
+        ((), [NO_SOURCE], (), "ok", 0),
+        ((), [NO_SOURCE, UNREAD], (), "partial", 2),
+        ((CRC,), [NO_SOURCE], (), "findings", 1),
     ],
 )
 def test_verdict_follows_from_findings_and_what_is_unchecked(
@@ -65,7 +75,7 @@ def test_verdict_follows_from_findings_and_what_is_unchecked(
 ):
     made = report(*kinds, unchecked=unchecked, allow=allow)
     assert (made.verdict, made.exit_code) == (verdict, exit_code)
-    assert made.to_json()["unchecked"] == unchecked
+    assert made.to_json()["unchecked"] == [one.to_json() for one in unchecked]
 
 
 # ---- verify_storage
@@ -139,10 +149,57 @@ def test_verify_missing_partition_directory_is_partial(log_dir):
     directory.rmdir()
     made = verify_storage(log_dir)
     assert (made.verdict, made.exit_code) == ("partial", 2)
-    assert str(directory) in made.unchecked[0]
+    (unchecked,) = [one for one in made.unchecked if one.asked]
+    assert (unchecked.what, unchecked.where) == ("messages", "orders-1")
+    assert str(directory) in unchecked.why
     cut_to(first_log(log_dir), 5)
     both = verify_storage(log_dir)
-    assert (both.verdict, len(both.unchecked)) == ("findings", 1)
+    assert both.verdict == "findings"
+    assert [one for one in both.unchecked if one.asked] == [unchecked]
+
+
+def test_verify_says_what_it_checked_and_what_nobody_asked_for(log_dir):
+    made = verify_storage(log_dir).to_json()
+    assert (made["verdict"], made["checked"]) == ("ok", ["messages", "indexes"])
+    assert [(one["what"], one["where"], one["option"]) for one in made["unchecked"]] == [
+        ("placement", "empty", "--partitioner NAME"),
+        ("placement", "orders", "--partitioner NAME"),
+        ("source", "", "--against SOURCE"),
+    ]
+    assert not any(one["asked"] for one in made["unchecked"])
+    asked = verify_storage(log_dir, ["orders"], partitioner="default-2.4").to_json()
+    assert asked["checked"] == ["messages", "indexes", "placement"]
+    assert [one["what"] for one in asked["unchecked"]] == ["source"]
+
+
+def test_verify_needs_no_partitioner_for_a_topic_of_one_partition(tmp_path):
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("one", 1))
+    assert verify_storage(LogDir(tmp_path)).unchecked == [NO_SOURCE]
+
+
+def test_verify_with_a_clock_says_how_long_it_took(log_dir):
+    clock = ManualClock(5_000)
+    made = verify_storage(log_dir, clock=clock, progress=lambda _: clock.sleep_ms(250))
+    assert (made.seconds, verify_storage(log_dir).seconds) == (1.25, None)
+    assert made.to_json()["engine"] == "local"
+
+
+@pytest.mark.parametrize(("partitioner", "verdict"), [(None, "ok"), ("default-2.4", "partial")])
+def test_verify_compressed_messages_are_partial_only_if_their_keys_are_asked_for(
+    log_dir, partitioner, verdict
+):
+    log = first_log(log_dir)
+    positions = message_positions(log.read_bytes())
+    with open(log, "r+b") as file:
+        file.seek(positions[0] + 17)
+        file.write(b"\x01")  # the attributes: gzip
+    fix_crc(log, positions[0])
+    made = verify_storage(log_dir, ["orders"], partitioner=partitioner)
+    assert made.verdict == verdict
+    (compressed,) = [one for one in made.unchecked if one.what == "compressed-messages"]
+    assert (compressed.where, compressed.asked) == ("orders", partitioner is not None)
+    assert "what is inside of 1" in compressed.why
 
 
 # ---- where keys belong

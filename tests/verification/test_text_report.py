@@ -1,5 +1,6 @@
 """The report as lines: errors first, one equation, everything beside what it belongs to."""
 
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
 from kminilog.verification.text_report import equation
@@ -51,5 +52,11 @@ def test_equation_is_one_line_and_says_if_it_does_not_hold():
 
 
 def test_what_was_not_checked_stands_in_front_of_the_verdict():
-    lines = made_of(unchecked=["t-1: no directory"])
-    assert lines[-2:] == ["not checked: t-1: no directory", "verdict: partial"]
+    unchecked = [Unchecked(Aspect.MESSAGES, "t-1", "no directory", asked=True), NO_SOURCE]
+    lines = made_of(checked=[Aspect.MESSAGES, Aspect.JOBS], unchecked=unchecked)
+    assert lines[-4:] == [
+        "checked: messages, jobs",
+        "not checked: messages of t-1: no directory",
+        "not checked: source: none is named; give --against SOURCE",
+        "verdict: partial",
+    ]

@@ -1,0 +1,82 @@
+"""What a verification has looked at, and what it has not: why, and which option would.
+
+    checked     messages, indexes, ...: each aspect that was looked at, somewhere at least
+    unchecked   an aspect, where, why, and the option that asks for it
+                asked: it was wanted and could not be done, so the verdict is not `ok`
+                not asked: the verdict stays, and the report says so all the same
+
+So a reader of a report never has to guess what `ok` means. Source: ours.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import PartitionSummary
+
+
+class Aspect(StrEnum):
+    """What can be checked; the names are for scripts, too."""
+
+    MESSAGES = "messages"
+    INDEXES = "indexes"
+    JOBS = "jobs"
+    PLACEMENT = "placement"
+    COMPRESSED = "compressed-messages"
+    SOURCE = "source"
+
+
+class Unchecked(NamedTuple):
+    """One aspect that was not checked; `where` is a topic, a partition, a file, or nothing."""
+
+    what: Aspect
+    where: str
+    why: str
+    option: str | None = None
+    asked: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `verify --json` prints under `unchecked`."""
+        return self._asdict()
+
+
+NO_SOURCE = Unchecked(Aspect.SOURCE, "", "none is named", "--against SOURCE")
+
+
+def coverage_of(
+    topic: Topic, summaries: Sequence[PartitionSummary], *, has_rule: bool
+) -> tuple[list[Aspect], list[Unchecked]]:
+    """Return what was checked of a topic, and what was not.
+
+    `has_rule` tells if it is known where keys belong. With one partition, there is nothing to know.
+    """
+    checked = [Aspect.MESSAGES, Aspect.INDEXES]
+    unchecked = [
+        Unchecked(Aspect.MESSAGES, f"{topic.name}-{summary.partition}", why, asked=True)
+        for summary in summaries
+        for why in summary.unchecked
+    ]
+    if any(summary.has_jobs for summary in summaries):
+        checked.append(Aspect.JOBS)
+    if has_rule:
+        checked.append(Aspect.PLACEMENT)
+    elif topic.partitions > 1:
+        why = "it is not known what has placed its keys"
+        unchecked.append(Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME"))
+    compressed = sum(summary.compressed_count for summary in summaries)
+    if compressed:
+        why = f"what is inside of {compressed}; `kminilog dump FILE --deep` shows it"
+        unchecked.append(Unchecked(Aspect.COMPRESSED, topic.name, why, asked=has_rule))
+    return checked, unchecked
+
+
+def in_words(unchecked: dict[str, Any]) -> str:
+    """Return one entry of `unchecked`, as a report has it, for a human eye.
+
+    >>> in_words(NO_SOURCE.to_json())
+    'source: none is named; give --against SOURCE'
+    """
+    what, where, option = unchecked["what"], unchecked["where"], unchecked["option"]
+    place = f"{what} of {where}" if where else what
+    return f"{place}: {unchecked['why']}" + (f"; give {option}" if option else "")
