@@ -51,10 +51,12 @@ class Accumulator:
     # ---- for those who send records
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Tell if an open batch of the partition would take a record of that many bytes."""
+        """Tell if an open batch of the partition takes a record of that many bytes; else close it.
+
+        A closed batch does not linger: it is ready, wherever the record goes.
+        """
         with self._lock:
-            batch = self._last_batch(TopicPartition(topic, partition))
-            return batch is not None and batch.has_room(size_bytes)
+            return self._batch_with_room(TopicPartition(topic, partition), size_bytes) is not None
 
     def append(
         self,
@@ -94,12 +96,9 @@ class Accumulator:
         if self._is_closed:
             raise ClientClosedError("producer")
 
-    def _last_batch(self, topic_partition: TopicPartition) -> Batch | None:
-        queue = self._queues.get(topic_partition)
-        return queue[-1] if queue else None
-
     def _batch_with_room(self, topic_partition: TopicPartition, size_bytes: int) -> Batch | None:
-        batch = self._last_batch(topic_partition)
+        queue = self._queues.get(topic_partition)
+        batch = queue[-1] if queue else None
         if batch and not batch.has_room(size_bytes):
             batch.close()
             return None

@@ -71,6 +71,16 @@ def test_append_fills_a_batch_before_it_begins_the_next():
     bench.accumulator.check()
 
 
+def test_has_room_closes_a_batch_without_room_so_that_it_does_not_linger():
+    bench = Bench()
+    bench.append()
+    assert bench.accumulator.has_room("orders", 0, 2 * MESSAGE_BYTES)
+    assert bench.accumulator.ready() == []
+    assert not bench.accumulator.has_room("orders", 0, 2 * MESSAGE_BYTES + 1)
+    assert bench.accumulator.ready() == [ORDERS_0]
+    assert bench.append().is_batch_new
+
+
 def test_append_record_larger_than_a_batch_gets_a_batch_of_its_own_size():
     bench = Bench()
     bench.append()

@@ -1,5 +1,6 @@
 """The producer, driven by hand, on a real cluster."""
 
+from random import Random
 from typing import ClassVar
 
 import pytest
@@ -152,6 +153,48 @@ def test_seed_repeats_every_choice(tmp_path):
             return small.all_values()
 
     assert run("a") == run("b")
+
+
+class InTurn(Random):
+    """Draws 0, 1, 2 and so on."""
+
+    drawn = -1
+
+    def randrange(self, stop):
+        self.drawn += 1
+        return self.drawn % stop
+
+
+@pytest.mark.parametrize(
+    ("rounds", "value_bytes", "expected"),
+    [
+        # 3 messages of 100 bytes: the linger time ends each batch, 300 < 512 <= 600 bytes.
+        ([3] * 6, 74, [(0, 3), (0, 3), (1, 3), (1, 3), (2, 3), (2, 3)]),
+        # Messages of 200 bytes: the third does not fit, and 400 < 512 <= 800 bytes.
+        ([12], 174, [(0, 2), (1, 2), (2, 2), (0, 2), (1, 2), (2, 2)]),
+        # Messages of 128 bytes: the fourth fills its batch.
+        ([12], 102, [(0, 4), (1, 4), (2, 4)]),
+        # 5 messages of 100 bytes leave room for 12 bytes: the batch is not full before the sixth.
+        ([5, 5, 5], 74, [(0, 5), (0, 5), (1, 5)]),
+    ],
+    ids=["lingered", "no room", "full", "sent with room"],
+)
+def test_built_in_partitioner_switches_between_batches(tmp_path, rounds, value_bytes, expected):
+    config = {"partitioner_class": "built-in", "batch_size": 512, "linger_ms": 10}
+    config["partitioner_adaptive_partitioning_enable"] = False
+    with (
+        small_cluster(tmp_path, partitions=3) as small,
+        small.producer(config=config, chance=InTurn()) as producer,
+    ):
+        sent = []
+        for count in rounds:
+            for _ in range(count):
+                producer.send(ProducerRecord(TOPIC, value=bytes(value_bytes)))
+            small.clock.sleep_ms(10)
+            while batches := producer.step().sent:
+                sent += batches
+        found = [(batch.topic_partition.partition, len(batch.records)) for batch in sent]
+        assert found == expected
 
 
 @pytest.mark.parametrize(("timeout_ms", "is_left_out"), [(50, True), (0, False)])

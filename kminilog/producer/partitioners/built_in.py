@@ -1,8 +1,14 @@
 """Kafka 3.3 and later: the hash of a key, else a partition for about a batch's worth of bytes.
 
 Without key, or with `partitioner.ignore.keys`, records stick to a partition until they have brought
-it `batch.size` bytes and its last batch is full, or twice that. The next one is drawn, and may be
-the same again:
+it `batch.size` bytes and its last batch is full, or twice that. If the last batch has room when the
+bytes are reached, the switch is postponed: it comes before the first record that finds that batch
+full, or gone because it was sent. So batches are not left half empty, where that can be helped:
+
+    batch.size 100       30 30 30 | 30 ...      the fourth does not fit, but 90 bytes are too few
+                         sent after 80 | 80 -   80 + 80 bytes: the next one goes elsewhere
+
+The next partition is drawn, and may be the same again:
 
     evenly      of the available partitions, or of all if none is available
     adaptively  once every partition of the topic has a queue: shorter queues are likelier. From the
@@ -68,10 +74,9 @@ class _Current:
 class BuiltIn(Partitioner):
     """Murmur2 for keys; for the rest, a partition that changes with the bytes produced."""
 
-    is_asked_again = False
-
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
+        self._needs_new_batch = False
         self._current: dict[str, _Current] = {}
         self._loads: dict[str, Load] = {}
 
@@ -94,11 +99,17 @@ class BuiltIn(Partitioner):
     ) -> int:
         """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic."""
         number_of_partitions = len(partitions_of(topic, cluster))
+        needs_new_batch, self._needs_new_batch = self._needs_new_batch, False
         if key_bytes is not None and not self._ignores_keys:
             return murmur2_partition(key_bytes, number_of_partitions)
-        if topic not in self._current:
-            self._current[topic] = _Current(self._next(topic, cluster))
-        return self._current[topic].partition
+        current = self._current.get(topic)
+        if current and needs_new_batch and current.produced_bytes >= self._batch_size_bytes:
+            current = None
+        return (current or self._switch(topic, cluster)).partition
+
+    def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
+        """Note, for the question that follows, that a switch needs to be postponed no longer."""
+        self._needs_new_batch = True
 
     def on_appended(
         self,
@@ -118,7 +129,7 @@ class BuiltIn(Partitioner):
         current.produced_bytes += size_bytes
         least = self._batch_size_bytes if is_batch_full else 2 * self._batch_size_bytes
         if current.produced_bytes >= least:
-            self._current[topic] = _Current(self._next(topic, cluster))
+            self._switch(topic, cluster)
 
     def on_queues(
         self,
@@ -143,8 +154,11 @@ class BuiltIn(Partitioner):
         if counting and not is_even:
             self._loads[topic] = Load.of_queues(counting)
 
-    def _next(self, topic: str, cluster: ClusterMetadata) -> int:
+    def _switch(self, topic: str, cluster: ClusterMetadata) -> _Current:
         load = self._loads.get(topic)
         if load is None:
-            return any_partition(self._chance, topic, cluster)
-        return load.pick(self._chance.randrange(load.sums[-1]))
+            drawn = any_partition(self._chance, topic, cluster)
+        else:
+            drawn = load.pick(self._chance.randrange(load.sums[-1]))
+        self._current[topic] = _Current(drawn)
+        return self._current[topic]

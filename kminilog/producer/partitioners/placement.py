@@ -5,11 +5,11 @@
         +---------> none has: on_new_batch, then partition again -------------> what it says now
 
 So the very first record makes a sticky partitioner move on once. The second answer holds even if
-there is no open batch there either. Partitioners from before 2.4, and the built-in one after it,
-are asked once only (`is_asked_again`).
+there is no open batch there either. Partitioners from before 2.4 are asked once only
+(`is_asked_again`). Whoever tells that a batch has no room closes it: nothing goes into it any more.
 
 `OpenBatches` stands for a producer's batches where nothing is sent. Source: S0 5; Kafka:
-KafkaProducer.doSend, RecordAccumulator.append with abortOnNewBatch.
+KafkaProducer.doSend, RecordAccumulator.append (abortOnNewBatch; partitionChanged from 3.3 on).
 """
 
 from collections.abc import Callable
@@ -69,9 +69,12 @@ class OpenBatches:
         self._size_bytes: dict[tuple[str, int], int] = {}
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Tell if there is an open batch that would take a record of this size."""
+        """Tell if the open batch, if there is one, takes a record of this size; else close it."""
         open_bytes = self._size_bytes.get((topic, partition))
-        return open_bytes is not None and open_bytes + size_bytes <= self._batch_size_bytes
+        if open_bytes is not None and open_bytes + size_bytes <= self._batch_size_bytes:
+            return True
+        self._size_bytes.pop((topic, partition), None)
+        return False
 
     def append(self, topic: str, partition: int, size_bytes: int) -> bool:
         """Put a record into the open batch or a new one; return whether that is full now."""

@@ -103,6 +103,22 @@ def test_switch_comes_with_a_full_batch_after_batch_size_or_after_twice_that(app
         assert (ask(partitioner, None, cluster) != first) == has_switched
 
 
+@pytest.mark.parametrize(
+    ("size_bytes", "key", "has_switched"),
+    [(100, None, True), (99, None, False), (100, b"k", False)],
+    ids=["batch.size reached", "a byte less", "of a record with a key"],
+)
+def test_postponed_switch_comes_when_the_last_batch_takes_no_more(size_bytes, key, has_switched):
+    cluster = ClusterMetadata.of_one_topic(TOPIC, range(10_000))
+    partitioner = made(Random(0))
+    first = ask(partitioner, None, cluster)
+    append(partitioner, cluster, first, size_bytes)
+    assert ask(partitioner, None, cluster) == first, "the batch may have room"
+    partitioner.on_new_batch(TOPIC, cluster, first)
+    ask(partitioner, key, cluster)
+    assert (ask(partitioner, None, cluster) != first) == has_switched
+
+
 def test_batch_size_of_0_counts_as_1():
     cluster = ClusterMetadata.of_one_topic(TOPIC, range(10_000))
     partitioner = made(Random(0), batch_size=0)
@@ -243,7 +259,3 @@ def test_unknown_topic_is_an_error_with_or_without_key():
     for key in (None, b"k"):
         with pytest.raises(UnknownTopicOrPartitionError, match="Topic orders doesn't exist"):
             made(Random(0)).partition(TOPIC, key, key, None, b"", ClusterMetadata([], []))
-
-
-def test_built_in_is_asked_once_only():
-    assert not BuiltIn.is_asked_again

@@ -92,10 +92,17 @@ def test_open_batch_takes_an_exact_fit_and_no_byte_more():
     assert not batches.has_room("orders", 0, 1)
     assert not batches.append("orders", 0, 70)
     assert batches.has_room("orders", 0, 30)
-    assert not batches.has_room("orders", 0, 31)
     assert not batches.has_room("orders", 1, 1)
     assert not batches.has_room("bills", 0, 1)
     assert batches.append("orders", 0, 30)
+
+
+def test_open_batch_is_closed_by_who_hears_that_it_has_no_room():
+    batches = OpenBatches(100)
+    batches.append("orders", 0, 70)
+    assert not batches.has_room("orders", 0, 31)
+    assert not batches.has_room("orders", 0, 1)
+    assert not batches.append("orders", 0, 70)
 
 
 def test_record_that_does_not_fit_begins_a_batch():
