@@ -111,13 +111,15 @@ class LogDirError(KMiniLogError):
 class LogDirLockedError(KMiniLogError):
     """Another process writes to this log dir; readers need no lock and are not concerned."""
 
-    def __init__(self, path: str, *, holder: str) -> None:
+    def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
+        waited = f", still after {waited_ms / 1000:.1f} s of waiting" if waited_ms else ""
         super().__init__(
-            f"log dir {path}: {holder} is writing to it; "
+            f"log dir {path}: {holder} is writing to it{waited}; "
             "only one writer at a time: wait until it has finished"
         )
         self.path = path
         self.holder = holder
+        self.waited_ms = waited_ms
 
 
 class InvalidTopicError(KMiniLogError):

@@ -9,7 +9,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, json_option
-from kminilog.cli.output import count, write_document, write_lines
+from kminilog.cli.output import count, warn, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -49,6 +49,15 @@ from kminilog.storage.topics import Topic
     show_default=True,
     help="How many records may go to the quarantine file instead.",
 )
+@click.option(
+    "--lock-timeout",
+    "lock_timeout_ms",
+    type=click.IntRange(min=0),
+    default=60_000,
+    metavar="MS",
+    show_default=True,
+    help="How many milliseconds to wait for another writer of the log dir; 0: not at all.",
+)
 @master_option
 @json_option
 @click.pass_obj
@@ -65,6 +74,7 @@ def command(
     job_id: str | None,
     plan: str,
     max_rejected: int,
+    lock_timeout_ms: int,
     master: str | None,
     as_json: bool,
     **reading: Any,
@@ -102,7 +112,9 @@ def command(
             job_id=job_id,
             plan=plan,
             max_rejected=max_rejected,
+            lock_timeout_ms=lock_timeout_ms,
             progress=at,
+            warn=warn,
         ).to_json()
     if as_json:
         write_document(result)

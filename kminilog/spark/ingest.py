@@ -19,7 +19,6 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from kminilog.bulk.examination import examine
 from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
 from kminilog.format.dialect import DOCUMENTED, Dialect
@@ -27,6 +26,7 @@ from kminilog.settings import TopicSettings
 from kminilog.spark.batch_sizes import small_batches
 from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
+from kminilog.spark.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
 from kminilog.spark.plans import PLANS, stage
 from kminilog.spark.quarantine import RejectedPart, write_quarantine
 from kminilog.spark.source import Place, Source, files_of, locate, read_source
@@ -92,7 +92,9 @@ def ingest(
     job_id: str | None = None,
     plan: str = "auto",
     max_rejected: int = 0,
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS,
     progress: Callable[[str], None] = lambda line: None,
+    warn: Callable[[str], None] = log_warning,
 ) -> IngestResult:
     """Append the records of a source to a topic, which is created if it is not there.
 
@@ -101,7 +103,9 @@ def ingest(
     `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
     to `max_rejected` records may be such that they can be no messages: they go to the quarantine
     file. A job id that is committed already is reported and not written again. Once it returns, all
-    of the job survives a power failure. Raises KMiniLogErrors, SourceError and PluginError among
+    of the job survives a power failure. While another writer holds the lock of the log dir, this
+    waits up to `lock_timeout_ms`; `warn` takes a line about that every few seconds, and what
+    recovery has cut. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError among
     them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
     unchanged.
     """
@@ -111,7 +115,7 @@ def ingest(
     check_partitioner(partitioner)
     job_id = str(uuid4()) if job_id is None else job_id
     staging = staging_path(log_dir.resolve(), job_id)
-    with LogDirWriter.open(log_dir, create=True, examine=examine) as writer:
+    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
         committed = _committed(writer, job_id, topic)
         if committed:
             return IngestResult(committed, time.monotonic() - started, already_committed=True)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from kminilog.errors import SettingError
+from kminilog.spark.job_writer import LOCK_TIMEOUT_MS
 
 COLUMNS = {
     "topic": "string",
@@ -23,7 +24,8 @@ EARLIEST, LATEST = "earliest", "latest"
 _BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss")
 _READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset", "pushFilters")
 _STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
-_WRITING = ("path", "topic", "partitioner", "job_id", "checkpointLocation", "queryName")
+_NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
+_WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", *_NOT_OURS)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class WriteOptions:
     topic: str
     partitioner: str
     job_id: str | None
+    lock_timeout_ms: int
 
 
 def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -> ReadOptions:
@@ -98,8 +101,13 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
         raise SettingError("job_id", reason=reason)
     if not given.get("topic"):
         raise SettingError("topic", reason="name the topic to write to")
-    partitioner = given.get("partitioner", "default-2.4")
-    return WriteOptions(_path(given), given["topic"], partitioner, given.get("job_id"))
+    return WriteOptions(
+        _path(given),
+        given["topic"],
+        given.get("partitioner", "default-2.4"),
+        given.get("job_id"),
+        _number("lockTimeoutMs", given.get("lockTimeoutMs", str(LOCK_TIMEOUT_MS))),
+    )
 
 
 def schema_of(options: ReadOptions) -> str:
@@ -116,7 +124,7 @@ def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]
     given = {}
     for name, text in options.items():
         if name.lower() not in by_lower_case:
-            known = sorted(set(names) - {"path", "queryName", "checkpointLocation"})
+            known = sorted(set(names) - {"path", *_NOT_OURS})
             raise SettingError(name, reason=f"no such option here; {_there_is(known)}")
         given[by_lower_case[name.lower()]] = text
     return given

@@ -114,7 +114,14 @@ class Sink:
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
         runs = [message.runs for message in messages if isinstance(message, TaskRuns)]
-        commit_runs(self.log_dir, self.topic.name, job_id, runs, facts)
+        commit_runs(
+            self.log_dir,
+            self.topic.name,
+            job_id,
+            runs,
+            facts,
+            lock_timeout_ms=self.options.lock_timeout_ms,
+        )
 
 
 class Placement:

@@ -22,11 +22,11 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from kminilog.bulk.examination import examine
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import TopicPartition
+from kminilog.spark.job_writer import LOCK_TIMEOUT_MS, open_writer
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
     Manifest,
@@ -92,18 +92,25 @@ class RunWriter:
 
 
 def commit_runs(
-    log_dir: Path, topic: str, job_id: str, runs: Sequence[Runs], facts: dict[str, Any]
+    log_dir: Path,
+    topic: str,
+    job_id: str,
+    runs: Sequence[Runs],
+    facts: dict[str, Any],
+    *,
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS,
 ) -> None:
     """Append the runs of a job to a topic; nothing is done if the job is committed already.
 
-    A job without messages leaves no trace. Once it returns, all of it survives a power failure.
-    Raises KMiniLogErrors, LogDirLockedError and PublicationError among them; the topic is then
-    unchanged, unless an error says that the job is committed.
+    Waits for the lock of the log dir. A job without messages needs none and leaves no trace. Once
+    it returns, all of it survives a power failure. Raises KMiniLogErrors, LogDirLockedError and
+    PublicationError among them; the topic is then unchanged, unless an error says that the job is
+    committed. If the runs are forgotten while it waits, nothing is written.
     """
     written = [run for run in runs if run.counts]
     try:
         if written:
-            with LogDirWriter.open(log_dir, examine=examine) as writer:
+            with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
                 if not _is_committed(writer.path, job_id, topic):
                     _publish(writer, topic, job_id, written, facts)
     finally:

@@ -21,6 +21,7 @@ from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.examination import examine
 from kminilog.storage.lock import LogDirLock
+from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_log import PartitionLog
@@ -52,6 +53,7 @@ class LogDirWriter(LogDir):
         create: bool = False,
         recover: bool = True,
         examine: Examine = examine,
+        lock_wait: LockWait | None = None,
     ) -> Self:
         """Take the lock of a log dir, finish what crashed jobs have left, and recover partitions.
 
@@ -61,13 +63,14 @@ class LogDirWriter(LogDir):
         `recover=False` partitions are left as they are, for a human to decide. `examine` is how a
         segment is read, replaceable by a faster equal.
 
-        Raises LogDirLockedError, and LogDirError if the directory is not there (`create` makes it).
+        Raises LogDirLockedError, at once or when the time of `lock_wait` is up, and LogDirError if
+        the directory is not there (`create` makes it).
         """
         if create:
             with suppress(FileExistsError):  # a file: that is told below
                 Path(path).mkdir(parents=True, exist_ok=True)
         LogDir(path)
-        lock = LogDirLock(Path(path))
+        lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         try:
             log_dir = cls(path, lock, examine)
             begin_counting(log_dir.path)

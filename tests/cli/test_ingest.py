@@ -1,9 +1,12 @@
 """`ingest` and `verify --against`: what is refused before Spark starts, and whole runs with it."""
 
+import os
 import sys
 
 import pytest
 
+from kminilog.clock import ManualClock
+from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import Run, assert_one_line
 from tests.damage import files_of
 
@@ -49,6 +52,27 @@ def test_ingest_looks_at_source_and_topic_before_spark_starts(
     (tmp_path / "source.txt").write_bytes(b"x\n")
     run = kminilog("ingest", tmp_path / source, "--topic", "t", "--partitions", partitions)
     assert_one_line(without_progress(run), 2, part)
+
+
+@pytest.mark.usefixtures("no_session")
+def test_ingest_waits_a_minute_for_another_writer_or_as_long_as_told_and_says_so(
+    kminilog, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("kminilog.spark.job_writer.SystemClock", ManualClock)
+    (tmp_path / "source.txt").write_bytes(b"x\n")
+    holder = f"kminilog: log dir {kminilog.log_dir}: process {os.getpid()} is writing to it"
+    only_one = "; only one writer at a time: wait until it has finished"
+    with LogDirWriter.open(kminilog.log_dir, create=True):
+        for options, first_lines, waited in (
+            ([], [f"{holder}; waiting for at most 58.7 s more"], ", still after 60.0 s of waiting"),
+            (["--lock-timeout", 500], [], ", still after 0.5 s of waiting"),
+            (["--lock-timeout", 0], [], ""),
+        ):
+            run = kminilog("ingest", tmp_path / "source.txt", "--topic", "t", *options)
+            lines = without_progress(run).err.splitlines()
+            assert (run.code, lines[:-1][:1]) == (2, first_lines)
+            assert lines[-1] == f"{holder}{waited}{only_one}"
+    assert not list(kminilog.log_dir.glob("t*"))
 
 
 @pytest.mark.usefixtures("no_session")

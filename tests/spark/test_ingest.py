@@ -347,7 +347,7 @@ def test_ingest_beside_another_writer_is_refused(run, log_dir, text):
         LogDirWriter.open(log_dir, create=True),
         pytest.raises(LogDirLockedError, match="only one writer at a time"),
     ):
-        run(text)
+        run(text, lock_timeout_ms=0)
 
 
 @pytest.mark.parametrize("plan", ["sorted", "runs"])

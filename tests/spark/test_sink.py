@@ -34,6 +34,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import STAGING_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from tests import processes
 from tests.spark.log_content import content_of, files_of
 
 SETTINGS = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=500)
@@ -135,7 +136,8 @@ def test_write_of_rows_that_name_their_partition_puts_them_there(spark, write, l
     ("select", "options", "error"),
     [
         ("value", {"topic": "gone"}, "Topic gone doesn't exist"),
-        ("value", {"job": "x"}, "setting job: no such option here; there is: job_id, partitioner"),
+        ("value", {"job": "x"}, "setting job: no such option here; there is: job_id, lockTimeoutM"),
+        ("value", {"lockTimeoutMs": "1s"}, "lockTimeoutMs: '1s' is not a whole number from 0 on"),
         ("value", {"job_id": "a/b"}, "job a/b: illegal job id"),
         ("value", {"partitioner": "mine"}, "setting partitioner: no partitioner 'mine'"),
         ("key", {}, "setting columns: there is no column value"),
@@ -162,12 +164,14 @@ def test_write_that_cannot_be_done_is_one_clear_error_and_changes_nothing(
 
 
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
-def test_write_beside_another_writer_fails_and_can_be_repeated(write, rows, log_dir):
+def test_write_that_may_not_wait_fails_beside_another_writer_and_can_be_repeated(
+    write, rows, log_dir
+):
     with (
         LogDirWriter.open(log_dir),
-        pytest.raises(KMiniLogError, match="only one writer at a time"),
+        pytest.raises(KMiniLogError, match=r"process \d+ is writing to it; only one writer"),
     ):
-        write(rows, job_id="first")
+        write(rows, job_id="first", lockTimeoutMs="0")
     assert_nothing_is_left(log_dir)
     write(rows, job_id="first")
     assert all_numbers_in(log_dir) == list(range(200))
@@ -292,6 +296,17 @@ def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):
     assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["other"]
 
 
+def test_write_beside_another_writer_waits_and_then_writes_all_once(write, rows, log_dir):
+    with processes.start("spark.writing_process", log_dir, "orders") as other:
+        assert processes.read_line(other) == "open"
+        write(rows, job_id="first")
+        processes.finish(other)
+    assert numbers_in(log_dir)[0][0] == 1000  # the other writer was first
+    assert all_numbers_in(log_dir) == [*range(200), 1000]
+    assert [manifest.job_id for manifest in committed_manifests(log_dir)] == ["first"]
+    assert_nothing_is_left(log_dir)
+
+
 # ---- which partition
 
 
@@ -333,16 +348,16 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run_query(spark: SparkSession, source: Path, log_dir: Path) -> Callable[[], str]:
+def run_query(spark: SparkSession, source: Path, log_dir: Path) -> Callable[..., str]:
     """Copy what is new in the source, a file to a micro-batch; return the query's id."""
     register(spark)
 
-    def run() -> str:
+    def run(**options: object) -> str:
         reading = spark.readStream.schema("value string").option("maxFilesPerTrigger", 1)
         writing = reading.text(str(source)).writeStream.format("kminilog")
         writing = writing.option("topic", "orders")
         writing = writing.option("checkpointLocation", str(log_dir.parent / "checkpoint"))
-        query = writing.trigger(availableNow=True).start(str(log_dir))
+        query = writing.options(**options).trigger(availableNow=True).start(str(log_dir))
         with spark_failures("stream"):
             query.awaitTermination()
         return str(query.id)
@@ -377,11 +392,27 @@ def test_micro_batch_that_is_replayed_is_written_once(run_query, source, log_dir
 @pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
 def test_query_that_could_not_write_goes_on_where_it_was(run_query, source, log_dir):
     (source / "0.txt").write_text("value 0\nvalue 1\n")
-    with LogDirWriter.open(log_dir), pytest.raises(KMiniLogError, match="only one writer at a"):
-        run_query()
+    told = r"process \d+ is writing to it, still after 0\.\d s of waiting; only one writer"
+    with LogDirWriter.open(log_dir), pytest.raises(KMiniLogError, match=told):
+        run_query(lockTimeoutMs=100)
     assert committed_manifests(log_dir) == []
     run_query()
     assert all_numbers_in(log_dir) == [0, 1]
+    assert_nothing_is_left(log_dir)
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_query_beside_another_writer_waits_and_writes_each_batch_once(run_query, source, log_dir):
+    for n in range(2):
+        (source / f"{n}.txt").write_text(f"value {n}\n")
+    with processes.start("spark.writing_process", log_dir, "orders") as other:
+        assert processes.read_line(other) == "open"
+        query_id = run_query()
+        processes.finish(other)
+    assert numbers_in(log_dir)[0][0] == 1000
+    assert all_numbers_in(log_dir) == [0, 1, 1000]
+    job_ids = [manifest.job_id for manifest in committed_manifests(log_dir)]
+    assert job_ids == [f"{query_id}-{batch}" for batch in range(2)]
     assert_nothing_is_left(log_dir)
 
 
