@@ -15,13 +15,15 @@ Kafka keeps the same facts in ZooKeeper, under /brokers/topics.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from kminilog.cluster.leadership import Leadership
-from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.topics import Topic
 
@@ -97,22 +99,35 @@ class ControllerState:
 
     def _read(self) -> None:
         path = self.path / STATE_FILE
-        if not path.exists():
-            return
-        try:
-            state = json.loads(path.read_bytes())
-            self.topics = {facts["topic"]: Topic.from_json(facts) for facts in state["topics"]}
-            self.partitions = dict(map(_partition, state["partitions"].items()))
-        except (ValueError, KeyError, TypeError, AttributeError, KMiniLogError) as error:
-            reason = f"{STATE_FILE} holds no state of a cluster ({error}); mend it or move it away"
-            raise LogDirError(str(self.path), reason=reason) from None
+        with suppress(FileNotFoundError):  # a new cluster
+            self.topics, self.partitions = read_json(path, _parse, what="state of a cluster")
 
 
-def _partition(item: tuple[str, dict[str, Any]]) -> tuple[TopicPartition, Leadership]:
+def _parse(document: Any) -> tuple[dict[str, Topic], dict[TopicPartition, Leadership]]:
+    state = typed(document, dict)
+    topics = [Topic.from_json(typed(facts, dict)) for facts in typed(state["topics"], list)]
+    partitions = dict(map(_partition, typed(state["partitions"], dict).items()))
+    if sorted(partitions) != sorted(tp for topic in topics for tp in topic.all_partitions()):
+        raise ValueError("the partitions are not those of the topics")
+    return {topic.name: topic for topic in topics}, partitions
+
+
+def _partition(item: tuple[str, Any]) -> tuple[TopicPartition, Leadership]:
     name, facts = item
     topic_partition = parse_topic_partition(name)
     if topic_partition is None:
-        raise ValueError(f"{name} is no partition")
-    return topic_partition, Leadership(
-        tuple(facts["replicas"]), facts["leader"], facts["leader_epoch"], tuple(facts["in_sync"])
-    )
+        raise ValueError(f"{name!r} names no partition")
+    replicas, leader = _nodes(facts["replicas"]), facts["leader"]
+    in_sync, epoch = _nodes(facts["in_sync"]), number(facts["leader_epoch"])
+    if not set(in_sync) <= set(replicas) or not in_sync:
+        raise ValueError(f"{name}: in_sync is not some of its replicas")
+    if leader is not None and number(leader) not in in_sync:
+        raise ValueError(f"{name}: the leader is none of in_sync")
+    return topic_partition, Leadership(replicas, leader, epoch, in_sync)
+
+
+def _nodes(value: Any) -> tuple[int, ...]:
+    nodes = tuple(map(number, typed(value, list)))
+    if len(set(nodes)) < len(nodes):
+        raise ValueError(f"{list(nodes)} names a broker twice")
+    return nodes

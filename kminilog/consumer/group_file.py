@@ -21,13 +21,15 @@ from typing import Any
 
 from kminilog.consumer.errors import InvalidGroupError, UnknownGroupError
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE, Group
-from kminilog.consumer.members import KnownMember, from_name, from_names, to_names, typed
-from kminilog.errors import InvalidTopicError, LogDirError
+from kminilog.consumer.members import KnownMember, from_name, from_names, to_names
+from kminilog.errors import InvalidTopicError
 from kminilog.format.names import check_topic
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import number, read_json, typed
 
 GROUPS_DIR = ".groups"
 GROUP_SUFFIX = ".json"
+_REMEDY = "mend it, or move it away: then the group begins anew, without its committed offsets"
 MAX_GROUP_LENGTH = 200  # with suffixes a file name still has less than the usual 255 bytes
 
 
@@ -61,23 +63,18 @@ def read_group(log_dir: Path, name: str) -> Group:
     Raises UnknownGroupError, InvalidGroupError, and LogDirError if its file is broken.
     """
     check_group(name)
-    directory = log_dir / GROUPS_DIR
-    path = directory / (name + GROUP_SUFFIX)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise UnknownGroupError(name) from None
-    try:
-        group = from_json(json.loads(data))
+    path = log_dir / GROUPS_DIR / (name + GROUP_SUFFIX)
+
+    def parse(document: Any) -> Group:
+        group = from_json(typed(document, dict))
         if group.name != name:
             raise ValueError(f"it names the group {group.name!r}")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = (
-            f"{path.name} holds no state of a group ({error}); mend it, or move it away: "
-            "then the group begins anew, without its committed offsets"
-        )
-        raise LogDirError(str(directory), reason=reason) from None
-    return group
+        return group
+
+    try:
+        return read_json(path, parse, what="state of a group", remedy=_REMEDY)
+    except FileNotFoundError:
+        raise UnknownGroupError(name) from None
 
 
 def write_group(log_dir: Path, group: Group) -> None:
@@ -105,19 +102,24 @@ def to_json(group: Group) -> dict[str, Any]:
 def from_json(facts: Mapping[str, Any]) -> Group:
     """Return the group that `to_json` told of.
 
-    Raises KeyError, TypeError, AttributeError or ValueError for facts that tell of none.
+    Raises KeyError, TypeError, AttributeError, ValueError or InvalidTopicError for facts that tell
+    of none.
     """
     members = [KnownMember.from_json(member) for member in typed(facts["members"], list)]
     group = Group(
         name=typed(facts["group"], str),
         state=typed(facts["state"], str),
-        generation=typed(facts["generation"], int),
+        generation=number(facts["generation"]),
         strategy=typed(facts["strategy"], str),
-        partitions={name: typed(count, int) for name, count in facts["partitions"].items()},
+        partitions={name: number(count) for name, count in facts["partitions"].items()},
         members={member.id: member for member in members},
         assignment={member: from_names(names) for member, names in facts["assignment"].items()},
-        committed={from_name(n): typed(offset, int) for n, offset in facts["committed"].items()},
+        committed={from_name(n): number(offset) for n, offset in facts["committed"].items()},
     )
+    for name in group.partitions:
+        check_topic(name)
+    if len(group.members) < len(members):
+        raise ValueError("a member stands in it twice")
     if group.state not in (EMPTY, PREPARING, STABLE):
         raise ValueError(f"{group.state!r} is no state")
     if (group.state == EMPTY) != (not group.members):

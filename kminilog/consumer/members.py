@@ -12,12 +12,11 @@ SyncGroupResponse, MemberMetadata.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
-from kminilog.format.names import TopicPartition, parse_topic_partition
-from kminilog.settings import SETTINGS
-
-Value = TypeVar("Value")
+from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
+from kminilog.settings import INT32_MAX, SETTINGS
+from kminilog.storage.json_file import number, typed
 
 
 class Membership(NamedTuple):
@@ -83,9 +82,9 @@ class KnownMember:
         """Return the member that `to_json` told of; KeyError or ValueError if it tells of none."""
         return cls(
             id=typed(facts["id"], str),
-            topics=tuple(typed(topic, str) for topic in typed(facts["topics"], list)),
-            session_timeout_ms=typed(facts["session_timeout_ms"], int),
-            heard_ms=typed(facts["heard_ms"], int),
+            topics=tuple(map(_topic, typed(facts["topics"], list))),
+            session_timeout_ms=number(facts["session_timeout_ms"], 1, INT32_MAX),
+            heard_ms=number(facts["heard_ms"]),
             instance_id=None if facts["instance_id"] is None else typed(facts["instance_id"], str),
             owned=from_names(facts["owned"]),
             is_waiting=typed(facts["is_waiting"], bool),
@@ -95,19 +94,6 @@ class KnownMember:
     def to_json(self) -> dict[str, Any]:
         """Return what the group's file holds of it."""
         return {**vars(self), "topics": list(self.topics), "owned": to_names(self.owned)}
-
-
-def typed(value: Any, kind: type[Value]) -> Value:
-    """Return a value from a file if it is of that type, else raise ValueError.
-
-    >>> typed(True, int)
-    Traceback (most recent call last):
-    ...
-    ValueError: True is no int
-    """
-    if type(value) is not kind:
-        raise ValueError(f"{value!r} is no {kind.__name__}")
-    return value
 
 
 def to_names(partitions: Iterable[TopicPartition]) -> list[str]:
@@ -125,8 +111,14 @@ def from_names(names: Any) -> tuple[TopicPartition, ...]:
 
 
 def from_name(name: Any) -> TopicPartition:
-    """Return the partition that a text names; ValueError if it names none."""
+    """Return the partition that a text names; ValueError or InvalidTopicError if it names none."""
     found = parse_topic_partition(typed(name, str))
     if found is None:
         raise ValueError(f"{name!r} names no partition")
+    check_topic(found.topic)
     return found
+
+
+def _topic(name: Any) -> str:
+    check_topic(typed(name, str))
+    return str(name)

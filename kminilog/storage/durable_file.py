@@ -7,13 +7,15 @@ nothing), fsynced (the file's bytes survive a power failure), directory fsynced 
 import os
 from pathlib import Path
 
+from kminilog.storage.regular_file import open_regular
+
 
 def append_to(path: Path, data: bytes) -> None:
     """Hand data to the operating system, to go behind the end of a file that exists.
 
     Raises OSError; part of the data may then have been written.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND)
     try:
         rest = memoryview(data)
         while rest:  # the operating system may take it in pieces
@@ -24,7 +26,7 @@ def append_to(path: Path, data: bytes) -> None:
 
 def sync(path: Path) -> None:
     """Bring a file's bytes, or a directory's names, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         os.fsync(descriptor)
     finally:
@@ -37,7 +39,8 @@ def replace_file(path: Path, data: bytes) -> None:
     Once it returns the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
     """
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(data)
+    with open(temporary, "wb", opener=open_regular) as file:
+        file.write(data)
     sync(temporary)
     os.replace(temporary, path)
     sync(path.parent)

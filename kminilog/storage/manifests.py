@@ -10,19 +10,26 @@ before it begins another. So its name is known beforehand, and asking whether th
 system call. Writing manifests is publication.py's business. Source: ours.
 """
 
-import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kminilog.errors import LogDirError
+from kminilog.errors import PublicationError
+from kminilog.format.names import MAX_OFFSET, check_topic
+from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.regular_file import check_real_directory
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"
 COMMITTED_SUFFIX = ".json"
 QUARANTINE_DIR = ".quarantine"
 _QUARANTINE_SUFFIX = ".jsonl"
+_JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+_STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?(\.joined/)?[A-Za-z0-9._-]+-[0-9]+")
+_ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
+_FACT_TYPES = {"partitioner": (str, type(None)), "seed": (int,), "count": (int,)}
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,21 @@ class Manifest:
     facts: dict[str, Any]
 
 
+def check_job_id(job_id: str) -> None:
+    """Raise PublicationError if a job cannot have this id: it names files.
+
+    >>> check_job_id("2024-06-01.orders")
+    >>> check_job_id("../orders")
+    Traceback (most recent call last):
+    ...
+    kminilog.errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
+'_', '-', at most 100, no leading '.'; the topic is unchanged
+    """
+    if not _JOB_ID.fullmatch(job_id):
+        reason = "illegal job id: use letters, digits, '.', '_', '-', at most 100, no leading '.'"
+        raise PublicationError(job_id, reason=reason)
+
+
 def pending_path(log_dir: Path) -> Path:
     """Return where the manifest of the pending job stands, if there is one."""
     return log_dir / MANIFEST_DIR / PENDING_FILE
@@ -74,31 +96,55 @@ def quarantine_path(log_dir: Path, job_id: str) -> Path:
 
 
 def sweep_quarantine(log_dir: Path) -> None:
-    """Delete what jobs have rejected that were never committed; none may be pending."""
-    for path in (log_dir / QUARANTINE_DIR).glob("*"):
+    """Delete what jobs have rejected that were never committed; none may be pending.
+
+    Raises NotADirectoryError if the directory is a link: then it is not this log dir's.
+    """
+    directory = log_dir / QUARANTINE_DIR
+    check_real_directory(directory)
+    for path in directory.glob(f"*{_QUARANTINE_SUFFIX}"):
         if not committed_path(log_dir, path.name.removesuffix(_QUARANTINE_SUFFIX)).exists():
             path.unlink()
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return a manifest; FileNotFoundError if it is not there, LogDirError if it is none."""
-    data = path.read_bytes()
-    try:
-        facts = json.loads(data)
-        partitions = [StagedPartition(**staged) for staged in facts.pop("partitions")]
-        if not all(map(_has_numbers, partitions)):
-            raise ValueError("what should be a number is none")
-        return Manifest(partitions=partitions, **facts)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        reason = f"{path.name} is no manifest ({error}); move it away"
-        raise LogDirError(str(path.parent), reason=reason) from None
+    """Return a manifest whose names are names and whose numbers are numbers.
+
+    Whether the numbers make sense is for publication and verification to say. Raises
+    FileNotFoundError if it is not there, LogDirError if it is none.
+    """
+    return read_json(path, _manifest, what="manifest", remedy="move it away")
 
 
-def _has_numbers(staged: StagedPartition) -> bool:
-    numbers = [staged.partition, staged.first_offset, staged.next_offset, staged.bytes]
-    numbers += [number for row in staged.fingerprints for number in row]
-    rows_are_whole = all(len(row) == 3 for row in staged.fingerprints)
-    return rows_are_whole and all(isinstance(number, int) for number in numbers)
+def _manifest(document: Any) -> Manifest:
+    known = {"job_id", "topic", "partitions", "facts"}
+    unknown = typed(document, dict).keys() - known
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is unknown")
+    job_id, topic = typed(document["job_id"], str), typed(document["topic"], str)
+    check_job_id(job_id)
+    check_topic(topic)
+    facts = typed(document["facts"], dict)
+    for name, kinds in _FACT_TYPES.items():
+        if name in facts and type(facts[name]) not in kinds:
+            raise ValueError(f"{name} is {facts[name]!r}")
+    partitions = [_staged(staged) for staged in typed(document["partitions"], list)]
+    return Manifest(job_id, topic, partitions, facts)
+
+
+def _staged(facts: Any) -> StagedPartition:
+    staged = StagedPartition(**typed(facts, dict))
+    for value in (staged.partition, staged.first_offset, staged.next_offset, staged.bytes):
+        number(value, *_ANY_NUMBER)
+    typed(staged.digest, str)
+    for row in typed(staged.fingerprints, list):
+        first_offset, count, total = typed(row, list)
+        number(first_offset, *_ANY_NUMBER)
+        number(count, *_ANY_NUMBER)
+        number(total, 0, 2**64 - 1)
+    if not _STAGED_DIRECTORY.fullmatch(typed(staged.directory, str)):
+        raise ValueError(f"{staged.directory!r} is no directory of a job")
+    return staged
 
 
 def pending_manifest(log_dir: Path) -> Manifest | None:

@@ -16,13 +16,12 @@ verification. The caller holds the lock all the while. Nothing here knows Spark.
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from kminilog.errors import PublicationError
+from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.settings import TopicSettings
@@ -37,29 +36,29 @@ from kminilog.storage.fingerprints import (
 from kminilog.storage.manifests import MANIFEST_DIR as MANIFEST_DIR
 from kminilog.storage.manifests import Manifest as Manifest
 from kminilog.storage.manifests import StagedPartition as StagedPartition
-from kminilog.storage.manifests import committed_manifests as committed_manifests
 from kminilog.storage.manifests import (
+    check_job_id,
     committed_path,
     pending_manifest,
     pending_path,
     sweep_quarantine,
 )
+from kminilog.storage.manifests import committed_manifests as committed_manifests
 from kminilog.storage.manifests import forget_manifests as forget_manifests
 from kminilog.storage.manifests import is_under_way as is_under_way
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.pending_jobs import STAGING_DIR, replaced_path
 from kminilog.storage.rebasing import Number, number_messages, rebase
+from kminilog.storage.regular_file import check_real_directory
+from kminilog.storage.staged_files import check_staged_files
 from kminilog.storage.whole_messages import base_offsets_in, use_whole_messages
 
 _JOINED_DIR = ".joined"
-_JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
     """Return the staging directory of a job; PublicationError if the id is no file name."""
-    if not _JOB_ID.fullmatch(job_id):
-        reason = "illegal job id: use letters, digits, '.', '_', '-', at most 100, no leading '.'"
-        raise PublicationError(job_id, reason=reason)
+    check_job_id(job_id)
     return log_dir / STAGING_DIR / job_id
 
 
@@ -173,7 +172,7 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     Once it returns, all of the job is in the topic and survives a power failure; readers see
     nothing of it before, and all of it then. After a crash in between, all or nothing of it is
     there once the lock has been taken again. Raises OSError, and PublicationError, with nothing
-    committed, if what was staged is not in this log dir.
+    committed, if what was staged is not in this log dir or may not go into the topic.
     """
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
@@ -181,6 +180,7 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     manifests = pending_path(log_dir).parent
     manifests.mkdir(exist_ok=True)
     finish_pending(log_dir)
+    check_staged_files(log_dir, manifest)
     kept = [_keep_replaced(log_dir, manifest, staged) for staged in manifest.partitions]
     # What the manifest names must be on the disk before it is: the writers have synced the files.
     directories = {staging / staged.directory for staged in manifest.partitions}
@@ -197,11 +197,26 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
 def finish_pending(log_dir: Path) -> str | None:
     """Bring a job that is past its commit point to its end; return its id, None if there is none.
 
-    For the holder of the lock, before it writes: so no writer ever sees a pending job.
+    For the holder of the lock, before it writes: so no writer ever sees a pending job. Raises
+    LogDirError, with nothing touched, if the job may not be published.
     """
     manifest = pending_manifest(log_dir)
     if manifest is None:
         return None
+    try:
+        check_staged_files(log_dir, manifest)
+    except (PublicationError, OSError) as error:
+        pending = pending_path(log_dir).relative_to(log_dir)
+        fault = (
+            error.reason
+            if isinstance(error, PublicationError)
+            else f"{error.filename}: {error.strerror}"
+        )
+        reason = (
+            f"{pending} cannot be finished: {fault}; nothing was touched; mend it, or move it and "
+            f"{STAGING_DIR}/{manifest.job_id} away"
+        )
+        raise LogDirError(str(log_dir), reason=reason) from None
     _finish(log_dir, manifest)
     return manifest.job_id
 
@@ -210,7 +225,10 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     """Bring what crashed jobs have left behind to its end; return the ids of those finished.
 
     A committed job gets the rest of its files published; staging of any other job is deleted.
+    Raises as `finish_pending`, and NotADirectoryError where a link would lead out of the log dir.
     """
+    for directory in (pending_path(log_dir).parent, log_dir / STAGING_DIR):
+        check_real_directory(directory)
     finished = finish_pending(log_dir)
     for path in pending_path(log_dir).parent.glob("*.tmp"):
         path.unlink()

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition, check_topic
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import read_json, typed
 
 TOPIC_SUFFIX = ".json"
 MAX_PARTITIONS = 100_000
@@ -48,10 +49,10 @@ class Topic:
         Raises KeyError, TypeError, ValueError or one of our errors for facts that tell of none.
         """
         return cls(
-            facts["topic"],
+            typed(facts["topic"], str),
             facts["partitions"],
-            DIALECTS[facts["dialect"]],
-            TopicSettings.from_config(facts["config"]),
+            _dialect(facts["dialect"]),
+            TopicSettings.from_config(typed(facts["config"], dict)),
         )
 
     def partition(self, number: int) -> TopicPartition:
@@ -76,6 +77,12 @@ class Topic:
         }
 
 
+def _dialect(name: Any) -> Dialect:
+    if typed(name, str) not in DIALECTS:
+        raise ValueError(f"{name!r} is no dialect; there is: {', '.join(DIALECTS)}")
+    return DIALECTS[name]
+
+
 def read_topics(log_dir: Path) -> list[Topic]:
     """Return all topics of a log dir by name; LogDirError if a settings file is broken."""
     return [_read(path) for path in sorted(log_dir.glob(f"*{TOPIC_SUFFIX}"))]
@@ -85,9 +92,10 @@ def read_topic(log_dir: Path, name: str) -> Topic:
     """Return one topic; UnknownTopicOrPartitionError if it is not there."""
     check_topic(name)
     path = log_dir / (name + TOPIC_SUFFIX)
-    if not path.exists():
-        raise UnknownTopicOrPartitionError(name)
-    return _read(path)
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        raise UnknownTopicOrPartitionError(name) from None
 
 
 def write_topic(log_dir: Path, topic: Topic) -> None:
@@ -97,11 +105,10 @@ def write_topic(log_dir: Path, topic: Topic) -> None:
 
 
 def _read(path: Path) -> Topic:
-    try:
-        topic = Topic.from_json(json.loads(path.read_bytes()))
+    def parse(document: Any) -> Topic:
+        topic = Topic.from_json(typed(document, dict))
         if topic.name + TOPIC_SUFFIX != path.name:
             raise ValueError(f"it names the topic {topic.name!r}")
-    except (ValueError, KeyError, TypeError, RecursionError, KMiniLogError) as error:
-        reason = f"{path.name} holds no topic settings ({error}); mend it or move it away"
-        raise LogDirError(str(path.parent), reason=reason) from None
-    return topic
+        return topic
+
+    return read_json(path, parse, what="topic settings")

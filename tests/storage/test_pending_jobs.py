@@ -192,7 +192,7 @@ def test_reader_never_takes_a_broken_pending_job_for_one_that_it_has_seen(log_di
     pending_path(log_dir).parent.mkdir(exist_ok=True)
     pending_path(log_dir).write_bytes(b"{")
     for _ in range(2):
-        with pytest.raises(LogDirError, match=r"\.pending is no manifest"):
+        with pytest.raises(LogDirError, match=r"\.pending holds no manifest"):
             reader.segments()
 
 

@@ -383,7 +383,7 @@ def test_committed_manifests_are_those_of_the_topic_and_go_with_it(log_dir, dial
 def test_manifest_that_is_broken_is_named(log_dir, text):
     (log_dir / MANIFEST_DIR).mkdir()
     (log_dir / MANIFEST_DIR / "bad.json").write_text(text)
-    with pytest.raises(LogDirError, match=r"bad\.json is no manifest"):
+    with pytest.raises(LogDirError, match=r"bad\.json holds no manifest"):
         committed_manifests(log_dir)
 
 

@@ -310,7 +310,7 @@ def test_jobs_that_claim_the_same_offsets_are_one_finding(path):
 )
 def test_manifest_with_something_else_than_numbers_is_none(path, change):
     change_manifest(path, "first", change)
-    with pytest.raises(LogDirError, match=r"first\.json is no manifest"):
+    with pytest.raises(LogDirError, match=r"first\.json holds no manifest"):
         verify_storage(LogDir(path))
 
 

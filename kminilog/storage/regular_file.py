@@ -1,0 +1,105 @@
+"""Opening what must be a regular file, so that nothing else of that name holds anybody up.
+
+To open a FIFO waits for its other end, a directory opens and cannot be read, a device does what it
+likes; and a symbolic link may lead out of the log dir. So every file of a log dir is opened here:
+
+    to read     a regular file, or a symbolic link to one
+    to write    a regular file of that very name: what a link leads to is never changed
+
+What is something else is an OSError that names the file and says what it is. Source: ours.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+SMALL_FILE_BYTES = 1 << 28  # far above what a manifest of the largest topic takes
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a symbolic link",
+}
+
+
+def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
+    """Return a descriptor of a regular file; `open(..., opener=open_regular)` makes a file object.
+
+    Never waits. Raises OSError: what the operating system says, or EINVAL for what is no regular
+    file. FileNotFoundError only if nothing has this name: a link to nothing is no regular file.
+    """
+    is_written = flags & os.O_ACCMODE != os.O_RDONLY
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if is_written else 0)
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError:
+        _refuse_what_is_no_file(path, follow=not is_written)
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    raise _refusal(path, mode)
+
+
+def read_regular(path: Path | str, limit_bytes: int = SMALL_FILE_BYTES) -> bytes:
+    """Return the bytes of a small regular file; raises as `open_regular`, and EFBIG if it is not
+    small."""
+    with open(path, "rb", opener=open_regular) as file:
+        data = file.read(limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise OSError(errno.EFBIG, f"larger than {limit_bytes} bytes; move it away", str(path))
+    return data
+
+
+def truncate(path: Path, size_bytes: int) -> None:
+    """Cut or extend a regular file; raises as `open_regular`."""
+    descriptor = open_regular(path, os.O_WRONLY)
+    try:
+        os.ftruncate(descriptor, size_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def touch(path: Path) -> None:
+    """Make an empty file if there is none of this name; raises as `open_regular`."""
+    os.close(open_regular(path, os.O_WRONLY | os.O_CREAT))
+
+
+def check_real_directory(path: Path) -> None:
+    """Raise NotADirectoryError if this is anything but a directory, or nothing: a link to one, too.
+
+    Who deletes or renames below a directory must know that it is not somewhere else.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "a file")
+        reason = f"{kind}, not a directory of its own; move it away"
+        raise NotADirectoryError(errno.ENOTDIR, reason, str(path))
+
+
+def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
+    """Raise the better error, if the one of the operating system is because of what it is."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode) and follow:
+            mode = os.stat(path).st_mode
+    except OSError as error:
+        if os.path.islink(path):
+            reason = f"a symbolic link that leads to no file ({error.strerror}); move it away"
+            raise OSError(errno.EINVAL, reason, str(path)) from None
+        return
+    if not stat.S_ISREG(mode):
+        raise _refusal(path, mode) from None
+
+
+def _refusal(path: Path | str, mode: int) -> OSError:
+    kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
+    return OSError(errno.EINVAL, f"{kind}, not a regular file; move it away", str(path))
