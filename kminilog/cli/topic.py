@@ -124,9 +124,10 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
     with LogDirWriter.open(log_dir_path, recover=False) as writer:
-        writer.delete_topic(name)
         clock, chance = WallClock(), random.Random()
         Coordinator(log_dir_path, dict, clock=clock, chance=chance).forget_topic(name)
+        writer.delete_topic(name)
+        warn_all(writer.warnings)
     if as_json:
         write_document({"topic": name, "deleted": True})
     else:

@@ -27,7 +27,7 @@ from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import Examine, RecoveryPlan, carry_out, plan_recovery
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, delete_directories, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -138,16 +138,24 @@ class LogDirWriter(LogDir):
         return altered
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic with all its messages and manifests, its settings first."""
-        topic = self.topic(name)
+        """Delete a topic with all its messages and manifests, its settings last.
+
+        What is its own is told by the names of directories, each of which goes as a whole. After a
+        crash or an error in the middle the topic is still there, without some of its partitions:
+        this call finishes it. `warnings` says which manifests stay because they cannot be read.
+        Raises UnknownTopicOrPartitionError, and OSError for what cannot be deleted.
+        """
+        self.topic(name)
+        for topic_partition in [known for known in self._logs if known.topic == name]:
+            self.release(topic_partition)
+        self._damage = {known: e for known, e in self._damage.items() if known.topic != name}
+        delete_directories(self.path, name)
+        self.warnings += forget_manifests(self.path, name)
+        points = self._recovery_points
+        self._recovery_points = {known: p for known, p in points.items() if known.topic != name}
+        write_checkpoint(self.path, self._recovery_points)
         (self.path / (name + TOPIC_SUFFIX)).unlink()
         sync(self.path)
-        forget_manifests(self.path, name)
-        for topic_partition in topic.all_partitions():
-            self.release(topic_partition)
-            self._recovery_points.pop(topic_partition, None)
-            self._damage.pop(topic_partition, None)
-            shutil.rmtree(self.directory(topic_partition), ignore_errors=True)
         count_change(self.path)
 
     def _make_partition(self, topic: Topic, partition: TopicPartition, base_offset: int) -> None:
@@ -240,7 +248,8 @@ class LogDirWriter(LogDir):
     def _plan(self, topic_partition: TopicPartition, *, scan_from: int | None) -> RecoveryPlan:
         reader = self.reader(topic_partition)
         if not reader.directory.is_dir():
-            reason = "the directory is gone; put it back, or delete the topic"
+            name = topic_partition.topic
+            reason = f"the directory is gone; put it back, or `kminilog topic delete {name} --yes`"
             raise CorruptLogError(str(reader.directory), position=0, reason=reason)
         recovery_point = self._recovery_points.get(topic_partition, 0)
         return plan_recovery(

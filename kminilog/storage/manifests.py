@@ -10,13 +10,12 @@ before it begins another. So its name is known beforehand, and asking whether th
 system call. Writing manifests is publication.py's business. Source: ours.
 """
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kminilog.errors import PublicationError
+from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import MAX_OFFSET, check_topic
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.regular_file import check_real_directory
@@ -168,8 +167,20 @@ def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifes
     return [m for m in map(read_manifest, paths) if topic in (None, m.topic)]
 
 
-def forget_manifests(log_dir: Path, topic: str) -> None:
-    """Delete the manifests of a topic that is being deleted, and what its jobs have rejected."""
-    for manifest in committed_manifests(log_dir, topic):
-        quarantine_path(log_dir, manifest.job_id).unlink(missing_ok=True)
-        os.unlink(committed_path(log_dir, manifest.job_id))
+def forget_manifests(log_dir: Path, topic: str) -> list[str]:
+    """Delete the manifests of a topic that is being deleted, and what its jobs have rejected.
+
+    Whatever their names: somebody may have renamed one. Returns a line for each that cannot be
+    read and stays. For the holder of the lock, when no job is pending.
+    """
+    lines = []
+    for path in sorted((log_dir / MANIFEST_DIR).glob(f"*{COMMITTED_SUFFIX}")):
+        try:
+            manifest = read_manifest(path)
+        except (LogDirError, OSError) as error:
+            lines.append(f"{error}; it stays, because it may be of another topic than {topic}")
+            continue
+        if manifest.topic == topic:
+            path.unlink()
+    sweep_quarantine(log_dir)
+    return lines

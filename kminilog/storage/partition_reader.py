@@ -31,6 +31,7 @@ from kminilog.storage.segment import Located, Segment
 from kminilog.trace import UNTRACED, Probe, Trace, Tracer
 
 Result = TypeVar("Result")
+_GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
 class Found(NamedTuple):
@@ -255,9 +256,7 @@ class PartitionReader:
         try:
             found = self._visible.segments()
         except FileNotFoundError:
-            raise LogDirError(
-                str(self.directory), reason="no such partition directory; has it been deleted?"
-            ) from None
+            raise LogDirError(str(self.directory), reason=_GONE) from None
         known = {base: segment.log_path.parent for base, segment in self._segments.items()}
         if found == known:
             return False

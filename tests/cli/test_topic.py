@@ -114,6 +114,24 @@ def test_topic_delete_removes_everything_of_it(orders):
     assert not list(orders.log_dir.glob("orders*"))
 
 
+def test_topic_delete_with_a_broken_group_or_manifest_says_so(orders):
+    """Offsets that a group keeps would be those of the next topic of this name: nothing goes."""
+    group = orders.log_dir / ".groups" / "readers.json"
+    group.parent.mkdir()
+    group.write_text("{")
+    assert_one_line(orders("topic", "delete", "orders", "--yes"), 2, "readers.json holds no state")
+    assert orders.ok("topic", "describe", "orders").out
+    group.unlink()
+    manifest = orders.log_dir / ".manifests" / "job.json"
+    manifest.parent.mkdir()
+    manifest.write_text("{")
+    run = orders("topic", "delete", "orders", "--yes")
+    assert (run.code, run.out) == (0, "deleted topic orders\n")
+    assert "job.json holds no manifest" in run.err
+    assert run.err.count("\n") == 1
+    assert manifest.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

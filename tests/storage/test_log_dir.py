@@ -1,7 +1,9 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,6 +251,98 @@ def test_delete_topic_leaves_nothing_of_it(log_dir):
     assert [topic.name for topic in LogDir(log_dir).topics()] == ["other"]
     assert not list(log_dir.glob("orders*"))
     assert "orders" not in (log_dir / CHECKPOINT_FILE).read_text()
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+def delete_until(step: int, log_dir: Path) -> bool:
+    """Delete the topic, but crash instead of the call with this number that changes a name; tell
+    if it came so far."""
+    calls = 0
+
+    def crashing(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal calls
+            if calls == step:
+                raise Crash
+            calls += 1
+            return real(*arguments, **options)
+
+        return call
+
+    writer = LogDirWriter.open(log_dir)
+    writer.log(ORDERS_0)
+    try:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            for name in ("rename", "unlink", "rmdir", "replace"):
+                monkeypatch.setattr(os, name, crashing(getattr(os, name)))
+            writer.delete_topic("orders")
+    except Crash:
+        writer.close(cleanly=False)
+        return True
+    writer.close()
+    return False
+
+
+def check_gone_or_whole(log_dir: Path, partition: TopicPartition) -> None:
+    reader = LogDir(log_dir).reader(partition)
+    if reader.directory.exists():
+        assert reader.log_end_offset == (5 if partition == ORDERS_0 else 0)
+        return
+    with pytest.raises(LogDirError, match="or let `kminilog topic delete` delete the rest"):
+        reader.read(0, 1)
+    with (
+        LogDirWriter.open(log_dir) as writer,
+        pytest.raises(CorruptLogError, match="or `kminilog topic delete orders --yes`"),
+    ):
+        writer.log(partition)
+
+
+def test_delete_topic_that_crashes_at_any_step_is_finished_by_the_next(log_dir):
+    """Every state in between names the way out: readers and writers of what is gone, and delete."""
+    steps = 0
+    for step in range(50):
+        copy = log_dir.with_name(f"{log_dir.name}-{step}")
+        shutil.copytree(log_dir, copy)
+        if not delete_until(step, copy):
+            break
+        steps += 1
+        is_there = (copy / "orders.json").exists()
+        for partition in (0, 1) if is_there else ():
+            check_gone_or_whole(copy, TopicPartition("orders", partition))
+        with LogDirWriter.open(copy, recover=False) as writer:
+            if is_there:
+                writer.delete_topic("orders")
+            assert not list(copy.glob("orders*"))
+            assert "orders" not in (copy / CHECKPOINT_FILE).read_text()
+            writer.create_topic(Topic("orders", 2))
+    assert steps > 8
+
+
+def test_delete_topic_with_a_link_as_partition_deletes_only_the_link(log_dir, tmp_path):
+    elsewhere = tmp_path.with_name(tmp_path.name + "-elsewhere")
+    (log_dir / "orders-1").rename(elsewhere)
+    (log_dir / "orders-1").symlink_to(elsewhere)
+    with LogDirWriter.open(log_dir) as writer:
+        writer.delete_topic("orders")
+    assert not list(log_dir.glob("orders*"))
+    assert list(elsewhere.iterdir())
+
+
+def test_delete_topic_that_cannot_delete_says_so_and_can_be_done_again(log_dir, monkeypatch):
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with LogDirWriter.open(log_dir) as writer:
+        with monkeypatch.context() as patched:
+            patched.setattr(shutil, "rmtree", refuse)
+            with pytest.raises(PermissionError):
+                writer.delete_topic("orders")
+        assert writer.topic("orders")
+        writer.delete_topic("orders")
+    assert not list(log_dir.glob("orders*"))
 
 
 def test_create_topic_with_a_base_offset_starts_the_log_there(tmp_path):

@@ -18,6 +18,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.manifests import quarantine_path
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import (
     MANIFEST_DIR,
@@ -33,6 +34,7 @@ from kminilog.storage.publication import (
 )
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from tests.trees import tree_of
 
 JOB = "job-1"
 SETTINGS = TopicSettings(segment_bytes=150)
@@ -375,6 +377,45 @@ def test_committed_manifests_are_those_of_the_topic_and_go_with_it(log_dir, dial
     with LogDirWriter.open(log_dir) as writer:
         writer.delete_topic("orders")
     assert committed_manifests(log_dir) == []
+
+
+def test_delete_topic_finds_manifests_by_what_is_in_them_whatever_their_names(log_dir, dialect):
+    publish(log_dir, stage(log_dir, dialect))
+    manifests = log_dir / MANIFEST_DIR
+    facts = json.loads((manifests / f"{JOB}.json").read_text())
+    (manifests / f"{JOB}.json").rename(manifests / "renamed.json")
+    (manifests / "other-id.json").write_text(json.dumps({**facts, "job_id": "no-such-file"}))
+    (manifests / "others.json").write_text(json.dumps({**facts, "topic": "others"}))
+    (manifests / "broken.json").write_text("{")
+    for job_id in ("renamed", "other-id", "no-such-file", JOB, "others"):
+        quarantine_path(log_dir, job_id).parent.mkdir(exist_ok=True)
+        quarantine_path(log_dir, job_id).write_text("{}")
+    with LogDirWriter.open(log_dir) as writer:
+        writer.delete_topic("orders")
+        (line,) = writer.warnings
+    assert "broken.json holds no manifest" in line
+    assert "it stays, because it may be of another topic than orders" in line
+    assert not list(log_dir.glob("orders*"))
+    assert {path.name for path in manifests.iterdir()} == {"broken.json", "others.json"}
+    assert [path.name for path in quarantine_path(log_dir, "x").parent.iterdir()] == [
+        "others.jsonl"
+    ]
+
+
+@pytest.mark.parametrize("job_id", ["../../precious", "/etc/precious", "a/b", ".."])
+def test_delete_topic_with_a_path_as_job_id_touches_nothing_outside(log_dir, dialect, job_id):
+    publish(log_dir, stage(log_dir, dialect))
+    path = log_dir / MANIFEST_DIR / f"{JOB}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "job_id": job_id}))
+    for name in ("precious.json", "precious.jsonl"):
+        (log_dir.parent / name).write_text("mine")
+    before = tree_of(log_dir.parent)
+    with LogDirWriter.open(log_dir) as writer:
+        writer.delete_topic("orders")
+        assert "holds no manifest" in writer.warnings[0]
+    for name in ("precious.json", "precious.jsonl"):
+        assert tree_of(log_dir.parent)[name] == before[name]
+    assert not list(log_dir.glob("orders*"))
 
 
 @pytest.mark.parametrize(
