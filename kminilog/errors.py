@@ -78,18 +78,25 @@ class NullValueError(KMiniLogError):
 
 
 class WriteFailedError(KMiniLogError):
-    """The operating system refused a write; `restored` says if the log is as it was before."""
+    """The operating system refused a write; `restored` says if the log is as it was before.
 
-    def __init__(self, path: str, *, reason: str, restored: bool) -> None:
-        outcome = (
-            "the log is as it was before the call"
-            if restored
-            else "the log could not be put back; close it and open it again to recover"
-        )
+    If it is not, messages with the offsets `in_doubt` may be in it: all, the first few, or none.
+    """
+
+    def __init__(
+        self, path: str, *, reason: str, restored: bool, in_doubt: range = range(0)
+    ) -> None:
+        if restored:
+            outcome = "the log is as it was before the call"
+        else:
+            outcome = "the log could not be put back; close it and open it again to recover"
+        if in_doubt:
+            outcome = f"offsets {in_doubt[0]}..{in_doubt[-1]} may be in the log; {outcome}"
         super().__init__(f"{path}: write failed: {reason}; {outcome}")
         self.path = path
         self.reason = reason
         self.restored = restored
+        self.in_doubt = in_doubt
 
 
 class LogClosedError(KMiniLogError):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from kminilog.errors import SettingError
+from kminilog.errors import MessageTooLargeError, SettingError
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -171,6 +171,17 @@ class TopicSettings:
         for name in config:
             find_setting(name, scope="topic")
         return cls(**{name.replace(".", "_"): value for name, value in config.items()})
+
+    def check_message(self, size_bytes: int) -> None:
+        """Raise MessageTooLargeError if a message of so many bytes has no place in the topic."""
+        for setting, limit_bytes in (
+            ("max.message.bytes", self.max_message_bytes),
+            ("segment.bytes", self.segment_bytes),
+        ):
+            if size_bytes > limit_bytes:
+                raise MessageTooLargeError(
+                    size_bytes=size_bytes, limit_bytes=limit_bytes, setting=setting
+                )
 
     def to_config(self) -> dict[str, int]:
         """Return all settings under their dotted names."""

@@ -13,7 +13,6 @@ from typing import Any
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.bulk.layout import Layout, Piece
 from kminilog.bulk.unnumbered import number
-from kminilog.errors import MessageTooLargeError
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
@@ -75,25 +74,13 @@ class ColumnWriter:
     def _append(self, messages: Iterable[Encoded]) -> range:
         first_offset = self.next_offset
         for encoded in messages:
-            self._check_sizes(int(encoded.lengths.max(initial=0)))
+            self._log.settings.check_message(int(encoded.lengths.max(initial=0)))
             start = 0
             for piece in self._layout.place(encoded.lengths):
                 end = start + int(encoded.lengths[piece.start : piece.stop].sum())
                 self._write(piece, encoded.data[start:end])
                 start = end
         return range(first_offset, self.next_offset)
-
-    def _check_sizes(self, largest: int) -> None:
-        settings = self._log.settings
-        limits = {
-            "max.message.bytes": settings.max_message_bytes,
-            "segment.bytes": settings.segment_bytes,
-        }
-        for setting, limit_bytes in limits.items():
-            if largest > limit_bytes:
-                raise MessageTooLargeError(
-                    size_bytes=largest, limit_bytes=limit_bytes, setting=setting
-                )
 
     def _write(self, piece: Piece, data: memoryview) -> None:
         if piece.base_offset != self._segment.base_offset:

@@ -126,7 +126,7 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
     except Exception as error:  # noqa: BLE001 - the one place where every error becomes a line
         if is_debug:
             sys.excepthook(type(error), error, error.__traceback__)
-        warn(_in_one_line(error))
+        warn("; ".join([_in_one_line(error), *getattr(error, "__notes__", ())]))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 
 

@@ -23,7 +23,7 @@ from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
 from kminilog.cluster.standalone import StandaloneBroker
-from kminilog.errors import KMiniLogError, MessageTooLargeError, NullValueError, SourceError
+from kminilog.errors import KMiniLogError, NullValueError, SourceError
 from kminilog.format.message import encoded_bytes
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.producer import HandDrivenProducer
@@ -114,12 +114,15 @@ def command(
             with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
                 _send_all(producer, found, partition, lines, file, report)
             is_complete = not ctrl_c.is_noted
+        except Exception as error:
+            error.add_note(report.after_failure())
+            raise
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close(is_complete=is_complete)
     if ctrl_c.is_noted:
         raise KeyboardInterrupt
-    return SOME_WERE_LOST if report.lost else 0
+    return 0 if report.is_all_acknowledged else SOME_WERE_LOST
 
 
 def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None) -> dict[str, Any]:
@@ -144,19 +147,18 @@ def _send_all(
 ) -> None:
     has_thread = isinstance(producer, Producer)
     is_typed = file.isatty()
-    try:
-        for line in lines:
+    for line in lines:
+        try:
             report.expect(_send(producer, topic, partition, line, file))
-            if is_typed or report.waiting_count >= MAX_WAITING:
-                producer.flush()
-            elif producer.is_ready and not has_thread:
+        except SourceError:
+            if not has_thread:
                 _send_full_batches(producer)
-            report.add_done()
-    except KMiniLogError:
-        if not has_thread:
+            raise
+        if is_typed or report.waiting_count >= MAX_WAITING:
+            producer.flush()
+        elif producer.is_ready and not has_thread:
             _send_full_batches(producer)
         report.add_done()
-        raise
     producer.flush()
     report.add_done()
 
@@ -231,12 +233,4 @@ def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:
     """Raise now what the append of a whole batch would."""
     if line.value is None and not topic.dialect.has_value_length:
         raise NullValueError(topic.dialect.name)
-    size_bytes = encoded_bytes(topic.dialect, line.key, line.value)
-    for setting, limit_bytes in (
-        ("max.message.bytes", topic.settings.max_message_bytes),
-        ("segment.bytes", topic.settings.segment_bytes),
-    ):
-        if size_bytes > limit_bytes:
-            raise MessageTooLargeError(
-                size_bytes=size_bytes, limit_bytes=limit_bytes, setting=setting
-            )
+    topic.settings.check_message(encoded_bytes(topic.dialect, line.key, line.value))

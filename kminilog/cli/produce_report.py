@@ -1,6 +1,11 @@
-"""What became of the lines that `produce` has sent, told in their order.
+"""What became of the lines that were sent; nothing that may be in the log is left out.
 
-Source: ours (cli.md).
+    acknowledged   it is in the log                            topic, partition, offset
+    in doubt       its write failed and could not be undone    the same, and "in_doubt": true
+    not written    it is not in the log                        its line number, at the end
+
+As long as all lines are acknowledged, object n of the JSON is about line n. From the first line on
+that is not, each object has its "line" too. Source: ours (cli.md).
 """
 
 from collections import deque
@@ -9,7 +14,10 @@ from typing import Any
 from kminilog.cli.output import count, flush, warn, write_line, write_record
 from kminilog.format.names import TopicPartition
 from kminilog.producer.batch import SendFuture
+from kminilog.producer.record import NO_OFFSET, RecordMetadata
 from kminilog.storage.topics import Topic
+
+_Stretches = dict[TopicPartition, "_Stretch"]
 
 
 class Report:
@@ -19,13 +27,21 @@ class Report:
     """
 
     def __init__(self, topic: Topic, *, is_going_on: bool, as_json: bool) -> None:
-        self.lost = 0
         self._topic = topic
         self._is_going_on = is_going_on
         self._as_json = as_json
         self._is_read = True
         self._expected: deque[SendFuture] = deque()
-        self._ranges: dict[TopicPartition, tuple[int, int, int]] = {}
+        self._line = 0
+        self._acknowledged: _Stretches = {}
+        self._in_doubt: _Stretches = {}
+        self._lost = 0
+        self._not_written: list[range] = []
+
+    @property
+    def is_all_acknowledged(self) -> bool:
+        """Whether, so far, no line was lost and none is in doubt."""
+        return not self._lost and not self._in_doubt
 
     @property
     def waiting_count(self) -> int:
@@ -39,41 +55,80 @@ class Report:
     def add_done(self) -> None:
         """Take note of the lines, in their order, of which it is known what became of them.
 
-        Raises what the first one was told that could not be written, unless that is only counted.
+        Raises what the first one was told that failed, unless failures are only counted.
         """
         while self._expected and self._expected[0].done():
-            future = self._expected.popleft()
-            error = future.exception()
-            if error is None:
-                self._add(*future.result())
-                continue
-            if not self._is_going_on:
+            was_sound = self.is_all_acknowledged
+            error = self._add_next()
+            if error and not self._is_going_on:
                 raise error
-            if not self.lost:
+            if error and was_sound:
                 warn(str(error))
-            self.lost += 1
-        if self._as_json and self._is_read:
-            self._flush()
-
-    def _add(self, topic: str, partition: int, offset: int) -> None:
-        place = TopicPartition(topic, partition)
-        first_offset, _, number = self._ranges.get(place, (offset, 0, 0))
-        self._ranges[place] = first_offset, offset, number + 1
-        if self._as_json and self._is_read:
-            self._write({**place._asdict(), "offset": offset})
+        self._flush()
 
     def close(self, *, is_complete: bool) -> None:
-        """Print what there is to say at the end, which an error may have brought about."""
+        """Print what there is to say at the end; the producer must be closed."""
+        self._add_rest()
         if self._as_json:
-            if self.lost:
-                warn(f"{self._topic.name}: {count(self.lost, 'message')} lost")
-            return
-        for partition, (first, last, number) in sorted(self._ranges.items()):
-            offsets = f"offsets {first}..{last}" if first >= 0 else "not waited for"
-            write_line(f"{partition}: {offsets} ({count(number, 'message')})")
-        if self.lost:
-            write_line(f"{self._topic.name}: {count(self.lost, 'message')} lost")
-        elif is_complete and not self._ranges:
+            if self._lost and self._is_going_on:
+                warn(f"{self._topic.name}: {count(self._lost, 'message')} lost")
+        else:
+            self._write_text(is_complete=is_complete)
+        self._flush()
+
+    def after_failure(self) -> str:
+        """Return what is where, and what to send again; the producer must be closed."""
+        self._add_rest()
+        parts = []
+        for what, stretches in (
+            ("acknowledged", self._acknowledged),
+            ("in doubt", self._in_doubt),
+        ):
+            if stretches:
+                places = ", ".join(f"{place} {it}" for place, it in sorted(stretches.items()))
+                parts.append(f"{what}: {places}")
+        *runs, rest = _append(self._not_written, self._line + 1)
+        lines = ", ".join([*map(_shown, runs), f"all from line {rest.start} on"])
+        return "; ".join([*parts, f"not written: {lines}"])
+
+    # ---- one line
+
+    def _add_rest(self) -> None:
+        while self._expected and self._expected[0].done():
+            self._add_next()
+
+    def _add_next(self) -> BaseException | None:
+        """Take note of the first line that is expected, and return its error."""
+        future = self._expected.popleft()
+        self._line += 1
+        error = future.exception(timeout=0)
+        if error is None:
+            self._add(self._acknowledged, future.result())
+        elif future.in_doubt:
+            self._add(self._in_doubt, future.in_doubt, in_doubt=True)
+        else:
+            self._lost += 1
+            if not self._is_going_on:  # who goes on only counts, maybe for a long time
+                self._not_written = _append(self._not_written, self._line)
+        return error
+
+    def _add(self, stretches: _Stretches, place: RecordMetadata, **more: bool) -> None:
+        partition = TopicPartition(place.topic, place.partition)
+        stretches.setdefault(partition, _Stretch(place.offset)).add(place.offset)
+        if self._as_json and self._is_read:
+            line = {} if self.is_all_acknowledged else {"line": self._line}
+            self._write({**place._asdict(), **more, **line})
+
+    # ---- on stdout
+
+    def _write_text(self, *, is_complete: bool) -> None:
+        for partition, stretch in sorted(self._acknowledged.items()):
+            write_line(f"{partition}: {stretch}")
+        for partition, stretch in sorted(self._in_doubt.items()):
+            write_line(f"{partition}: in doubt: {stretch}")
+        if self._lost and self._is_going_on:
+            write_line(f"{self._topic.name}: {count(self._lost, 'message')} lost")
+        elif is_complete and not self._acknowledged and not self._in_doubt:
             write_line(f"{self._topic.name}: no messages")
 
     def _write(self, record: dict[str, Any]) -> None:
@@ -84,6 +139,35 @@ class Report:
 
     def _flush(self) -> None:
         try:
-            flush()
+            if self._as_json and self._is_read:
+                flush()
         except BrokenPipeError:
             self._is_read = False
+
+
+class _Stretch:
+    """Messages of one partition, in the order of their offsets."""
+
+    def __init__(self, first_offset: int) -> None:
+        self._first_offset = first_offset
+        self._number = 0
+
+    def add(self, offset: int) -> None:
+        self._last_offset = offset
+        self._number += 1
+
+    def __str__(self) -> str:
+        is_known = self._first_offset != NO_OFFSET
+        offsets = f"offsets {self._first_offset}..{self._last_offset}"
+        return f"{offsets if is_known else 'not waited for'} ({count(self._number, 'message')})"
+
+
+def _append(runs: list[range], number: int) -> list[range]:
+    """Return runs of line numbers with one more, which is above all others."""
+    if runs and runs[-1].stop == number:
+        return [*runs[:-1], range(runs[-1].start, number + 1)]
+    return [*runs, range(number, number + 1)]
+
+
+def _shown(run: range) -> str:
+    return f"line {run[0]}" if len(run) == 1 else f"lines {run[0]}..{run[-1]}"

@@ -23,6 +23,11 @@ class Produced(NamedTuple):
     leader: int
     leader_epoch: int
 
+    @property
+    def offsets(self) -> range:
+        """The offsets of the messages."""
+        return range(self.first_offset, self.next_offset)
+
 
 class Cluster(Protocol):
     """What a producer needs of a cluster."""

@@ -8,7 +8,7 @@ times, and done once. Its offsets count from 0: the leader gives out the real on
 Source: S2 (batches of the accumulator); Kafka: ProducerBatch, MemoryRecords.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -21,7 +21,13 @@ Callback = Callable[[RecordMetadata, Exception | None], object]
 
 
 class SendFuture(Future[RecordMetadata]):
-    """What `send` returns: the place of a record once it is known, or the error."""
+    """What `send` returns: the place of a record once it is known, or the error.
+
+    Once there is an error, `in_doubt` says where the record is if it was written all the same; None
+    if it was not.
+    """
+
+    in_doubt: RecordMetadata | None = None
 
     def cancel(self) -> bool:
         """Return False: what was sent cannot be called back."""
@@ -57,6 +63,8 @@ class Batch:
         self.not_before_ms = now_ms
         self.is_in_flight = False
         self.is_done = False
+        self.in_doubt: Sequence[int] = ()
+        """Offsets at which an attempt may have left the first records without a word."""
         self._is_closed = False
 
     @property

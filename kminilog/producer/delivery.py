@@ -7,12 +7,13 @@
 Each batch is tried 1 + `retries` times, then its records are lost and their futures say so; what
 the sender of a record does then is up to it: stop, or go on (S4). A batch whose leader went away
 before all in-sync replicas were seen to follow is sent again although it may have been kept: its
-records are in doubt, and may be there twice (as in Kafka before idempotence).
+records are in doubt, and may be there twice (as in Kafka before idempotence). A write that failed
+and could not be undone, or that is still going on when the producer gives up, leaves doubt too.
 
 Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kminilog.clock import Clock
@@ -21,6 +22,7 @@ from kminilog.errors import (
     LeaderNotAvailableError,
     RequestTimedOutError,
     RetriableError,
+    WriteFailedError,
 )
 from kminilog.format.names import TopicPartition
 from kminilog.producer.accumulator import Accumulator
@@ -119,8 +121,12 @@ class Delivery:
 
     def abort(self, error: Exception) -> None:
         """Give up: the records of all batches fail; the buffers of those in flight stay away."""
-        self._sent.clear()
+        sent, self._sent = self._sent, {}
         for batch in self._accumulator.close():
+            if batch.topic_partition in sent and batch.is_in_flight:
+                self._doubt(batch, sent[batch.topic_partition].produced.offsets)
+            elif batch.is_in_flight:  # the thread that steps is writing it
+                self._doubt(batch, [NO_OFFSET] * len(batch.records))
             self._count(lost=len(batch.records))
             self._on_done(batch, NO_OFFSET, error)
 
@@ -135,10 +141,9 @@ class Delivery:
             produced = self._cluster.produce(
                 batch.topic_partition, batch.data(), acks=self._settings.acks
             )
-        except RetriableError as error:
-            self._try_again(batch, error)
         except Exception as error:  # noqa: BLE001 - told to those who sent the records
-            self._fail(batch, error)
+            self._doubt(batch, _offsets_in_doubt(error))
+            self._try_again(batch, error)
         else:
             if self._settings.acks == -1:
                 sent = _Sent(batch, produced, self._clock.now_ms())
@@ -157,7 +162,8 @@ class Delivery:
                     continue
             except Exception as error:  # noqa: BLE001 - told to those who sent the records
                 del self._sent[place]
-                self._try_again(sent.batch, error, is_in_doubt=True)
+                self._doubt(sent.batch, sent.produced.offsets)
+                self._try_again(sent.batch, error)
             else:
                 del self._sent[place]
                 self._succeed(sent.batch, sent.produced.first_offset)
@@ -173,9 +179,12 @@ class Delivery:
             raise RequestTimedOutError(topic, partition=partition, waited_ms=waited_ms)
         return False
 
-    def _try_again(self, batch: Batch, error: Exception, *, is_in_doubt: bool = False) -> None:
-        if is_in_doubt:
-            self._count(in_doubt=len(batch.records))
+    def _doubt(self, batch: Batch, offsets: Sequence[int]) -> None:
+        if offsets:
+            self._count(in_doubt=len(offsets))
+            batch.in_doubt = offsets
+
+    def _try_again(self, batch: Batch, error: Exception) -> None:
         if batch.attempts > self._settings.retries or not isinstance(error, RetriableError):
             self._fail(batch, error)
             return
@@ -200,3 +209,10 @@ class Delivery:
     ) -> None:
         more = (acknowledged, lost, retries, in_doubt)
         self.report = DeliveryReport(*map(sum, zip(self.report, more, strict=True)))
+
+
+def _offsets_in_doubt(error: BaseException | None) -> Sequence[int]:
+    """Where the first records of a batch may be although its append has failed."""
+    if isinstance(error, WriteFailedError):
+        return error.in_doubt
+    return _offsets_in_doubt(error.__cause__) if error else ()

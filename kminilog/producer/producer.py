@@ -34,7 +34,7 @@ from kminilog.producer.interceptors import (
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.partitioners.interface import Partitioner
 from kminilog.producer.partitioners.registry import make_partitioner
-from kminilog.producer.record import ProducerRecord
+from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
 from kminilog.producer.serializers import serializers
 from kminilog.producer.stepping import SteppingCondition
@@ -249,6 +249,7 @@ class HandDrivenProducer:
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
         """Tell everybody what became of the records of a batch."""
         places = batch.metadata(first_offset)
+        in_doubt = (RecordMetadata(*batch.topic_partition, offset) for offset in batch.in_doubt)
         for (future, callback), place in zip(batch.records, places, strict=True):
             self._interceptors.on_acknowledgement(place, error)
             if callback:
@@ -259,6 +260,7 @@ class HandDrivenProducer:
             if future.done():
                 continue  # close had no more time for it
             if error:
+                future.in_doubt = next(in_doubt, None)
                 future.set_exception(error)
             else:
                 future.set_result(place)

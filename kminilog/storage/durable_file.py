@@ -13,22 +13,26 @@ from kminilog.storage.regular_file import open_regular
 def append_to(path: Path, data: bytes) -> None:
     """Hand data to the operating system, to go behind the end of a file that exists.
 
-    Raises OSError; part of the data may then have been written.
+    Raises OSError, which names the file; part of the data may then have been written.
     """
     descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND)
     try:
         rest = memoryview(data)
         while rest:  # the operating system may take it in pieces
             rest = rest[os.write(descriptor, rest) :]
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(descriptor)
 
 
 def sync(path: Path) -> None:
-    """Bring a file's bytes, or a directory's names, to the disk."""
+    """Bring a file's bytes, or a directory's names, to the disk; an OSError names which."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(descriptor)
 

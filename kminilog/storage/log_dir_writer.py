@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kminilog.errors import CorruptLogError, LogDirError, TopicExistsError
+from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
@@ -93,7 +93,12 @@ class LogDirWriter(LogDir):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except (OSError, KMiniLogError) as second:
+            if error is None:
+                raise
+            error.add_note(f"closing the log dir failed too: {second}")
 
     @property
     def _marker(self) -> Path:
@@ -198,9 +203,15 @@ class LogDirWriter(LogDir):
         return side_files
 
     def release(self, topic_partition: TopicPartition) -> None:
-        """Flush and close the log of a partition, if it is open; `log` opens it again."""
+        """Flush and close the log of a partition, if it is open; `log` opens it again.
+
+        One that a failed write has broken is only closed: the next writer has to recover.
+        """
         log = self._logs.pop(topic_partition, None)
-        if log:
+        if log and log.is_broken:
+            log.close()
+            self._was_clean = False
+        elif log:
             log.flush()
             log.close()
             self._recovery_points[topic_partition] = log.recovery_point
@@ -215,7 +226,8 @@ class LogDirWriter(LogDir):
     def close(self, *, cleanly: bool = True) -> None:
         """Flush and close everything, and let go of the lock.
 
-        Leaves the marker of a clean shutdown, unless a partition is damaged or was not recovered.
+        Leaves the marker of a clean shutdown, unless a partition is damaged, was not recovered, or
+        was broken by a failed write.
         With `cleanly=False` it is as if the process had died: nothing is written or flushed, and
         the next writer has to recover.
         """

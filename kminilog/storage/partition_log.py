@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from kminilog.errors import LogClosedError, MessageTooLargeError, WriteFailedError
+from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import encode
@@ -40,7 +40,6 @@ class _Mark(NamedTuple):
     size_bytes: int
     entry_count: int
     next_offset: int
-    unflushed_messages: int
     first_append_ms: int | None
 
 
@@ -62,6 +61,7 @@ class PartitionLog(PartitionReader):
         self._first_append_ms: int | None = None
         self._has_new_names = False
         self._refusal = "it is not open"
+        self.is_broken = False  # a write failed and is not undone: recovery will find the end
 
     @classmethod
     def open(
@@ -124,8 +124,9 @@ class PartitionLog(PartitionReader):
         flushed. After kill -9 in the middle, a prefix of the batch may remain.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
-        NullValueError, LogClosedError. Raises WriteFailedError if the operating system refuses;
-        the log is then as it was before, or says that it could not be put back.
+        NullValueError, LogClosedError. Raises WriteFailedError if the operating system refuses to
+        write or flush: the log is then as it was, on the disk too; or it takes no more, and the
+        error says which offsets may be in it.
         """
         if self._refusal:
             raise LogClosedError(str(self.directory), reason=self._refusal)
@@ -169,8 +170,10 @@ class PartitionLog(PartitionReader):
     def flush(self, *, now_ms: int = 0) -> None:
         """Bring everything appended to the disk; once it returns, a power failure loses none of it.
 
-        Raises OSError: what was appended since the last flush may then be lost in a power failure.
+        Raises LogClosedError, and OSError: what was not flushed yet may be lost in a power failure.
         """
+        if self.is_broken:
+            raise LogClosedError(str(self.directory), reason=self._refusal)
         slot = self.dialect.segment_slot(self._base_offsets, self.recovery_point)
         for segment in self._in_order[slot:]:
             segment.flush()
@@ -228,15 +231,7 @@ class PartitionLog(PartitionReader):
     def _encode(self, messages: Iterable[KeyValue]) -> list[bytes]:
         numbered = enumerate(messages, start=self._next_offset)
         encoded = [encode(self.dialect, offset, key, value) for offset, (key, value) in numbered]
-        largest, settings = max(map(len, encoded), default=0), self.settings
-        limits = (settings.max_message_bytes, settings.segment_bytes)
-        for setting, limit_bytes in zip(
-            ("max.message.bytes", "segment.bytes"), limits, strict=True
-        ):
-            if largest > limit_bytes:
-                raise MessageTooLargeError(
-                    size_bytes=largest, limit_bytes=limit_bytes, setting=setting
-                )
+        self.settings.check_message(max(map(len, encoded), default=0))
         return encoded
 
     def _must_roll(self, incoming_bytes: int, now_ms: int) -> bool:
@@ -279,22 +274,27 @@ class PartitionLog(PartitionReader):
             active.size_bytes,
             len(active.index),
             self._next_offset,
-            self._unflushed_messages,
             self._first_append_ms,
         )
 
     def _put_back(self, mark: _Mark, error: BaseException) -> WriteFailedError:
         path = str(getattr(error, "filename", None) or self._active.log_path)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        in_doubt = range(mark.next_offset, self._next_offset)
+        added = list(self._segments.irange(mark.base_offset + 1))
         try:
-            for base_offset in list(self._segments.irange(mark.base_offset + 1)):
+            for base_offset in added:
                 self._segments.pop(base_offset).remove()
             self._list()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
+            self._active.flush()  # else what is undone now could be back after a power failure
+            if added:
+                sync(self.directory)
         except OSError as second:
             self._refusal = f"an earlier write failed ({reason}) and undoing it did too ({second})"
-            return WriteFailedError(path, reason=reason, restored=False)
+            self.is_broken = True
+            return WriteFailedError(path, reason=reason, restored=False, in_doubt=in_doubt)
         self._next_offset = mark.next_offset
-        self._unflushed_messages = mark.unflushed_messages
+        self._unflushed_messages -= len(in_doubt)
         self._first_append_ms = mark.first_append_ms
         return WriteFailedError(path, reason=reason, restored=True)

@@ -1,3 +1,4 @@
+import random
 import shutil
 import threading
 from pathlib import Path
@@ -21,6 +22,9 @@ from kminilog.errors import (
     WriteFailedError,
 )
 from kminilog.format.names import TopicPartition
+from kminilog.producer.delivery import DeliveryReport
+from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.durable_file import append_to
@@ -532,3 +536,22 @@ def test_leader_whose_log_is_broken_ends_and_another_one_leads(
     with pytest.raises(WriteFailedError if is_restored else NotLeaderForPartitionError):
         produce(cluster, b"b")
     assert cluster.metadata().leader_for("orders", 0).id == leader
+
+
+def test_leader_whose_log_is_broken_leaves_what_it_took_in_doubt(tmp_path, cluster, monkeypatch):
+    produce(cluster, b"a")
+    replicate_until_quiet(cluster)
+    log = cluster._brokers[0].replica(ORDERS).log
+
+    def refuse(messages, *, now_ms):
+        raise WriteFailedError("log", reason="no space", restored=False, in_doubt=range(1, 3))
+
+    monkeypatch.setattr(log, "append", refuse)
+    config = {"acks": 1, "retries": 0}
+    with HandDrivenProducer(
+        cluster, config, clock=cluster._clock, chance=random.Random(1)
+    ) as producer:
+        records = [producer.send(ProducerRecord("orders", None, value)) for value in (b"b", b"c")]
+        producer.flush()
+    assert [record.in_doubt.offset for record in records] == [1, 2]
+    assert producer.report == DeliveryReport(lost=2, in_doubt=2)

@@ -1,13 +1,15 @@
 """Writes that the operating system refuses, for real: the log is as it was before the call."""
 
+import errno
 import os
+from itertools import count
 
 import pytest
 
-from kminilog.errors import WriteFailedError
+from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
@@ -37,6 +39,37 @@ def append_until_it_fails(log: PartitionLog, batch: list[tuple[bytes | None, byt
     assert files_of(log.directory) == before
     assert log.log_end_offset == end
     log.check()
+
+
+@pytest.mark.parametrize("is_lasting", [False, True])
+def test_append_that_cannot_be_flushed_is_undone_on_the_disk_or_in_doubt(
+    tmp_path, dialect, monkeypatch, is_lasting
+):
+    calls = count()
+
+    def fail(descriptor: int) -> None:
+        if is_lasting or next(calls) == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    settings = TopicSettings(flush_messages=2)
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1, dialect, settings))
+        log = writer.log(ORDERS_0)
+        log.append([(None, b"one")])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fail)
+            with pytest.raises(WriteFailedError, match="Input/output error") as caught:
+                log.append([(None, b"two"), (None, b"three")])
+        assert caught.value.path == str(log.segments()[0].log_path)
+        assert caught.value.restored is not is_lasting
+        assert caught.value.in_doubt == (range(1, 3) if is_lasting else range(0))
+        if is_lasting:
+            with pytest.raises(LogClosedError, match="an earlier write failed"):
+                log.append([(None, b"four")])
+    assert (tmp_path / CLEAN_SHUTDOWN_FILE).exists() is not is_lasting
+    with LogDirWriter.open(tmp_path) as writer:
+        assert writer.log(ORDERS_0).append([(None, b"four")]) == range(1, 2)
+        assert writer.warnings == []
 
 
 def test_append_on_full_disk_restores_the_log(mount, dialect):

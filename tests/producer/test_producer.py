@@ -412,6 +412,7 @@ def test_acks_all_gives_up_after_the_request_timeout_and_tries_again(copied):
         (future,) = send_all(producer, 1)
         producer.flush()
         assert isinstance(future.exception(), RequestTimedOutError)
+        assert future.in_doubt == (TOPIC, 0, 1)  # where the second attempt has left it
         assert producer.report._asdict() == {
             "acknowledged": 0, "lost": 1, "retries": 1, "in_doubt": 2,
         }  # fmt: skip
@@ -570,6 +571,7 @@ def test_cluster_that_is_closed_first_fails_what_waits_for_it(copied):
     copied.cluster.close()
     producer.close()
     assert isinstance(future.exception(timeout=0), ClientClosedError)
+    assert future.in_doubt == (TOPIC, 0, 0)
     assert producer.report.in_doubt == producer.report.lost == 1
 
 
