@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.checking import check
@@ -33,6 +34,9 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
     next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
     hints = index_hints(segment.index.path)
+    segment.index.load()
+    present = np.array(segment.index.entries(), np.int64).reshape(-1, 2)
+    true_count = 0
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
         positions = messages.positions + start
@@ -44,17 +48,18 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
             )
             last_indexed = entries[-1].position
         if len(messages):
+            true_count += _count_true(segment, present, positions, messages.offsets, next_offset)
             next_offset = int(messages.offsets[-1]) + 1
         sound_bytes = start + messages.end
         if len(messages) < len(found):
             break
     if sound_bytes == segment.file_bytes:
-        return Examined(next_offset, sound_bytes, entries, None)
+        return Examined(next_offset, sound_bytes, entries, None, true_count)
     here = IndexEntry(next_offset - segment.base_offset, sound_bytes)
     stopped = examine_plainly(segment, here)
     if stopped.sound_bytes != sound_bytes:  # a writer has gone on meanwhile
         return examine_plainly(segment)
-    return Examined(next_offset, sound_bytes, entries, stopped.fault)
+    return Examined(next_offset, sound_bytes, entries, stopped.fault, true_count)
 
 
 def count_following(messages: Structure, next_offset: int) -> int:
@@ -79,6 +84,26 @@ def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Posit
         if are_due(positions, last_indexed, interval_bytes, guess):
             return positions.searchsorted(guess)
     return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
+
+
+def _count_true(
+    segment: Segment,
+    present: NDArray[np.int64],
+    positions: Positions,
+    offsets: NDArray[np.int64],
+    next_offset: int,
+) -> int:
+    """Return how many index entries lead to one of these messages; see `leads_to`."""
+    first, last = present[:, 1].searchsorted([positions[0], positions[-1] + 1])
+    relative_offsets, entry_positions = present[first:last].T
+    slots = positions.searchsorted(entry_positions)
+    before = np.append(np.int64(next_offset - 1), offsets[:-1]) - segment.base_offset
+    is_true = (
+        (positions[slots] == entry_positions)
+        & (before[slots] < relative_offsets)
+        & (relative_offsets <= (offsets - segment.base_offset)[slots])
+    )
+    return int(is_true.sum())
 
 
 def checked_windows(

@@ -29,6 +29,11 @@ class Dialect:
         """Bytes of a message that its size field counts besides key and value."""
         return 14 if self.has_value_length else 10
 
+    @property
+    def is_kafkas_own(self) -> bool:
+        """Whether Kafka's brokers write it too, which index appended sets and not messages."""
+        return self.has_value_length
+
     def base_offset_for(self, next_offset: int) -> int:
         """Return the number that names a segment whose first message will have `next_offset`.
 

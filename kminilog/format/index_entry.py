@@ -67,6 +67,18 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     return entries
 
 
+def leads_to(entry_offset: int, lowest_offset: int, offset: int) -> bool:
+    """Tell if an entry with this offset, where a message begins, is true of that message.
+
+    A compressed message takes up the offsets from `lowest_offset`, one past the message before it,
+    to its own; Kafka's brokers index it by the first of them, kminilog by the last.
+
+    >>> leads_to(5, 5, 9), leads_to(9, 5, 9), leads_to(4, 5, 9), leads_to(10, 5, 9)
+    (True, True, False, False)
+    """
+    return lowest_offset <= entry_offset <= offset
+
+
 def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
     """Tell if the message that begins at `position` gets an entry.
 

@@ -7,7 +7,7 @@ Source: Kafka: LogSegment.recover.
 
 from typing import NamedTuple
 
-from kminilog.format.index_entry import IndexEntry, is_due
+from kminilog.format.index_entry import IndexEntry, is_due, leads_to
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
 from kminilog.storage.segment import Segment
 
@@ -16,13 +16,15 @@ class Examined(NamedTuple):
     """How far a segment is sound: up to `sound_bytes`, where `next_offset` belongs.
 
     `entries` are the index entries that the sound messages are due; `fault` says what stands at
-    `sound_bytes` instead of the next message, None if that is the end of the file.
+    `sound_bytes` instead of the next message, None if that is the end of the file. Of the entries
+    that the index has, `true_count` lead to the message that they name.
     """
 
     next_offset: int
     sound_bytes: int
     entries: list[IndexEntry]
     fault: str | None
+    true_count: int
 
 
 def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
@@ -37,16 +39,43 @@ def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
         next_offset, sound_bytes = segment.base_offset + start.relative_offset, start.position
     last_indexed = sound_bytes
     entries: list[IndexEntry] = []
+    segment.index.load()
+    present = iter(segment.index.entries())
+    awaited, true_count = next(present, None), 0
     for position, outcome in segment.scan(sound_bytes):
         fault = _fault(outcome, next_offset)
         if fault or not isinstance(outcome, Message):
-            return Examined(next_offset, position, entries, fault)
+            return Examined(next_offset, position, entries, fault, true_count)
         if is_due(position, last_indexed, segment.index_interval_bytes):
             entries.append(IndexEntry(outcome.offset - segment.base_offset, position))
             last_indexed = position
+        while awaited and awaited.position <= position:
+            if awaited.position == position:
+                entry_offset = segment.base_offset + awaited.relative_offset
+                true_count += leads_to(entry_offset, next_offset, outcome.offset)
+            awaited = next(present, None)
         next_offset = outcome.offset + 1
         sound_bytes = position + outcome.length_bytes
-    return Examined(next_offset, sound_bytes, entries, None)
+    return Examined(next_offset, sound_bytes, entries, None, true_count)
+
+
+def may_keep_index(segment: Segment, examined: Examined) -> bool:
+    """Tell if the index is the one that is due, or one that a broker of Kafka may have written.
+
+    A broker indexes appended sets, of which a log does not tell where they end. So in Kafka's
+    dialect any sound index will do whose entries all lead to their messages; unless it is the
+    beginning of the one that is due: then it is ours, and its end was lost in a crash.
+    """
+    index = segment.index
+    if index.holds_exactly(examined.entries):
+        return True
+    present = index.entries()
+    return (
+        segment.dialect.is_kafkas_own
+        and present != examined.entries[: len(present)]
+        and len(present) == examined.true_count
+        and index.holds_exactly(present)
+    )
 
 
 def is_sound_at_its_end(segment: Segment) -> bool:

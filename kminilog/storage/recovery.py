@@ -13,8 +13,9 @@ file, `<segment>.log.<position>.cut`.
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
 Indexes are compared with what the indexing rule makes of the messages and rewritten if they differ
-in one byte. Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at
-the first invalid message, whatever follows it (docs/differences.md).
+in one byte. In Kafka's dialect the index of a broker is left alone if all its entries are true.
+Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at the first
+invalid message, whatever follows it (docs/differences.md).
 """
 
 import os
@@ -35,7 +36,7 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.examination import Examined, examine, is_sound_at_its_end
+from kminilog.storage.examination import Examined, examine, is_sound_at_its_end, may_keep_index
 from kminilog.storage.log_file import count_messages, find_message
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -129,7 +130,7 @@ def plan_recovery(
             continue
         examined = examine(segment)
         expected = plan.log_end_offset = examined.next_offset
-        if not segment.index.holds_exactly(examined.entries):
+        if not may_keep_index(segment, examined):
             plan.rebuilt_indexes.append((segment, examined.entries))
         if examined.fault:
             _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault)

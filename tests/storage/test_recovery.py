@@ -1,10 +1,12 @@
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from kminilog.bulk.examination import examine as examine_fast
 from kminilog.errors import CorruptLogError
-from kminilog.format.dialect import DIALECTS, Dialect
+from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
@@ -15,6 +17,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
 
 ORDERS = TopicPartition("orders", 0)
+NOT_DUE = "not what the log says; rebuilt"
 SETTINGS = TopicSettings(segment_bytes=256, index_interval_bytes=20)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 
@@ -227,6 +230,58 @@ def test_recover_index_that_is_damaged_is_rebuilt_to_the_same_bytes(
     assert [segment.index.path for segment, _ in found.rebuilt_indexes] == [index]
     carry_out(found)
     assert contents(tmp_path) == before
+
+
+def brokers_segment(directory: Path, dialect: Dialect, *, is_compressed: bool) -> list[IndexEntry]:
+    """Write a segment of 20 appended sets of 5 messages; return the index that a broker gives it.
+
+    An entry for a set that begins more than 20 bytes behind the last one indexed, with the set's
+    first offset. A compressed set is one message, with its last offset.
+    """
+    content, entries, last_indexed = b"", [], 0
+    for first in range(0, 100, 5):
+        if len(content) - last_indexed > SETTINGS.index_interval_bytes:
+            last_indexed = len(content)
+            entries.append(IndexEntry(first, last_indexed))
+        if is_compressed:
+            content += encode(dialect, first + 4, None, b"packed", attributes=1)
+        else:
+            content += b"".join(encode(dialect, first + n, None, b"value") for n in range(5))
+    (directory / f"{0:020}.log").write_bytes(content)
+    return entries
+
+
+def plan_for(directory: Path, dialect: Dialect, entries: list[IndexEntry], fast: bool) -> list[str]:
+    """Write an index and return what recovery says of the segment."""
+    (directory / f"{0:020}.index").write_bytes(b"".join(map(encode_entry, entries)))
+    reader = PartitionReader(directory, ORDERS, dialect, SETTINGS)
+    return plan_recovery(reader, examine=examine_fast if fast else examine).describe()
+
+
+@pytest.mark.parametrize("is_compressed", [True, False], ids=["compressed", "plain"])
+def test_recover_true_index_of_a_broker_is_left_alone_in_kafkas_dialect(tmp_path, is_compressed):
+    for dialect, fast in product(DIALECTS.values(), (False, True)):
+        entries = brokers_segment(tmp_path, dialect, is_compressed=is_compressed)
+        assert len(entries) == 19
+        said = plan_for(tmp_path, dialect, entries, fast)
+        assert said == ([] if dialect is KAFKA else [f"{tmp_path}/{0:020}.index: {NOT_DUE}"])
+
+
+def test_recover_index_of_a_broker_that_the_log_contradicts_is_rebuilt(tmp_path):
+    for is_compressed, fast in product((True, False), (False, True)):
+        true = brokers_segment(tmp_path, KAFKA, is_compressed=is_compressed)
+        (offset, position), beyond = true[7], 20 * (true[1].position - true[0].position)
+        for what, entries in {
+            "the offset of the message before": [*true[:7], IndexEntry(offset - 1, position)],
+            "an offset behind the message": [*true[:7], IndexEntry(offset + 5, position)],
+            "between two messages": [*true[:7], IndexEntry(offset, position + 1)],
+            "behind the end": [*true, IndexEntry(100, beyond)],
+            "not ascending": [*true[:7], true[7], true[7]],
+            "in front of the first message": [IndexEntry(0, 0), *true],
+            "empty": [],
+        }.items():
+            said = plan_for(tmp_path, KAFKA, entries, fast)
+            assert said == [f"{tmp_path}/{0:020}.index: {NOT_DUE}"], (what, is_compressed, fast)
 
 
 @both_dialects
