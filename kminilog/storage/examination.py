@@ -78,17 +78,18 @@ def may_keep_index(segment: Segment, examined: Examined) -> bool:
     )
 
 
-def is_sound_at_its_end(segment: Segment) -> bool:
-    """Tell if the index has the right form and the messages behind its last entry are in order.
+def sound_end(segment: Segment) -> int | None:
+    """Return one past the last offset, by the index and the messages behind its last entry.
 
-    The quick look at a segment that was on the disk before: O(entries + bytes between two).
+    None if the index has not the right form or those messages are not in order. The quick look at
+    a segment that was on the disk before: O(entries + bytes between two).
     """
     entry = segment.last_entry()
     index = segment.index
     if not index.holds_exactly(index.entries()) or (len(index) and not entry):
-        return False
+        return None
     examined = examine(segment, entry)
-    return not examined.fault and not examined.entries
+    return None if examined.fault or examined.entries else examined.next_offset
 
 
 def check_segment(segment: Segment) -> Examined:

@@ -12,6 +12,7 @@ A reader needs no lock, whoever writes meanwhile: log_dir_writer.py. Source: S1 
 LogManager.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from kminilog.errors import LogDirError
@@ -45,7 +46,14 @@ class LogDir:
     def reader(self, topic_partition: TopicPartition) -> PartitionReader:
         """Return a reader of one partition; UnknownTopicOrPartitionError if there is none."""
         topic = self.topic(topic_partition.topic)
-        topic.partition(topic_partition.partition)
+        return self._reader(topic, topic.partition(topic_partition.partition))
+
+    def readers(self, topic: Topic) -> Iterator[PartitionReader]:
+        """Yield a reader of each partition of a topic, without a look at its settings file."""
+        for topic_partition in topic.all_partitions():
+            yield self._reader(topic, topic_partition)
+
+    def _reader(self, topic: Topic, topic_partition: TopicPartition) -> PartitionReader:
         return PartitionReader(
             self.directory(topic_partition), topic_partition, topic.dialect, topic.settings
         )

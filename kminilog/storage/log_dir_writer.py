@@ -25,6 +25,7 @@ from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import Examine, RecoveryPlan, carry_out, plan_recovery
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, delete_directories, write_topic
@@ -38,7 +39,7 @@ class LogDirWriter(LogDir):
     def __init__(self, path: Path | str, lock: LogDirLock, examine: Examine = examine) -> None:
         super().__init__(path)
         self._examine = examine
-        self.warnings: list[str] = []
+        self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError] = {}
@@ -101,6 +102,11 @@ class LogDirWriter(LogDir):
             error.add_note(f"closing the log dir failed too: {second}")
 
     @property
+    def warnings(self) -> list[str]:
+        """What recovery has cut, rebuilt or removed, and what is gone: each line once, in order."""
+        return list(self._warnings)
+
+    @property
     def _marker(self) -> Path:
         return self.path / CLEAN_SHUTDOWN_FILE
 
@@ -155,7 +161,7 @@ class LogDirWriter(LogDir):
             self.release(topic_partition)
         self._damage = {known: e for known, e in self._damage.items() if known.topic != name}
         delete_directories(self.path, name)
-        self.warnings += forget_manifests(self.path, name)
+        self._warnings.update(dict.fromkeys(forget_manifests(self.path, name)))
         points = self._recovery_points
         self._recovery_points = {known: p for known, p in points.items() if known.topic != name}
         write_checkpoint(self.path, self._recovery_points)
@@ -185,14 +191,14 @@ class LogDirWriter(LogDir):
         if topic_partition not in self._logs and topic_partition not in self._damage:
             finish_pending(self.path)
             self._marker.unlink(missing_ok=True)
-            self._open_log(topic_partition, scan_from=None)
+            self._open_log(self.reader(topic_partition), scan_from=None)
         if topic_partition in self._damage:
             raise self._damage[topic_partition]
         return self._logs[topic_partition]
 
     def recovery_plan(self, topic_partition: TopicPartition) -> RecoveryPlan:
         """Return what a full recovery of one partition would do; reads all of it."""
-        return self._plan(topic_partition, scan_from=0)
+        return self._plan(self.reader(topic_partition), scan_from=0)
 
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; see recovery.carry_out."""
@@ -249,39 +255,39 @@ class LogDirWriter(LogDir):
         if self._was_clean:
             return
         for topic in self.topics():
-            for topic_partition in topic.all_partitions():
-                scan_from = self._recovery_points.get(topic_partition, 0)
-                self._open_log(topic_partition, scan_from=scan_from)
-                self.release(topic_partition)
+            for reader in self.readers(topic):
+                scan_from = self._recovery_points.get(reader.topic_partition, 0)
+                self._open_log(reader, scan_from=scan_from)
+                self.release(reader.topic_partition)
         # At once: a point above where a cut log now ends would hide what is appended below it.
         write_checkpoint(self.path, self._recovery_points)
         self._was_clean = True
 
-    def _plan(self, topic_partition: TopicPartition, *, scan_from: int | None) -> RecoveryPlan:
-        reader = self.reader(topic_partition)
-        if not reader.directory.is_dir():
-            name = topic_partition.topic
-            reason = f"the directory is gone; put it back, or `kminilog topic delete {name} --yes`"
-            raise CorruptLogError(str(reader.directory), position=0, reason=reason)
+    def _plan(self, reader: PartitionReader, *, scan_from: int | None) -> RecoveryPlan:
+        topic_partition, directory = reader.topic_partition, reader.directory
+        if not directory.is_dir():
+            way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
+            reason = f"the directory is gone; put it back, or {way_out}"
+            raise CorruptLogError(str(directory), position=0, reason=reason)
         recovery_point = self._recovery_points.get(topic_partition, 0)
         return plan_recovery(
             reader, scan_from=scan_from, recovery_point=recovery_point, examine=self._examine
         )
 
-    def _open_log(self, topic_partition: TopicPartition, *, scan_from: int | None) -> None:
-        topic = self.topic(topic_partition.topic)
+    def _open_log(self, reader: PartitionReader, *, scan_from: int | None) -> None:
+        topic_partition = reader.topic_partition
         try:
-            plan = self._plan(topic_partition, scan_from=scan_from)
+            plan = self._plan(reader, scan_from=scan_from)
             carry_out(plan)
         except CorruptLogError as error:
             self._damage[topic_partition] = error
             return
-        self.warnings += [line for line in plan.describe() if line not in self.warnings]
+        self._warnings.update(dict.fromkeys(plan.describe()))
         recovery_point = self._recovery_points.get(topic_partition, 0)
         self._logs[topic_partition] = PartitionLog.open(
-            self.directory(topic_partition),
+            reader.directory,
             topic_partition,
-            topic.dialect,
-            topic.settings,
+            reader.dialect,
+            reader.settings,
             recovery_point=min(recovery_point, plan.log_end_offset),
         )

@@ -203,14 +203,11 @@ class PartitionLog(PartitionReader):
             self._first_append_ms = self._active.last_append_ms
 
     def delete_first(self) -> Segment:
-        """Take the first segment out of the log and return it, its files renamed by the caller.
-
-        Never the last one: the log keeps its end.
-        """
+        """Take out the first segment, never the last, and return it; its files are left alone."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
         segment: Segment = self._segments.popitem(0)[1]
-        self._list()
+        del self._base_offsets[0], self._in_order[0]
         return segment
 
     def close(self) -> None:
@@ -255,8 +252,9 @@ class PartitionLog(PartitionReader):
         self._first_append_ms = None
 
     def _start_segment(self, base_offset: int) -> None:
-        self._segments[base_offset] = self._segment(base_offset, self.directory)
-        self._list()
+        segment = self._segments[base_offset] = self._segment(base_offset, self.directory)
+        self._base_offsets.append(base_offset)  # not by `_list`, which goes through all of them
+        self._in_order.append(segment)
         self._has_new_names = True
 
     def _flush_is_due(self, now_ms: int) -> bool:

@@ -14,7 +14,7 @@ The walk follows size fields in the bytes between two entries, which one read of
 Source: S1 5.3; Kafka: Log.read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -59,7 +59,7 @@ class PartitionReader:
         self.settings = settings
         self._segments: SortedDict[int, Segment] = SortedDict()
         self._in_order: list[Segment] = []
-        self._base_offsets: Sequence[int] = []
+        self._base_offsets: list[int] = []
         self._visible = VisibleFiles(directory, topic_partition, dialect)
         self._open = OpenSegments(directory.parent)
 

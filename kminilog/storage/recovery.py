@@ -36,7 +36,7 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.examination import Examined, examine, is_sound_at_its_end, may_keep_index
+from kminilog.storage.examination import Examined, examine, may_keep_index, sound_end
 from kminilog.storage.log_file import count_messages, find_message
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -125,8 +125,9 @@ def plan_recovery(
             before = segments[slot - 1]
             _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason)
             break
-        if slot < first_to_scan and is_sound_at_its_end(segment):
-            expected = plan.log_end_offset = segment.end_offset()
+        end = sound_end(segment) if slot < first_to_scan else None
+        if end is not None:
+            expected = plan.log_end_offset = end
             continue
         examined = examine(segment)
         expected = plan.log_end_offset = examined.next_offset
@@ -183,8 +184,8 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
 
 
 def _sort_files(plan: RecoveryPlan, *, is_after_crash: bool) -> None:
-    names = sorted(os.listdir(plan.directory))
-    for name in names:
+    names = set(os.listdir(plan.directory))
+    for name in sorted(names):
         path = plan.directory / name
         parsed = parse_segment_file(name)
         if parsed:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
-from kminilog.storage.examination import is_sound_at_its_end
+from kminilog.storage.examination import sound_end
 from kminilog.storage.manifests import Manifest, StagedPartition
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.pending_jobs import STAGING_DIR
@@ -104,6 +104,6 @@ def _fault_of_offsets(
     end, segments = reader.log_end_offset, reader.segments()
     if end == staged.first_offset:
         return None
-    if end < staged.first_offset and segments and not is_sound_at_its_end(segments[-1]):
+    if end < staged.first_offset and segments and sound_end(segments[-1]) is None:
         return None
     return f"it begins at offset {staged.first_offset}, but {topic_partition} ends at {end}"

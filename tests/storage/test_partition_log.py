@@ -1,3 +1,5 @@
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,36 @@ def test_roll_by_full_index_keeps_the_index_within_its_bytes(tmp_path, dialect):
     fill(log, 12)
     assert [len(segment.index) for segment in log.segments()] == [3, 3, 3, 0][: len(names(log))]
     log.check()
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """How many functions were called."""
+    steps = 0
+
+    def count(*_: object) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return steps
+
+
+@both_dialects
+def test_roll_and_delete_first_take_as_many_steps_with_few_segments_as_with_many(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=100)
+    rolls, deletions = [], []
+    for count in (10, 500):
+        while len(log.segments()) < count:
+            fill(log, 2)
+        rolls.append(steps_of(lambda: fill(log, 2)))
+        deletions.append(steps_of(log.delete_first))
+    assert rolls[1] < rolls[0] + 20
+    assert deletions[1] < deletions[0] + 20
+    assert log.segments() == log._in_order
 
 
 # ---- append

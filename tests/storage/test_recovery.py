@@ -6,7 +6,7 @@ import pytest
 
 from kminilog.bulk.examination import examine as examine_fast
 from kminilog.errors import CorruptLogError
-from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
@@ -55,6 +55,25 @@ def test_recover_sound_log_does_nothing(tmp_path, dialect):
     assert plan(log).describe() == []
     assert carry_out(plan(log)) == []
     assert contents(tmp_path) == before
+
+
+class Name(str):
+    """A file name that counts how often it is compared with another."""
+
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.comparisons += 1
+        return str(self) == other
+
+
+def test_plan_recovery_of_many_files_compares_no_name_with_all_others(tmp_path, monkeypatch):
+    names = [Name(f"{number:020}.index") for number in range(200)]
+    monkeypatch.setattr(os, "listdir", lambda directory: list(names))
+    reader = PartitionReader(tmp_path, ORDERS, DOCUMENTED, SETTINGS)
+    assert len(plan_recovery(reader).leftovers) == len(names)
+    assert Name.comparisons < 5 * len(names)
 
 
 @both_dialects
