@@ -1,6 +1,6 @@
 """Multiple: each member gets the same large run, the last ones what is left (S1's assignment).
 
-Of one topic, with P partitions for C members in order: M = ceil(P / C), and member i gets the
+Of one topic, with P partitions for C members, sorted by id: M = ceil(P / C), and member i gets the
 partitions i*M to (i+1)*M - 1, as far as they exist.
 
     P = 4,  C = 2      M = 2      0 1 | 2 3
@@ -8,7 +8,8 @@ partitions i*M to (i+1)*M - 1, as far as they exist.
     P = 4,  C = 3      M = 2      0 1 | 2 3 |                     range: 2, 1, 1
 
 It is not balanced: a member may get nothing although there are as many partitions as members and
-more. Source: S1 4; Kafka has never had it.
+more. A static id does not count: the document knows none, and Kafka has never had this assignor.
+Source: S1 4.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from kminilog.consumer.assignors.interface import (
     Member,
     members_by_topic,
     partitions_of,
+    text_order,
 )
 
 
@@ -36,6 +38,7 @@ class Multiple(Assignor):
         for topic, subscribers in members_by_topic(partitions, members).items():
             numbered = partitions_of(topic, partitions[topic])
             each = -(-len(numbered) // len(subscribers))  # rounded up
-            for i, member in enumerate(subscribers):
+            by_id = sorted(subscribers, key=lambda member: text_order(member.id))
+            for i, member in enumerate(by_id):
                 assignment[member.id] += numbered[i * each : (i + 1) * each]
         return assignment

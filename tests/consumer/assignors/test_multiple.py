@@ -1,5 +1,6 @@
 import pytest
 
+from kminilog.consumer.assignors.interface import Member
 from kminilog.consumer.assignors.multiple import Multiple
 from tests.consumer.assignors.groups import group, same, shown
 
@@ -25,6 +26,14 @@ def test_multiple_gives_m_to_each_as_long_as_there_are_any(partitions, members, 
     given = Multiple().assign({"t": partitions}, same("t", *[f"c{i}" for i in range(members)]))
     assert [len(found) for found in given.values()] == counts
     assert [number for found in given.values() for _, number in found] == list(range(partitions))
+
+
+def test_multiple_goes_by_member_ids_whether_members_are_static_or_not():
+    emoji, private = chr(0x1F600), chr(0xE000)  # by code points the other way round
+    static_ids = {"a": None, "b": "z", "c": "y", emoji: None, private: "x"}
+    members = [Member(id, ("t",), static_id) for id, static_id in static_ids.items()]
+    given = Multiple().assign({"t": 5}, members[::-1])
+    assert [shown(given)[id] for id in static_ids] == ["t-0", "t-1", "t-2", "t-3", "t-4"]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def test_multiple_gives_m_partitions_or_what_is_left(group):
     for topic, subscribers in members_by_topic(topics, members).items():
         m = ceil(topics[topic] / len(subscribers))
         left = topics[topic]
-        for found in counts_of(topic, answer, subscribers):
+        by_id = sorted(subscribers, key=lambda member: member.id)
+        for found in counts_of(topic, answer, by_id):
             assert found == min(m, left)
             left -= found
 
