@@ -6,7 +6,8 @@ what it owned (`Member.owned`), and keeps what it may keep (`valid_claims`). The
     1 hand out   what nobody keeps, each partition to the member with the fewest; those first that
                  have the fewest possible owners; then even out by moving these alone
     2 even out   as long as one member could take from another that has at least two more: of all
-                 such, the member with the most gives one up, to the member with the fewest
+                 such, the member with the most gives one up, to the member with the fewest:
+                 first one that it did not own, because that is no move
 
 Each step of 2 makes the group more even, so it ends.
 
@@ -69,8 +70,9 @@ class Sticky(Assignor):
         given = {member: list(owned) for member, owned in kept.items()}
         owner = {partition: member for member, owned in given.items() for partition in owned}
         free = [partition for partition in possible if partition not in owner]
+        kept_by = dict(owner)
         _hand_out(free, possible, owner, given)
-        _even_out(possible, owner, given)
+        _even_out(possible, owner, given, kept_by)
         return {member: sorted(found) for member, found in given.items()}
 
 
@@ -143,22 +145,29 @@ def _hand_out(
 
 
 def _even_out(
-    possible: PossibleOwners, owner: dict[TopicPartition, str], given: Assignment
+    possible: PossibleOwners,
+    owner: dict[TopicPartition, str],
+    given: Assignment,
+    kept_by: Mapping[TopicPartition, str],
 ) -> None:
     """Move partitions from those with the most to those with the fewest, until it is even."""
-    while step := _next_step(possible, given):
+    while step := _next_step(possible, given, kept_by):
         _move(*step, owner, given)
 
 
-def _next_step(possible: PossibleOwners, given: Assignment) -> tuple[TopicPartition, str] | None:
+def _next_step(
+    possible: PossibleOwners, given: Assignment, kept_by: Mapping[TopicPartition, str]
+) -> tuple[TopicPartition, str] | None:
     """Return a partition and who is to take it, from the member with the most who can give any."""
     fullest_first = sorted(
         given, key=lambda member: (len(given[member]), text_order(member)), reverse=True
     )
     for giver in fullest_first:
-        # High numbers go first, of all topics alike.
+        # What it did not own goes first, then high numbers, of all topics alike.
         ordered = sorted(
-            given[giver], key=lambda found: (found.partition, found.topic), reverse=True
+            given[giver],
+            key=lambda found: (kept_by.get(found) != giver, found.partition, found.topic),
+            reverse=True,
         )
         for partition in ordered:
             taker = _fewest(possible[partition], given)

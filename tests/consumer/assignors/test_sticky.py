@@ -135,6 +135,18 @@ def test_sticky_who_owned_too_much_keeps_low_numbers_of_every_topic():
     assert shown(given) == {"a": "t0-0 t1-0", "b": "t0-1 t1-1"}
 
 
+def test_sticky_who_gives_gives_first_what_it_did_not_own():
+    # a gets t-0 and t-2, b gets t-1. Then c takes u-0 of b, and b takes one of a: t-2, not t-4.
+    members = [
+        owner("a", "t", "t-3 t-4"),
+        owner("b", "t u w", "u-0 w-0"),
+        owner("c", "u", ""),
+    ]
+    given = Sticky().assign({"t": 5, "u": 1, "w": 1}, members)
+    assert shown(given) == {"a": "t-0 t-3 t-4", "b": "t-1 t-2 w-0", "c": "u-0"}
+    assert moved(members, given) == set(named("u-0"))
+
+
 def test_sticky_with_different_subscriptions_the_fullest_gives_first():
     # If b took t0-0 of a, which has two more, too, then a would have to take one of c.
     members = [
