@@ -30,7 +30,9 @@ from kminilog.errors import SourceError
 from kminilog.spark.compression import check_content, open_decompressed
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
+from kminilog.spark.parquet_timestamps import check_footer, check_int96
 from kminilog.spark.record_formats import csv_columns
+from kminilog.spark.row_json import row_json
 from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
@@ -89,9 +91,9 @@ def read_source(
 ) -> DataFrame:
     """Return the records of a source; `files` is its file list, if it is known already.
 
-    Reads no more than headers now (JSON with a key or value: the names in all lines). A record that
-    cannot be decoded is `rejected`, no error. Raises SourceError, and later, in a job, SourceErrors
-    come out of `spark_failures`.
+    Reads no more than headers now (JSON with a key or value: the names in all lines; Parquet: the
+    columns of type INT96). A record that cannot be decoded is `rejected`, no error. Raises
+    SourceError, and later, in a job, SourceErrors come out of `spark_failures`.
     """
     check_options(source)
     files = files or files_of(source)
@@ -141,12 +143,13 @@ def locations(
 def files_of(source: Source) -> list[SourceFile]:
     """Return the files of a source, ranked; what cannot be read in its format is found now.
 
-    Opens every file. Raises SourceError for what `list_files` and `check_content` refuse.
+    Opens every file. Raises SourceError for what `list_files`, `check_content` and
+    `check_footer` refuse.
     """
     files = list_files(source.paths)
-    if source.format != "parquet":
-        for file in files:
-            check_content(file.path)
+    check = check_footer if source.format == "parquet" else check_content
+    for file in files:
+        check(file.path)
     return files
 
 
@@ -185,6 +188,7 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
 
 
 def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
+    check_int96(spark, files)
     reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
     frames = []
     for directory, group in groupby(files, key=lambda file: file.directory):
@@ -228,7 +232,7 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
         columns = ["value"]
         frame = frame.withColumn("value", sql.col(LINE).cast("string"))
     theirs = frame.drop(*_OWN_COLUMNS)
-    whole = _whole(source, columns)
+    whole = _whole(source, theirs, columns)
     value = whole
     if source.value is not None:
         is_column = source.value in columns
@@ -247,11 +251,10 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     )
 
 
-def _whole(source: Source, columns: list[str]) -> Column:
+def _whole(source: Source, frame: DataFrame, columns: list[str]) -> Column:
     if source.format in ("text", "json"):
         return sql.col(LINE)
-    row = sql.struct(*map(_column, columns))
-    return sql.to_json(row, {"ignoreNullFields": "false"}).cast("binary")
+    return _bytes(frame, sql.struct(*map(_column, columns)))
 
 
 def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) -> Column:
@@ -282,7 +285,7 @@ def _bytes(frame: DataFrame, column: Column) -> Column:
     if isinstance(kind, BinaryType):
         return column
     if isinstance(kind, StructType | ArrayType | MapType | VariantType):
-        return sql.to_json(column).cast("binary")
+        return row_json(column, kind)
     return column.cast("string").cast("binary")
 
 

@@ -1,0 +1,139 @@
+"""What the types of Parquet become in JSON: as the page says, and nothing is lost."""
+
+import datetime
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from kminilog.errors import SourceError
+from kminilog.spark.source import Source, files_of, read_source
+from kminilog.spark.source_files import list_files
+
+PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
+MICROS = 1767323045123001  # 2026-01-02T03:04:05.123001Z
+UTC, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
+# What the page gives as an example of each type.
+EXAMPLES: dict[str, tuple[Any, pa.DataType]] = {
+    "BOOLEAN": (True, pa.bool_()),
+    "INT, 8 to 64 bits, signed and unsigned": (2**64 - 1, pa.uint64()),
+    "FLOAT": (0.1, pa.float32()),
+    "DOUBLE": (0.1 + 0.2, pa.float64()),
+    "FLOAT and DOUBLE that are no number": (float("nan"), pa.float64()),
+    "FLOAT and DOUBLE without bounds": (float("-inf"), pa.float32()),
+    "DECIMAL, up to 38 digits": (Decimal("1.10"), pa.decimal128(38, 2)),
+    "STRING, ENUM, JSON": ("é", pa.string()),
+    "BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY": (b"\xff", pa.binary(1)),
+    "DATE": (datetime.date(2026, 1, 2), pa.date32()),
+    "TIMESTAMP(MILLIS or MICROS), UTC": (MICROS - 1, pa.timestamp("us", "Europe/Berlin")),
+    "TIMESTAMP(MICROS), UTC": (MICROS, UTC),
+    "TIMESTAMP(MICROS), local": (MICROS, LOCAL),
+    "LIST": ([1, 2, None], pa.list_(pa.int8())),
+    "struct": ({"a": None, "b": 2}, pa.struct([("a", LOCAL), ("b", pa.int8())])),
+    "MAP": ([("k", 1)], pa.map_(pa.string(), pa.int8())),
+    "MAP, keys are bytes": ([(b"\xff", 1)], pa.map_(pa.binary(), pa.int8())),
+    "MAP, keys are timestamps": ([(MICROS, 1)], pa.map_(UTC, pa.int8())),
+    "MAP, keys are dates": ([(datetime.date(2026, 1, 2), 1)], pa.map_(pa.date32(), pa.int8())),
+    "null, of whatever type": (None, pa.list_(UTC)),
+}
+Values = Callable[..., list[bytes]]
+
+
+@pytest.fixture
+def values(spark: SparkSession) -> Values:
+    """Return the values of the records of a Parquet file."""
+
+    def read(path: Path, **options: Any) -> list[bytes]:
+        records = read_source(spark, Source((str(path),), "parquet", **options))
+        return [bytes(row["value"]) for row in records.orderBy("source_row").collect()]
+
+    return read
+
+
+def write(path: Path, columns: dict[str, pa.Array], **options: Any) -> Path:
+    pq.write_table(pa.table(columns), path, **options)
+    return path
+
+
+def test_read_source_parquet_types_become_the_json_of_the_page(values, tmp_path):
+    rows = re.findall(r"^\| ([^|]+?) \| [^|]*\| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
+    columns = {name: pa.array([value], kind) for name, (value, kind) in EXAMPLES.items()}
+    (row,) = values(write(tmp_path / "p.parquet", columns))
+    page = {name: text for name, text in rows if name in EXAMPLES}
+    assert page.keys() == EXAMPLES.keys()
+    assert row.decode() == "{" + ",".join(f'"{name}":{page[name]}' for name in EXAMPLES) + "}"
+    old = write(
+        tmp_path / "old",
+        {"x": columns["TIMESTAMP(MICROS), UTC"]},
+        use_deprecated_int96_timestamps=True,
+    )
+    assert values(old) == [f'{{"x":{dict(rows)["INT96"]}}}'.encode()]
+
+
+def test_read_source_parquet_keeps_every_microsecond_wherever_it_is(values, tmp_path):
+    micros = [MICROS + step for step in (0, 998, 999, 876_998)] + [-1, -62135596800000000]
+    micros += [253402300799999999]  # the last one of the year 9999
+    nested = pa.list_(pa.struct([("m", pa.map_(pa.string(), LOCAL)), ("s.`", UTC)]))
+    inner = [[{"m": [("k", at)], "s.`": at}, None, {"m": None, "s.`": None}] for at in micros]
+    columns = {"t": pa.array(micros, UTC), "l": pa.array(inner, nested)}
+    path = write(tmp_path / "p.parquet", columns)
+    read_by_arrow = pq.read_table(path)  # which knows nothing of Spark
+    expected = [
+        {"t": text(t, "Z"), "l": [{"m": {"k": text(t)}, "s.`": text(t, "Z")}, None, empty]}
+        for t in (moment.value for moment in read_by_arrow["t"])
+        for empty in [{"m": None, "s.`": None}]
+    ]
+    assert [json.loads(row) for row in values(path)] == expected
+    assert [json.loads(row) for row in values(path, value="l")] == [row["l"] for row in expected]
+
+
+def text(micros: int, zone: str = "") -> str:
+    """A timestamp as Python has it, with three digits if these are all."""
+    moment = datetime.datetime.fromisoformat("1970-01-01") + datetime.timedelta(microseconds=micros)
+    return moment.isoformat(timespec="microseconds" if micros % 1000 else "milliseconds") + zone
+
+
+def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
+    floats = [0.1, 3.4028234663852886e38, 1e-45, -0.0, 16777217.0, 1e7, 9.5e-4]
+    decimals = [Decimal("12345678901234567890123456789012345.67"), Decimal("0.00"), Decimal("-1")]
+    columns = {
+        "f": pa.array(floats, pa.float32()),
+        "d": pa.array([*floats[:-1], 2.2250738585072014e-308], pa.float64()),
+        "n": pa.array([*decimals, *decimals, None], pa.decimal128(38, 2)),
+    }
+    path = write(tmp_path / "p.parquet", columns)
+    found = [json.loads(row, parse_float=Decimal, parse_int=Decimal) for row in values(path)]
+    for name, column in zip(columns, pq.read_table(path).columns, strict=True):
+        texts = [row[name] for row in found]
+        if name != "n":
+            texts = [float(text) for text in texts]
+        assert pa.array(texts, column.type).equals(column.combine_chunks()), name
+
+
+def test_read_source_parquet_with_nanoseconds_is_refused_where_digits_would_be_lost(
+    spark, values, tmp_path
+):
+    nanos = pa.array([None, MICROS * 1000, MICROS * 1000 + 1], pa.timestamp("ns"))
+    nested = pa.array([[], [{"x": None}], [{"x": nanos[1]}, {"x": nanos[2]}]])
+    path = write(tmp_path / "p.parquet", {"s": pa.array("abc"), "t.x": nanos})
+    with pytest.raises(SourceError, match=r"p\.parquet: column t\.x has timestamps with nano"):
+        files_of(Source((str(path),), "parquet"))
+    for column, name in ((nanos, "t"), (nested, "t.list.element.x")):
+        write(path, {"t": column}, use_deprecated_int96_timestamps=True)
+        reason = rf"p\.parquet: row 3: column {name} has a timestamp with nanoseconds; Spark has"
+        with pytest.raises(SourceError, match=reason) as caught:
+            values(path)
+        assert "\n" not in str(caught.value)
+        write(path, {"t": column[:2]}, use_deprecated_int96_timestamps=True)
+        assert len(values(path)) == 2
+    far = pa.array([253402300799999999, -62135596800000000], LOCAL)  # nanoseconds have no such year
+    write(path, {"t": far}, use_deprecated_int96_timestamps=True)
+    assert [json.loads(row)["t"][:4] for row in values(path)] == ["9999", "0001"]
+    assert list_files([str(path)]) == files_of(Source((str(path),), "parquet"))
