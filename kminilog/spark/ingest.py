@@ -26,6 +26,7 @@ from kminilog.settings import TopicSettings
 from kminilog.spark.batch_sizes import small_batches
 from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
+from kminilog.spark.job_identity import check_ingest, file_facts
 from kminilog.spark.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
 from kminilog.spark.plans import PLANS, stage
 from kminilog.spark.quarantine import RejectedPart, write_quarantine
@@ -102,11 +103,12 @@ def ingest(
     first, and a job id that is committed already starts none.
     `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
     to `max_rejected` records may be such that they can be no messages: they go to the quarantine
-    file. A job id that is committed already is reported and not written again. Once it returns, all
-    of the job survives a power failure. While another writer holds the lock of the log dir, this
-    waits up to `lock_timeout_ms`; `warn` takes a line about that every few seconds, and what
-    recovery has cut. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError among
-    them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
+    file. A job id that is committed already is reported and not written again, if it had the same
+    source and options (job_identity.py). Once it returns, all of the job survives a power failure.
+    While another writer holds the lock of the log dir, this waits up to `lock_timeout_ms`; `warn`
+    takes a line about that every few seconds, what recovery has cut, and what of a committed job
+    could not be compared. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError
+    among them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
     unchanged.
     """
     started = time.monotonic()
@@ -116,8 +118,12 @@ def ingest(
     job_id = str(uuid4()) if job_id is None else job_id
     staging = staging_path(log_dir.resolve(), job_id)
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
-        committed = _committed(writer, job_id, topic)
+        committed = _committed(writer, job_id)
         if committed:
+            asked = _options(topic, partitions, dialect, settings, partitioner, seed, plan)
+            read = source.to_json(), source.paths
+            for line in check_ingest(committed, *read, asked, max_rejected=max_rejected):
+                warn(f"job {job_id}: {line}")
             return IngestResult(committed, time.monotonic() - started, already_committed=True)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
         is_new = target not in writer.topics()
@@ -159,14 +165,29 @@ def _staging(log_dir: Path, job_id: str, staging: Path) -> Iterator[None]:
             clear_staging(staging)
 
 
-def _committed(writer: LogDirWriter, job_id: str, topic: str) -> Manifest | None:
-    for manifest in committed_manifests(writer.path):
-        if manifest.job_id == job_id:
-            if manifest.topic != topic:
-                reason = f"this id is taken by a job that wrote to topic {manifest.topic}"
-                raise PublicationError(job_id, reason=reason)
-            return manifest
-    return None
+def _committed(writer: LogDirWriter, job_id: str) -> Manifest | None:
+    return next((job for job in committed_manifests(writer.path) if job.job_id == job_id), None)
+
+
+def _options(
+    topic: str,
+    partitions: int | None,
+    dialect: Dialect | None,
+    settings: TopicSettings | None,
+    partitioner: str,
+    seed: int,
+    plan: str,
+) -> dict[str, Any]:
+    """What is asked for, by the names of facts; None is not."""
+    return {
+        "topic": topic,
+        "partitions": partitions,
+        "dialect": dialect and dialect.name,
+        "config": settings and settings.changed(),
+        "partitioner": partitioner,
+        "seed": seed,
+        "plan": None if plan == "auto" else plan,
+    }
 
 
 def _target(
@@ -217,7 +238,10 @@ def _stage(
     write_quarantine(Path(job.log_dir), job_id, source, files, staged.rejected)
     facts = {
         "source": source.to_json(),
-        "files": len(files),
+        **file_facts(files),
+        "partitions": job.topic.partitions,
+        "dialect": job.topic.dialect.name,
+        "config": job.topic.settings.changed(),
         "partitioner": job.partitioner,
         "seed": job.seed,
         "plan": staged.plan,

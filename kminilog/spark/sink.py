@@ -114,6 +114,8 @@ class Sink:
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
         runs = [message.runs for message in messages if isinstance(message, TaskRuns)]
+        if self.options.job_id is not None:  # somebody's word; a micro-batch's id is Spark's
+            facts["count"] = sum(count for run in runs for count in run.counts.values())
         commit_runs(
             self.log_dir,
             self.topic.name,

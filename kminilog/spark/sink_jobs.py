@@ -26,7 +26,8 @@ from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, PublicationError
 from kminilog.format.names import TopicPartition
-from kminilog.spark.job_writer import LOCK_TIMEOUT_MS, open_writer
+from kminilog.spark.job_identity import check_dataframe
+from kminilog.spark.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
     Manifest,
@@ -102,6 +103,7 @@ def commit_runs(
 ) -> None:
     """Append the runs of a job to a topic; nothing is done if the job is committed already.
 
+    Then its manifest must have the same `facts`; what it does not say is not compared.
     Waits for the lock of the log dir. A job without messages needs none and leaves no trace. Once
     it returns, all of it survives a power failure. Raises KMiniLogErrors, LogDirLockedError and
     PublicationError among them; the topic is then unchanged, unless an error says that the job is
@@ -111,7 +113,7 @@ def commit_runs(
     try:
         if written:
             with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
-                if not _is_committed(writer.path, job_id, topic):
+                if not _is_committed(writer.path, job_id, {**facts, "topic": topic}):
                     _publish(writer, topic, job_id, written, facts)
     finally:
         forget_runs(log_dir, job_id)
@@ -134,13 +136,13 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
                 shutil.rmtree(job, ignore_errors=True)
 
 
-def _is_committed(log_dir: Path, job_id: str, topic: str) -> bool:
+def _is_committed(log_dir: Path, job_id: str, wanted: dict[str, Any]) -> bool:
     if not is_under_way(log_dir, job_id):
         return False
     for manifest in committed_manifests(log_dir):
-        if manifest.job_id == job_id and manifest.topic != topic:
-            reason = f"this id is taken by a job that wrote to topic {manifest.topic}"
-            raise PublicationError(job_id, reason=reason)
+        if manifest.job_id == job_id:
+            for line in check_dataframe(manifest, wanted):
+                log_warning(f"job {job_id}: {line}")
     return True
 
 

@@ -116,9 +116,14 @@ class TestWithSpark:
         other.write_bytes(b"k1:other\n")
         with monkeypatch.context() as patch:  # Spark is not needed for what is done already
             patch.setattr("kminilog.spark.session.spark_session", None)
-            again = kminilog("ingest", other, *target, *reading)
+            again = kminilog("ingest", source, *target, *reading)
+            refused = kminilog("ingest", other, *target, *reading)
         assert again.code == 0, again
         assert f"it was committed before, from {source}; nothing was written now" in again.out
+        read, given = f"{source} (files: 1, 2290 bytes)", f"{other} (files: 1, 9 bytes)"
+        assert_one_line(
+            refused, 2, f"job j1: this id is taken by a job that read {read}, not {given}"
+        )
 
         source.write_bytes(source.read_bytes() + b"k1:new\n")
         verified = kminilog("verify", "t", "--against", source, *reading, "--json")

@@ -187,14 +187,21 @@ def test_ingest_appends_to_a_topic_that_has_messages(run, log_dir, text, lines, 
 def test_ingest_with_a_job_id_that_is_committed_writes_nothing(run, log_dir, text):
     first = run(text, KEYED, job_id="nightly-7")
     files = files_of(log_dir, "t")
-    text.unlink()  # nothing is read either
-    again = run(text, KEYED, job_id="nightly-7")
-    assert again.already_committed
+    told: list[str] = []
+    again = run(text, KEYED, job_id="nightly-7", partitions=1, warn=told.append)
+    assert (again.already_committed, told) == (True, [])
     assert not first.already_committed
     assert again.manifest == first.manifest
-    assert files_of(log_dir, "t") == files
-    with pytest.raises(PublicationError, match="taken by a job that wrote to topic t"):
+    with pytest.raises(PublicationError, match="taken by a job with topic = t, not other"):
         run(text, KEYED, job_id="nightly-7", topic="other")
+    with pytest.raises(PublicationError, match="taken by a job with key-regex = "):
+        run(text, job_id="nightly-7")
+    text.unlink()  # nothing is read either
+    assert run(text, KEYED, job_id="nightly-7", warn=told.append).already_committed
+    assert [line.startswith(f"job nightly-7: source {text}: no such file") for line in told] == [
+        True
+    ]
+    assert files_of(log_dir, "t") == files
 
 
 def test_ingest_result_and_manifest_tell_what_was_done(run, log_dir, text, lines):

@@ -115,8 +115,13 @@ def test_write_of_a_job_id_that_is_committed_writes_nothing(write, rows, log_dir
     write(rows)
     assert len(committed_manifests(log_dir)) == 3
     assert all_numbers_in(log_dir) == sorted([*range(200)] * 3)
-    with pytest.raises(KMiniLogError, match="job first: this id is taken by a job that wrote to t"):
-        write(rows, topic="others", job_id="first")
+    for other, options, reason in (
+        (rows, {"topic": "others"}, "with topic = orders, not others"),
+        (rows, {"partitioner": "default-0.9"}, "with partitioner = default-2.4, not default-0.9"),
+        (rows.limit(7), {}, "with count = 200, not 7"),
+    ):
+        with pytest.raises(KMiniLogError, match=f"job first: this id is taken by a job {reason}"):
+            write(other, job_id="first", **options)
     assert_nothing_is_left(log_dir)
 
 
