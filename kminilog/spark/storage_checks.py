@@ -17,10 +17,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.spark.task_groups import task_groups
 from kminilog.spark.tasks import in_tasks
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publication import committed_manifests
 from kminilog.storage.topics import Topic
-from kminilog.verification.manifest_checks import PartitionJobs, jobs_of
 from kminilog.verification.partition_checks import PartitionSummary, join_segments
+from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import PartitionOf, SegmentSummary
 
 Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
@@ -33,12 +32,20 @@ class _Place(NamedTuple):
 
 
 def check_partitions(
-    spark: SparkSession, log_dir: LogDir, topics: Sequence[Topic], rules: Rules
+    spark: SparkSession, log_dir: LogDir, topics: Sequence[Topic], rules: Rules, records: Records
 ) -> Iterable[PartitionSummary]:
-    """Yield what `check_partition` would return for each partition. Raises Spark's exceptions."""
+    """Yield what `check_partition` would return for each partition. Raises Spark's exceptions.
+
+    The `records` were read before this is called: then all that they name is in place.
+    """
     partitions = [partition for topic in topics for partition in topic.all_partitions()]
-    # Before the segments: then all that the manifests name is in place.
-    jobs = {tp: written for topic in topics for tp, written in _jobs(log_dir, topic)}
+    jobs = {
+        topic_partition: written
+        for topic in topics
+        for topic_partition, written in zip(
+            topic.all_partitions(), records.partitions_of(topic), strict=True
+        )
+    }
     places: list[_Place] = []
     failures: dict[TopicPartition, Exception] = {}
     for topic_partition in partitions:
@@ -60,13 +67,6 @@ def check_partitions(
             jobs[topic_partition],
             failure=failures.get(topic_partition),
         )
-
-
-def _jobs(log_dir: LogDir, topic: Topic) -> Iterable[tuple[TopicPartition, PartitionJobs]]:
-    manifests = committed_manifests(log_dir.path, topic.name)
-    return zip(
-        topic.all_partitions(), jobs_of(topic.name, topic.partitions, manifests), strict=True
-    )
 
 
 def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:

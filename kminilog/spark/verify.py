@@ -18,11 +18,12 @@ from kminilog.spark.source import Source
 from kminilog.spark.source_check import check_against
 from kminilog.spark.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publication import Manifest, committed_manifests
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 from kminilog.verification.coverage import NO_SOURCE, Aspect
 from kminilog.verification.findings import parse_classes
+from kminilog.verification.records import Records, read_records
 from kminilog.verification.report import Report, partition_rule
 
 
@@ -45,7 +46,8 @@ def verify(
     clock = SystemClock()
     start_ms = clock.now_ms()
     allowed = parse_classes(allow)
-    manifest = None if job is None else _manifest(log_dir, job)
+    records = read_records(log_dir.path)
+    manifest = None if job is None else _manifest(log_dir, records, job)
     chosen = _topics(log_dir, topics, against, manifest)
     found = [topic.name for topic in chosen]
     scope = {
@@ -57,14 +59,15 @@ def verify(
         "job": job,
     }
     report = Report(scope, allowed=allowed)
-    rules = {topic.name: partition_rule(log_dir, topic, partitioner) for topic in chosen}
+    rules = {topic.name: partition_rule(records.manifests, topic, partitioner) for topic in chosen}
     check_cluster(spark, log_dir.path)
     with spark_failures(str(log_dir.path)):
-        summaries = iter(check_partitions(spark, log_dir, chosen, rules))
+        summaries = iter(check_partitions(spark, log_dir, chosen, rules, records))
         for topic in chosen:
             report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
+    report.add_records(records)
     if against:
-        jobs = [manifest] if manifest else committed_manifests(log_dir.path, found[0])
+        jobs = [manifest] if manifest else records.jobs_of(found[0])
         check_against(
             spark,
             log_dir,
@@ -97,8 +100,11 @@ def _topics(
     return chosen
 
 
-def _manifest(log_dir: LogDir, job: str) -> Manifest:
-    manifests = {manifest.job_id: manifest for manifest in committed_manifests(log_dir.path)}
+def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
+    """Return the manifest of a job, without what was cut off."""
+    topics = dict.fromkeys(manifest.topic for manifest in records.manifests)
+    found = (manifest for topic in topics for manifest in records.jobs_of(topic))
+    manifests = {manifest.job_id: manifest for manifest in found}
     if job not in manifests:
         reason = f"no committed job {job!r}; there is: {', '.join(manifests) or 'none'}"
         raise LogDirError(str(log_dir.path), reason=reason)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.regular_file import read_regular
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 
@@ -22,15 +23,20 @@ CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 def read_checkpoint(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> dict[TopicPartition, int]:
     """Return the offsets on record; none if the file is missing or not sound."""
     try:
-        version, count, *lines = (log_dir / file_name).read_text("ascii").splitlines()
-        if version != "0" or int(count) != len(lines):
-            return {}
-        points = {}
-        for line in lines:
-            topic, partition, offset = line.split(" ")
-            points[TopicPartition(topic, int(partition))] = int(offset)
+        return parse_checkpoint(read_regular(log_dir / file_name))
     except (FileNotFoundError, ValueError):
         return {}
+
+
+def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
+    """Return the offsets in a checkpoint file; ValueError if it is not sound."""
+    version, count, *lines = data.decode("ascii").splitlines()
+    if version != "0" or int(count) != len(lines):
+        raise ValueError("it is of another version, or lines are missing")
+    points = {}
+    for line in lines:
+        topic, partition, offset = line.split(" ")
+        points[TopicPartition(topic, int(partition))] = int(offset)
     return points
 
 
@@ -42,3 +48,11 @@ def write_checkpoint(
         f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(points.items())
     ]
     replace_file(log_dir / file_name, "\n".join(["0", str(len(lines)), *lines, ""]).encode())
+
+
+def lower_checkpoint(log_dir: Path, points: Mapping[TopicPartition, int]) -> None:
+    """Lower offsets that are on record to these; once it returns, that survives a power failure."""
+    known = read_checkpoint(log_dir)
+    lowered = {tp: min(offset, points.get(tp, offset)) for tp, offset in known.items()}
+    if lowered != known:
+        write_checkpoint(log_dir, lowered)

@@ -7,6 +7,7 @@
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publication.py
     .changes                           how often files went or were replaced changes.py
+    .cuts                              what logs have lost at their ends     cuts.py
 
 A reader needs no lock, whoever writes meanwhile: log_dir_writer.py. Source: S1 5.1; Kafka:
 LogManager.

@@ -17,17 +17,17 @@ from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, TopicEx
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.examination import examine
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import finish_or_sweep, finish_pending
-from kminilog.storage.recovery import Examine, RecoveryPlan, carry_out, plan_recovery
+from kminilog.storage.recovery import Examine, RecoveryPlan, plan_recovery
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, delete_directories, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
@@ -43,7 +43,7 @@ class LogDirWriter(LogDir):
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError] = {}
-        self._recovery_points = read_checkpoint(self.path)
+        self._ends = LogEnds(self.path)
         self._was_clean = self._marker.exists()
 
     @classmethod
@@ -120,6 +120,7 @@ class LogDirWriter(LogDir):
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             raise TopicExistsError(topic.name)
+        self._ends.forget(topic.name)
         for topic_partition in topic.all_partitions():
             self._make_partition(topic, topic_partition, base_offset)
         sync(self.path)
@@ -162,9 +163,7 @@ class LogDirWriter(LogDir):
         self._damage = {known: e for known, e in self._damage.items() if known.topic != name}
         delete_directories(self.path, name)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, name)))
-        points = self._recovery_points
-        self._recovery_points = {known: p for known, p in points.items() if known.topic != name}
-        write_checkpoint(self.path, self._recovery_points)
+        self._ends.forget(name)
         (self.path / (name + TOPIC_SUFFIX)).unlink()
         sync(self.path)
         count_change(self.path)
@@ -203,10 +202,7 @@ class LogDirWriter(LogDir):
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; see recovery.carry_out."""
         self._marker.unlink(missing_ok=True)
-        side_files = carry_out(plan, force=force)
-        recovery_point = self._recovery_points.get(plan.topic_partition, 0)
-        self._recovery_points[plan.topic_partition] = min(recovery_point, plan.log_end_offset)
-        return side_files
+        return self._ends.carry_out(plan, force=force)
 
     def release(self, topic_partition: TopicPartition) -> None:
         """Flush and close the log of a partition, if it is open; `log` opens it again.
@@ -220,14 +216,14 @@ class LogDirWriter(LogDir):
         elif log:
             log.flush()
             log.close()
-            self._recovery_points[topic_partition] = log.recovery_point
+            self._ends.set_recovery_point(topic_partition, log.recovery_point)
 
     def flush(self) -> None:
         """Bring all open logs to the disk and put their recovery points on record."""
         for topic_partition, log in self._logs.items():
             log.flush()
-            self._recovery_points[topic_partition] = log.recovery_point
-        write_checkpoint(self.path, self._recovery_points)
+            self._ends.set_recovery_point(topic_partition, log.recovery_point)
+        self._ends.write()
 
     def close(self, *, cleanly: bool = True) -> None:
         """Flush and close everything, and let go of the lock.
@@ -245,7 +241,7 @@ class LogDirWriter(LogDir):
         try:
             for topic_partition in list(self._logs):
                 self.release(topic_partition)
-            write_checkpoint(self.path, self._recovery_points)
+            self._ends.write()
             if self._was_clean and not self._damage:
                 replace_file(self._marker, b"")
         finally:
@@ -256,11 +252,11 @@ class LogDirWriter(LogDir):
             return
         for topic in self.topics():
             for reader in self.readers(topic):
-                scan_from = self._recovery_points.get(reader.topic_partition, 0)
+                scan_from = self._ends.recovery_point(reader.topic_partition)
                 self._open_log(reader, scan_from=scan_from)
                 self.release(reader.topic_partition)
         # At once: a point above where a cut log now ends would hide what is appended below it.
-        write_checkpoint(self.path, self._recovery_points)
+        self._ends.write()
         self._was_clean = True
 
     def _plan(self, reader: PartitionReader, *, scan_from: int | None) -> RecoveryPlan:
@@ -269,7 +265,7 @@ class LogDirWriter(LogDir):
             way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
             reason = f"the directory is gone; put it back, or {way_out}"
             raise CorruptLogError(str(directory), position=0, reason=reason)
-        recovery_point = self._recovery_points.get(topic_partition, 0)
+        recovery_point = self._ends.recovery_point(topic_partition)
         return plan_recovery(
             reader, scan_from=scan_from, recovery_point=recovery_point, examine=self._examine
         )
@@ -278,16 +274,15 @@ class LogDirWriter(LogDir):
         topic_partition = reader.topic_partition
         try:
             plan = self._plan(reader, scan_from=scan_from)
-            carry_out(plan)
+            self._ends.carry_out(plan)
         except CorruptLogError as error:
             self._damage[topic_partition] = error
             return
         self._warnings.update(dict.fromkeys(plan.describe()))
-        recovery_point = self._recovery_points.get(topic_partition, 0)
         self._logs[topic_partition] = PartitionLog.open(
             reader.directory,
             topic_partition,
             reader.dialect,
             reader.settings,
-            recovery_point=min(recovery_point, plan.log_end_offset),
+            recovery_point=self._ends.recovery_point(topic_partition),
         )

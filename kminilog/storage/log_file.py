@@ -77,13 +77,17 @@ def find_message(
     return None
 
 
-def count_messages(dialect: Dialect, path: Path, position: int = 0) -> int:
-    """Return how many whole messages stand at or behind `position`, damage between them or not."""
-    count = 0
+def whole_messages(dialect: Dialect, path: Path, position: int = 0) -> Iterator[Message]:
+    """Yield the whole messages at or behind `position`, damage between them or not."""
     while found := find_message(dialect, path, position):
         for position, outcome in scan_file(dialect, path, found[0]):
             if isinstance(outcome, Message):
-                count, position = count + 1, position + outcome.length_bytes
+                yield outcome
+                position += outcome.length_bytes
             else:
                 position += 1
-    return count
+
+
+def count_messages(dialect: Dialect, path: Path, position: int = 0) -> int:
+    """Return how many whole messages stand at or behind `position`, damage between them or not."""
+    return sum(1 for _ in whole_messages(dialect, path, position))

@@ -10,6 +10,7 @@ before it begins another. So its name is known beforehand, and asking whether th
 system call. Writing manifests is publication.py's business. Source: ours.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,8 +164,20 @@ def is_under_way(log_dir: Path, job_id: str) -> bool:
 
 def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifest]:
     """Return the committed jobs, of one topic or of all, by id."""
-    paths = sorted((log_dir / MANIFEST_DIR).glob(f"*{COMMITTED_SUFFIX}"))
-    return [m for m in map(read_manifest, paths) if topic in (None, m.topic)]
+    return [m for m in map(read_manifest, manifest_paths(log_dir)) if topic in (None, m.topic)]
+
+
+def manifest_paths(log_dir: Path) -> list[Path]:
+    """Return where the manifests of committed jobs stand, by name; none if there never was a job.
+
+    Raises OSError if that cannot be told.
+    """
+    directory = log_dir / MANIFEST_DIR
+    try:
+        names = sorted(os.listdir(directory))
+    except FileNotFoundError:
+        return []
+    return [directory / name for name in names if name.endswith(COMMITTED_SUFFIX)]
 
 
 def forget_manifests(log_dir: Path, topic: str) -> list[str]:
@@ -174,7 +187,7 @@ def forget_manifests(log_dir: Path, topic: str) -> list[str]:
     read and stays. For the holder of the lock, when no job is pending.
     """
     lines = []
-    for path in sorted((log_dir / MANIFEST_DIR).glob(f"*{COMMITTED_SUFFIX}")):
+    for path in manifest_paths(log_dir):
         try:
             manifest = read_manifest(path)
         except (LogDirError, OSError) as error:

@@ -24,6 +24,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.cuts import Reason, recorded_cut
 from kminilog.storage.durable_file import sync
 from kminilog.storage.examination import check_segment, examine
 from kminilog.storage.partition_reader import PartitionReader
@@ -187,16 +188,17 @@ class PartitionLog(PartitionReader):
     def truncate_to(self, offset: int) -> None:
         """Cut off the messages from `offset` on, as if they had never been; an empty segment, too.
 
-        Once it returns, the cut survives a power failure; a recovery point on record is for the
-        caller to lower. Raises ValueError below the first message, LogClosedError, CorruptLogError.
+        Raises ValueError below the first message, LogClosedError, CorruptLogError. It is durable.
         """
         if self._refusal:
             raise LogClosedError(str(self.directory), reason=self._refusal)
         if offset < self.log_start_offset:
             raise ValueError(f"{self.topic_partition} has nothing below {self.log_start_offset}")
         if offset <= self._next_offset:
-            for segment in cut_off(self.segments(), offset):
-                del self._segments[segment.base_offset]
+            log_dir, cut = self.directory.parent, range(offset, self._next_offset)
+            with recorded_cut(log_dir, self.topic_partition, cut, Reason.TRUNCATION):
+                for segment in cut_off(self.segments(), offset):
+                    del self._segments[segment.base_offset]
             self._list()
             self._next_offset = offset
             self.recovery_point = min(self.recovery_point, offset)

@@ -37,7 +37,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.durable_file import sync
 from kminilog.storage.examination import Examined, examine, may_keep_index, sound_end
-from kminilog.storage.log_file import count_messages, find_message
+from kminilog.storage.log_file import count_messages, find_message, whole_messages
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 
@@ -143,6 +143,23 @@ def plan_recovery(
             "messages are gone"
         )
     return plan
+
+
+def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
+    """Return the offsets that are gone once a plan is carried out, though they were in the log.
+
+    Below `recovery_point` they were on the disk; behind damage they are still whole. What a torn
+    tail held was neither. O(bytes behind the damage).
+    """
+    end = max(recovery_point, plan.log_end_offset)
+    if plan.damage:
+        pieces = [(plan.damage.segment, plan.damage.position), *((s, 0) for s in plan.behind)]
+        for segment, position in pieces:
+            # A greater offset does not fit in: it is itself the damage.
+            limit = segment.first_offset + segment.file_bytes
+            messages = whole_messages(segment.dialect, segment.log_path, position)
+            end = max([end, *(m.offset + 1 for m in messages if m.offset < limit)])
+    return range(plan.log_end_offset, end)
 
 
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:

@@ -31,7 +31,7 @@ _OF_AN_INDEX = {
     FindingClass.INDEX_ORDER,
     FindingClass.INDEX_PAST_END,
 }
-_OF_A_TOPIC = {FindingClass.ORPHAN_FILE, FindingClass.MANIFEST_MISMATCH}
+_OF_A_TOPIC = {FindingClass.ORPHAN_FILE, FindingClass.MANIFEST_MISMATCH, FindingClass.LOST_END}
 _READING = {
     "key": "--key",
     "key_regex": "--key-regex",

@@ -21,6 +21,7 @@ class Aspect(StrEnum):
 
     MESSAGES = "messages"
     INDEXES = "indexes"
+    LOG_ENDS = "log-ends"
     JOBS = "jobs"
     PLACEMENT = "placement"
     COMPRESSED = "compressed-messages"
@@ -57,8 +58,17 @@ def coverage_of(
         for summary in summaries
         for why in summary.unchecked
     ]
+    unknown = sum(not summary.has_recovery_point for summary in summaries)
+    if unknown < len(summaries):
+        checked.append(Aspect.LOG_ENDS)
+    if unknown:
+        why = f"no recovery point is on record of {unknown} of {len(summaries)} partitions"
+        unchecked.append(Unchecked(Aspect.LOG_ENDS, topic.name, why))
     if any(summary.has_jobs for summary in summaries):
         checked.append(Aspect.JOBS)
+    for summary in summaries:
+        place = f"{topic.name}-{summary.partition}"
+        unchecked += [Unchecked(Aspect.JOBS, place, why) for why in summary.unjudged]
     if has_rule:
         checked.append(Aspect.PLACEMENT)
     elif topic.partitions > 1:

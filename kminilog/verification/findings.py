@@ -29,6 +29,7 @@ class FindingClass(StrEnum):
     BAD_LENGTH = "bad-length"
     BAD_MAGIC = "bad-magic"
     TORN_TAIL = "torn-tail"
+    LOST_END = "lost-end"
     OFFSET_GAP = "offset-gap"
     OFFSET_OVERLAP = "offset-overlap"
     OFFSET_DISORDER = "offset-disorder"

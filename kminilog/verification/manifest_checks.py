@@ -1,24 +1,26 @@
 """What the manifests of a topic's jobs say, against themselves and against what is stored.
 
     altered             a range has as many messages as its job wrote, but another fingerprint
-    manifest-mismatch   a manifest contradicts itself or another one, or names messages that are
-                        behind the end of the log
+    manifest-mismatch   a manifest contradicts itself or another one
 
 One damage, one finding. In a range where something else is wrong, nothing is `altered`; a range
 with another number of messages is not judged at all: retention has deleted some, or whatever is
-missing has its finding. The end of the log has its own if it ends in damage. A manifest that
-contradicts itself is believed only in those of its partitions that do not, and not in where these
-end. Messages between the jobs are those of other producers.
+missing has its finding. A manifest that contradicts itself is believed only in those of its
+partitions that do not, and not in where these end. Messages between the jobs are those of other
+producers. What was cut off a log is on record (storage/cuts.py): there a job ends earlier, and a
+later one may have the same offsets.
 
 First `jobs_of` reads the manifests, then segments are checked, which add up the fingerprints of
-ranges between `borders`, then `compare` tells the findings of a partition. Source: ours.
+ranges between `borders`, then `compare` tells the findings of a partition; where it ends is judged
+in end_checks.py. Source: ours.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kminilog.format.names import TopicPartition
+from kminilog.storage.cuts import Cut
 from kminilog.storage.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.segment_summary import SegmentSummary
@@ -31,26 +33,37 @@ class PartitionJobs:
     """What committed jobs wrote to a partition: `staged` are those that can be believed, by offset.
 
     `findings` are about the manifests alone; `end` is where the last of these jobs ends, if that
-    can be believed, and `last_job` its id.
+    can be believed, and `last_job` its id. `cuts` are what was cut off its end; `unjudged` tells of
+    ranges that a cut has made too short for their fingerprints. Up to the `recovery_point` the log
+    was on the disk; None if nobody knows.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     end: int = 0
     last_job: str = ""
+    cuts: list[Cut] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    recovery_point: int | None = None
 
     @property
     def borders(self) -> list[int]:
         """The borders of all ranges that have a fingerprint; what is between two may have none."""
-        return sorted({border for _, staged in self.staged for border in _borders(staged)})
+        rows = (row for _, staged in self.staged for row in staged.fingerprints)
+        return sorted({border for first, count, _ in rows for border in (first, first + count)})
 
 
-def jobs_of(topic: str, partitions: int, manifests: Iterable[Manifest]) -> list[PartitionJobs]:
-    """Return what the manifests of a topic say of each of its partitions.
+def jobs_of(
+    topic: str, partitions: int, manifests: Iterable[Manifest], cuts: Iterable[Cut] = ()
+) -> list[PartitionJobs]:
+    """Return what the manifests of a topic say of each of its partitions, and what was cut off.
 
     What is wrong with a manifest as a whole is a finding of partition 0, at a place unknown.
     """
     jobs = [PartitionJobs() for _ in range(partitions)]
+    for cut in cuts:
+        if cut.topic == topic and cut.partition < partitions:
+            jobs[cut.partition].cuts.append(cut)
     for manifest in manifests:
         if manifest.topic == topic:
             _take(topic, jobs, manifest)
@@ -72,13 +85,13 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
                 continue
             reason = f"it names partition {number} {named.count(number)} times"
         if not reason:
-            jobs[number].staged.append((manifest.job_id, staged))
+            _believe(manifest, staged, jobs[number])
             continue
         contradictions += 1
         is_known = 0 <= number < len(jobs)
         place = TopicPartition(topic, number if is_known else _UNKNOWN_PARTITION)
         offset = staged.first_offset if is_known else None
-        found = _mismatch(place, manifest.job_id, reason, offset)
+        found = mismatch(place, manifest.job_id, reason, offset)
         jobs[number if is_known else 0].findings.append(found)
     count, expected = sum(s.count for s in manifest.partitions), manifest.facts.get("count")
     if contradictions:
@@ -86,7 +99,7 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
     if expected is not None and expected != count:
         reason = f"it counts {expected} messages, but those of its partitions are {count}"
         place = TopicPartition(topic, _UNKNOWN_PARTITION)
-        jobs[0].findings.append(_mismatch(place, manifest.job_id, reason))
+        jobs[0].findings.append(mismatch(place, manifest.job_id, reason))
         for partition in jobs:  # an entry without fingerprints may be the one that is wrong
             partition.staged = [
                 (job_id, staged)
@@ -96,8 +109,37 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
         return
     for staged in manifest.partitions:
         partition = jobs[staged.partition]
-        if staged.next_offset > partition.end:
-            partition.end, partition.last_job = staged.next_offset, manifest.job_id
+        end = shortened(manifest, staged, partition.cuts).next_offset
+        if end > partition.end:
+            partition.end, partition.last_job = end, manifest.job_id
+
+
+def _believe(manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs) -> None:
+    left = shortened(manifest, staged, jobs.cuts)
+    if left.count or not staged.count:
+        jobs.staged.append((manifest.job_id, left))
+    judged = sum(count for _, count, _ in left.fingerprints)
+    if staged.fingerprints and judged < left.count:
+        first = left.first_offset + judged
+        jobs.unjudged.append(
+            f"offsets {first} to {left.next_offset - 1} of job {manifest.job_id}: the range that "
+            "had a fingerprint was cut"
+        )
+
+
+def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> StagedPartition:
+    """Return what is left of what a job wrote to a partition: without what was cut off since."""
+    place = TopicPartition(manifest.topic, staged.partition)
+    firsts = [
+        cut.first_offset
+        for cut in cuts
+        if cut.is_done and cut.topic_partition == place and manifest.job_id in cut.jobs
+    ]
+    end = max(min([staged.next_offset, *firsts]), staged.first_offset)
+    if end >= staged.next_offset:
+        return staged
+    rows = [row for row in staged.fingerprints if row[0] + row[1] <= end]
+    return replace(staged, next_offset=end, fingerprints=rows)
 
 
 def _contradiction(staged: StagedPartition, partitions: int) -> str | None:
@@ -130,7 +172,7 @@ def _order(topic_partition: TopicPartition, jobs: PartitionJobs) -> None:
         if staged.first_offset < end:
             reason = f"offsets {staged.first_offset} to {min(end, staged.next_offset) - 1} are "
             reason += f"those of job {before} too"
-            found = _mismatch(topic_partition, job_id, reason, staged.first_offset)
+            found = mismatch(topic_partition, job_id, reason, staged.first_offset)
             jobs.findings.append(found)
         else:
             kept.append((job_id, staged))
@@ -145,26 +187,11 @@ def compare(
 ) -> list[Finding]:
     """Return the findings of a partition with those by the manifests.
 
-    `segments` in the order of their messages. An index entry for a message that is missing at the
-    end is no finding of its own. O(ranges + findings).
+    `segments` in the order of their messages. O(ranges + findings).
     """
     wrong = [found for found in findings if severity(found.kind) == "error"]
     by_jobs = [*jobs.findings, *_altered(topic_partition, jobs, segments, wrong)]
-    missing = range(0)
-    if not jobs.findings:
-        missing = _missing_end(jobs, segments)
-    if missing:
-        reason = f"it wrote offsets up to {missing[-1]}, the log ends before {missing[0]}"
-        found = _mismatch(topic_partition, jobs.last_job, reason, missing[0])
-        if segments:
-            found = found._replace(segment=segments[-1].name, position=segments[-1].log_bytes)
-        by_jobs.append(found)
-    kept = [
-        found
-        for found in findings
-        if found.kind != FindingClass.INDEX_PAST_END or found.offset not in missing
-    ]
-    return kept + by_jobs
+    return [*findings, *by_jobs]
 
 
 def _altered(
@@ -205,17 +232,15 @@ def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSu
     return found.offset is not None and first <= found.offset < end
 
 
-def _missing_end(jobs: PartitionJobs, segments: Sequence[SegmentSummary]) -> range:
-    """Return the offsets that jobs wrote behind the end of a log that does not end in damage."""
-    log_end_offset = max((s.next_offset or s.start_offset for s in segments), default=0)
-    last_filled = [segment for segment in segments if segment.log_bytes][-1:]
-    if any(s.unchecked for s in segments) or any(s.ends_in_damage or s.doubt for s in last_filled):
-        return range(0)
-    return range(log_end_offset, jobs.end)
+def misnamed(manifest: Manifest, file_name: str) -> Finding:
+    """Return the finding about a manifest in a file that is not named by its job."""
+    place = TopicPartition(manifest.topic, _UNKNOWN_PARTITION)
+    return mismatch(place, manifest.job_id, f"it stands in the file {file_name}")
 
 
-def _mismatch(
+def mismatch(
     topic_partition: TopicPartition, job_id: str, reason: str, offset: int | None = None
 ) -> Finding:
+    """Return a finding about what a job's manifest says."""
     detail = f"manifest of job {job_id}: {reason}"
     return Finding(FindingClass.MANIFEST_MISMATCH, *topic_partition, detail, offset=offset)

@@ -10,14 +10,14 @@ about themselves is small, and is joined here:
     a torn tail                      is one only in the last segment that holds anything
     an index that points past the    is no second finding if the messages that it knows of are
     end                              missing in front of the next segment
-    what jobs say they wrote         see manifest_checks.py
+    what jobs wrote, and the end     see manifest_checks.py and end_checks.py
 
 Segments stand in the order of their messages, whatever their names. What a writer, retention or a
 job changes in the directory meanwhile is no finding. Source: ours.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kminilog.errors import LogDirError
@@ -30,7 +30,9 @@ from kminilog.format.names import (
     TopicPartition,
     parse_segment_file,
 )
+from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.end_checks import judge_end, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.manifest_checks import PartitionJobs, compare
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
@@ -45,7 +47,8 @@ class PartitionSummary:
     """What is in a partition and what is wrong with it.
 
     `log_end_offset` counts damaged messages, but for damage at the very end. `unchecked` says why
-    files could not be read. `has_jobs`: there are manifests to compare it with.
+    files could not be read, `unjudged` what of its jobs could not be compared because of a cut.
+    `has_jobs` and `has_recovery_point` tell what there was to compare it with.
     """
 
     topic: str
@@ -59,6 +62,8 @@ class PartitionSummary:
     unchecked: list[str]
     compressed_count: int = 0
     has_jobs: bool = False
+    has_recovery_point: bool = False
+    unjudged: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `partitions`; findings are counted only."""
@@ -122,24 +127,37 @@ def join_segments(
     findings = _join(topic_partition, reader.dialect, ordered)
     if not unchecked:
         findings = compare(topic_partition, jobs, ordered, findings)
+        now = _with_recovery_point_now(reader, jobs, ordered)
+        findings = judge_end(topic_partition, now, ordered, findings)
     tally = Tally(findings)
     for name, reason in strays.items():
         segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
         tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))
-    for summary in ordered:
-        unchecked += summary.unchecked
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
-        log_end_offset=max((s.next_offset or s.start_offset for s in ordered), default=0),
+        log_end_offset=log_end_offset(ordered),
         message_count=sum(s.message_count for s in ordered),
         size_bytes=sum(s.log_bytes for s in ordered),
         segment_count=len(ordered),
         findings=tally.findings(),
-        unchecked=unchecked,
+        unchecked=[*unchecked, *(why for s in ordered for why in s.unchecked)],
         compressed_count=sum(s.compressed_count for s in ordered),
         has_jobs=bool(jobs.staged or jobs.findings),
+        has_recovery_point=jobs.recovery_point is not None,
+        unjudged=jobs.unjudged,
     )
+
+
+def _with_recovery_point_now(
+    reader: PartitionReader, jobs: PartitionJobs, ordered: Sequence[SegmentSummary]
+) -> PartitionJobs:
+    """Look again if the log seems to end too early: whoever cuts it off lowers the point first."""
+    known = jobs.recovery_point or 0
+    if known > log_end_offset(ordered):
+        now = read_checkpoint(reader.directory.parent).get(reader.topic_partition, known)
+        jobs = replace(jobs, recovery_point=min(now, known))
+    return jobs
 
 
 # ---- the directory

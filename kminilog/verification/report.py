@@ -16,14 +16,14 @@ from typing import Any
 from kminilog.clock import Clock
 from kminilog.producer.partitioners.keyed import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publication import committed_manifests
+from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
 from kminilog.verification.html_report import render_html
-from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
+from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import CheckSegment, KeyedPartition, PartitionOf
 from kminilog.verification.text_report import render_text
@@ -59,6 +59,13 @@ class Report:
         checked, unchecked = coverage_of(topic, summaries, has_rule=rule is not None)
         self.checked += [aspect for aspect in checked if aspect not in self.checked]
         self.unchecked += unchecked
+
+    def add_records(self, records: Records) -> None:
+        """Add what is wrong with the files of a log dir that are of no partition."""
+        for finding in records.findings:
+            if finding.topic in self.scope["topics"]:
+                self.tally.add(finding)
+        self.unchecked += records.unchecked
 
     @property
     def verdict(self) -> str:
@@ -127,7 +134,8 @@ def verify_storage(
     start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
     found = [log_dir.topic(name) for name in dict.fromkeys(topics)] or log_dir.topics()
-    rules = [(topic, partition_rule(log_dir, topic, partitioner)) for topic in found]
+    records = read_records(log_dir.path)
+    rules = [(topic, partition_rule(records.manifests, topic, partitioner)) for topic in found]
     scope = {
         "log_dir": str(log_dir.path),
         "topics": [topic.name for topic in found],
@@ -136,31 +144,34 @@ def verify_storage(
     }
     report = Report(scope, allowed=allowed)
     for topic, rule in rules:
-        manifests = committed_manifests(log_dir.path, topic.name)
-        jobs = jobs_of(topic.name, topic.partitions, manifests)
-        summaries = []
+        jobs, summaries = records.partitions_of(topic), []
         for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
             if progress:
                 progress(f"checking {topic_partition}")
             reader = log_dir.reader(topic_partition)
             summaries.append(check_partition(reader, rule, written, check_segment=check_segment))
         report.add_topic(topic, summaries, rule)
+    report.add_records(records)
     report.unchecked.append(NO_SOURCE)
     if clock:
         report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
 
 
-def partition_rule(log_dir: LogDir, topic: Topic, partitioner: str | None) -> PartitionOf | None:
+def partition_rule(
+    manifests: Iterable[Manifest], topic: Topic, partitioner: str | None
+) -> PartitionOf | None:
     """Return where keys of a topic belong: by this partitioner, else by the one on record.
 
-    On record means that all committed jobs of the topic used it. None if there is none, or if it is
-    not one that places keys. Raises ValueError for a given partitioner that is not one.
+    On record means that all committed jobs of the topic used it, by their `manifests`. None if
+    there is none, or if it is not one that places keys. Raises ValueError for a given partitioner
+    that is not one.
     """
     if partitioner is None:
         recorded = {
             manifest.facts.get("partitioner")
-            for manifest in committed_manifests(log_dir.path, topic.name)
+            for manifest in manifests
+            if manifest.topic == topic.name
         }
         if len(recorded) != 1:
             return None

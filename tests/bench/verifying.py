@@ -102,8 +102,8 @@ def in_processes(pool: ProcessPoolExecutor, log_dir: Path) -> None:
 
 def findings_of(log_dir: Path, partition: int) -> int:
     topic = LogDir(log_dir).topic("orders")
-    rule = partition_rule(LogDir(log_dir), topic, None)
     manifests = committed_manifests(log_dir, topic.name)
+    rule = partition_rule(manifests, topic, None)
     jobs = jobs_of(topic.name, topic.partitions, manifests)[partition]
     reader = LogDir(log_dir).reader(topic.partition(partition))
     return len(check_partition(reader, rule, jobs, check_segment=check_segment).findings)

@@ -10,12 +10,14 @@ from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.storage_checks import check_partitions
+from kminilog.storage.checkpoint import write_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
+from kminilog.verification.records import read_records
 from kminilog.verification.report import Report, partition_rule, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
@@ -67,6 +69,7 @@ def damage(log_dir: LogDir) -> None:
     logs[4][-1].unlink()
     cut_to(logs[5][-1], logs[5][-1].stat().st_size - 1)
     logs[5][0].with_suffix(".index").write_bytes(b"")
+    write_checkpoint(log_dir.path, {TopicPartition("orders", 0): COUNT + 1})
 
 
 def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
@@ -80,7 +83,9 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
         return segments(reader)
 
     monkeypatch.setattr(PartitionReader, "segments", fail_once)
-    summaries = check_partitions(spark, log_dir, [log_dir.topic("orders")], {"orders": None})
+    summaries = check_partitions(
+        spark, log_dir, [log_dir.topic("orders")], {"orders": None}, read_records(log_dir.path)
+    )
     first, *others = (summary.unchecked for summary in summaries)
     assert first == ["[Errno 24] Too many open files"]
     assert others == [[]] * (PARTITIONS - 1)
@@ -88,7 +93,8 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
 def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
     topic = log_dir.topic("orders")
-    rules = {"orders": partition_rule(log_dir, topic, None)}
+    records = read_records(log_dir.path)
+    rules = {"orders": partition_rule(records.manifests, topic, None)}
     assert rules["orders"] is not None
 
     def found(report) -> tuple[object, ...]:
@@ -96,14 +102,16 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
 
     for expected in (
         set(),
-        {"bad-crc", "altered", "wrong-partition", "manifest-mismatch", "torn-tail", "index-sparse"},
+        {"bad-crc", "altered", "wrong-partition", "manifest-mismatch", "torn-tail", "index-sparse"}
+        | {"lost-end"},
     ):
         if expected:
             damage(log_dir)
         plain = verify_storage(log_dir)
         fast = verify_storage(log_dir, check_segment=check_segment)
         in_tasks = Report(plain.scope)
-        summaries = check_partitions(spark, log_dir, [topic], rules)
+        records = read_records(log_dir.path)
+        summaries = check_partitions(spark, log_dir, [topic], rules, records)
         in_tasks.add_topic(topic, summaries, rules["orders"])
         in_tasks.unchecked.append(NO_SOURCE)
         assert found(in_tasks) == found(fast) == found(plain)

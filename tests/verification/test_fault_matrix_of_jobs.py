@@ -128,7 +128,7 @@ class Damage:
             for first, count, _ in staged.fingerprints
         ]
         self._log_dir = log_dir
-        self._rule = partition_rule(log_dir, topic, None)
+        self._rule = partition_rule(manifests, topic, None)
         assert self._rule
 
     def found(self) -> list[Expected]:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kminilog.bulk.segment_checks import check_segment as check_quickly
-from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import fingerprints
+from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import (
@@ -308,10 +308,20 @@ def test_jobs_that_claim_the_same_offsets_are_one_finding(path):
         entry(lambda e: e.update(partition=None)),
     ],
 )
-def test_manifest_with_something_else_than_numbers_is_none(path, change):
+def test_manifest_with_something_else_than_numbers_is_unchecked(path, change):
     change_manifest(path, "first", change)
-    with pytest.raises(LogDirError, match=r"first\.json holds no manifest"):
-        verify_storage(LogDir(path))
+    report = verify_storage(LogDir(path))
+    (unchecked,) = [one for one in report.unchecked if one.asked]
+    assert (report.verdict, unchecked.what) == ("partial", "jobs")
+    assert "first.json" in unchecked.why
+
+
+def test_manifest_in_a_file_of_another_name_is_one_finding_and_believed(path):
+    (path / MANIFEST_DIR / "first.json").rename(path / MANIFEST_DIR / "other.json")
+    assert check(path) == [("manifest-mismatch", -1, None, None)]
+    assert details(path) == ["manifest of job first: it stands in the file other.json"]
+    alter(path, 0, 3)
+    assert sorted(found[0] for found in check(path)) == ["altered", "manifest-mismatch"]
 
 
 # ---- the end of the log
@@ -340,9 +350,16 @@ def test_last_segment_that_is_gone_is_a_mismatch(path):
 
 
 def test_partition_without_any_segment_is_a_mismatch(path):
+    (path / CHECKPOINT_FILE).unlink()
     for file in (path / "orders-1").iterdir():
         file.unlink()
     assert ("manifest-mismatch", 1, None, 0) in check(path)
+
+
+def test_partition_without_any_segment_that_was_on_the_disk_is_a_lost_end(path):
+    for file in (path / "orders-1").iterdir():
+        file.unlink()
+    assert check(path) == [("lost-end", 1, None, 0)]
 
 
 def test_torn_tail_is_named_by_its_own_class_only(path):
@@ -361,4 +378,6 @@ def test_log_that_ends_before_a_job_but_not_the_last_one_of_the_topic(path):
     """Partition 2 has messages of a producer behind its only job."""
     last = last_log(path, 2)
     cut_to(last, message_positions(last.read_bytes())[-2])
+    assert [found[0] for found in check(path)] == ["lost-end"]
+    (path / CHECKPOINT_FILE).unlink()  # then nothing tells of it
     assert {found[0] for found in check(path)} <= {"index-past-end"}

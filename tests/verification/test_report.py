@@ -9,8 +9,10 @@ from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
+from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.manifests import committed_manifests
 from kminilog.storage.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
@@ -160,21 +162,23 @@ def test_verify_missing_partition_directory_is_partial(log_dir):
 
 def test_verify_says_what_it_checked_and_what_nobody_asked_for(log_dir):
     made = verify_storage(log_dir).to_json()
-    assert (made["verdict"], made["checked"]) == ("ok", ["messages", "indexes"])
+    assert (made["verdict"], made["checked"]) == ("ok", ["messages", "indexes", "log-ends"])
     assert [(one["what"], one["where"], one["option"]) for one in made["unchecked"]] == [
+        ("log-ends", "empty", None),
         ("placement", "empty", "--partitioner NAME"),
         ("placement", "orders", "--partitioner NAME"),
         ("source", "", "--against SOURCE"),
     ]
     assert not any(one["asked"] for one in made["unchecked"])
     asked = verify_storage(log_dir, ["orders"], partitioner="default-2.4").to_json()
-    assert asked["checked"] == ["messages", "indexes", "placement"]
+    assert asked["checked"] == ["messages", "indexes", "log-ends", "placement"]
     assert [one["what"] for one in asked["unchecked"]] == ["source"]
 
 
 def test_verify_needs_no_partitioner_for_a_topic_of_one_partition(tmp_path):
     with LogDirWriter.open(tmp_path, create=True) as writer:
         writer.create_topic(Topic("one", 1))
+        writer.log(TopicPartition("one", 0)).append([(b"k", b"v")])
     assert verify_storage(LogDir(tmp_path)).unchecked == [NO_SOURCE]
 
 
@@ -212,6 +216,7 @@ def commit_job(log_dir: LogDir, job_id: str, **facts: str) -> None:
 
 def swap_partitions(log_dir: LogDir) -> None:
     one, other = (log_dir.directory(topic_partition) for topic_partition in ORDERS.all_partitions())
+    (log_dir.path / CHECKPOINT_FILE).unlink()  # it says where each of the two ends
     aside = one.with_name("aside")
     one.rename(aside)
     other.rename(one)
@@ -238,16 +243,18 @@ def test_partition_rule_is_unknown_unless_all_jobs_agree_on_one_that_places_keys
         commit_job(
             log_dir, f"job-{number}", **({"partitioner": partitioner} if partitioner else {})
         )
-    assert partition_rule(log_dir, ORDERS, None) is None
-    rule = partition_rule(log_dir, ORDERS, "default-2.4")
+    jobs = committed_manifests(log_dir.path)
+    assert partition_rule(jobs, ORDERS, None) is None
+    rule = partition_rule(jobs, ORDERS, "default-2.4")
     assert rule is not None
     assert rule(b"21") == murmur2_partition(b"21", 2)
 
 
 def test_partition_rule_of_another_topic_does_not_count(log_dir):
     commit_job(log_dir, "load", partitioner="default-2.4")
-    assert partition_rule(log_dir, ORDERS, None) is not None
-    assert partition_rule(log_dir, log_dir.topic("empty"), None) is None
+    jobs = committed_manifests(log_dir.path)
+    assert partition_rule(jobs, ORDERS, None) is not None
+    assert partition_rule(jobs, log_dir.topic("empty"), None) is None
 
 
 def test_verify_takes_no_lock_and_writes_nothing(log_dir):

@@ -1,0 +1,158 @@
+"""What a log has lost at its end for good, though it was whole: a record that stays.
+
+    .cuts   {"cuts": [{"topic": "orders", "partition": 0, "first_offset": 5, "next_offset": 40,
+                       "reason": "lost", "jobs": ["load-1"], "is_done": true}]}
+
+    lost         the log ended below the offset up to which it was known to be on the disk
+    recovery     forced recovery has cut the log at damage, and whole messages stood behind it
+    truncation   a follower has cut off what its leader does not have: no message is lost by that
+
+The next messages get the offsets from `first_offset` on again. So verification needs to know for
+ever what stood there, and which `jobs` wrote it. A torn tail needs no record: no message of it was
+ever whole. The record is on the disk before the cut; after a crash, whoever opens the partition
+next looks how far the cut has come (`finish_cut`). Deleting a topic deletes its records. Source:
+ours.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from kminilog.format.names import TopicPartition, check_topic
+from kminilog.storage.changes import change_count
+from kminilog.storage.checkpoint import lower_checkpoint
+from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.manifests import check_job_id, committed_manifests
+
+CUTS_FILE = ".cuts"
+
+
+class Reason(StrEnum):
+    """Why a log ends where it does."""
+
+    LOST = "lost"
+    RECOVERY = "recovery"
+    TRUNCATION = "truncation"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Offsets `first_offset` to `next_offset` - 1 were cut off a partition.
+
+    `jobs` are the ids of the jobs that had written some of them. If it is not done, a crash may
+    have left all of the messages, or some.
+    """
+
+    topic: str
+    partition: int
+    first_offset: int
+    next_offset: int
+    reason: Reason
+    jobs: list[str]
+    is_done: bool
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that was cut."""
+        return TopicPartition(self.topic, self.partition)
+
+
+def read_cuts(log_dir: Path) -> list[Cut]:
+    """Return all cuts on record, in the order in which they were made.
+
+    Raises OSError, and LogDirError if the file is no record of cuts.
+    """
+    try:
+        return read_json(log_dir / CUTS_FILE, _cuts, what="record of cuts", remedy="move it away")
+    except FileNotFoundError:
+        return []
+
+
+@contextmanager
+def recorded_cut(
+    log_dir: Path, topic_partition: TopicPartition, offsets: range, reason: Reason
+) -> Iterator[None]:
+    """Put on record that these offsets are cut off; the cut itself is made inside of this.
+
+    The recovery point on record is lowered, too, before the cut. Each step survives a power
+    failure. Does nothing for an empty range, nor in a directory that is no writer's log dir.
+    """
+    if not offsets or change_count(log_dir) is None:
+        yield
+        return
+    _announce(log_dir, topic_partition, offsets, reason)
+    lower_checkpoint(log_dir, {topic_partition: offsets.start})
+    yield
+    finish_cut(log_dir, topic_partition, offsets.start)
+
+
+def finish_cut(log_dir: Path, topic_partition: TopicPartition, log_end_offset: int) -> None:
+    """Bring the record in line with where a log ends, if a crash came between the two."""
+
+    def finish(cut: Cut) -> list[Cut]:
+        if cut.is_done or cut.topic_partition != topic_partition:
+            return [cut]
+        first_offset = max(cut.first_offset, log_end_offset)
+        if first_offset >= cut.next_offset:
+            return []  # the cut was never made
+        return [replace(cut, first_offset=first_offset, is_done=True)]
+
+    _rewrite(log_dir, finish)
+
+
+def forget_cuts(log_dir: Path, topic: str) -> None:
+    """Delete what is on record of a topic that goes, or that is made anew."""
+    _rewrite(log_dir, lambda cut: [] if cut.topic == topic else [cut])
+
+
+def _announce(
+    log_dir: Path, topic_partition: TopicPartition, offsets: range, reason: Reason
+) -> None:
+    jobs = [
+        manifest.job_id
+        for manifest in committed_manifests(log_dir, topic_partition.topic)
+        for staged in manifest.partitions
+        if staged.partition == topic_partition.partition and staged.next_offset > offsets.start
+    ]
+    first_offset, next_offset = offsets.start, offsets.stop
+    others = []
+    for cut in read_cuts(log_dir):
+        if cut.is_done or (cut.topic_partition, cut.reason) != (topic_partition, reason):
+            others.append(cut)
+        else:  # a crash came, and what was cut then is cut once more
+            first_offset = min(first_offset, cut.first_offset)
+            next_offset = max(next_offset, cut.next_offset)
+    _write(
+        log_dir, [*others, Cut(*topic_partition, first_offset, next_offset, reason, jobs, False)]
+    )
+
+
+def _rewrite(log_dir: Path, become: Callable[[Cut], list[Cut]]) -> None:
+    before = read_cuts(log_dir)
+    after = [new for cut in before for new in become(cut)]
+    if after != before:
+        _write(log_dir, after)
+
+
+def _write(log_dir: Path, cuts: list[Cut]) -> None:
+    document = {"cuts": [asdict(cut) for cut in cuts]}
+    replace_file(log_dir / CUTS_FILE, json.dumps(document, indent=2).encode())
+
+
+def _cuts(document: Any) -> list[Cut]:
+    return [_cut(**typed(facts, dict)) for facts in typed(typed(document, dict)["cuts"], list)]
+
+
+def _cut(reason: str, jobs: list[str], is_done: bool, **place: Any) -> Cut:
+    cut = Cut(**place, reason=Reason(reason), jobs=typed(jobs, list), is_done=typed(is_done, bool))
+    check_topic(typed(cut.topic, str))
+    for job in cut.jobs:
+        check_job_id(typed(job, str))
+    for value in (cut.partition, cut.first_offset, cut.next_offset):
+        number(value)
+    return cut

@@ -1,0 +1,92 @@
+"""Does a log end where it is known to have ended?
+
+    lost-end            it ends below its recovery point, up to which it was on the disk; or it did
+                        so once, and what was lost is on record: its offsets are given out again
+    manifest-mismatch   it ends before the last job did, and no recovery point speaks of that
+
+One damage, one finding: the end of a log that ends in damage has its finding, which then says how
+far the log was on the disk. What a follower has cut off is no loss. Source: ours; Kafka takes the
+recovery point only for where to begin recovery.
+"""
+
+from collections.abc import Sequence
+
+from kminilog.format.names import TopicPartition
+from kminilog.storage.cuts import Cut, Reason
+from kminilog.verification.findings import Finding, FindingClass
+from kminilog.verification.manifest_checks import PartitionJobs, mismatch
+from kminilog.verification.segment_summary import SegmentSummary
+
+_LOST = {
+    Reason.LOST: "were on the disk, and were gone when the log was opened",
+    Reason.RECOVERY: "were cut off by forced recovery, whole messages among them",
+}
+
+
+def log_end_offset(segments: Sequence[SegmentSummary]) -> int:
+    """Return where the next message will go; damaged messages count, but at the very end."""
+    return max((s.next_offset or s.start_offset for s in segments), default=0)
+
+
+def judge_end(
+    topic_partition: TopicPartition,
+    jobs: PartitionJobs,
+    segments: Sequence[SegmentSummary],
+    findings: Sequence[Finding],
+) -> list[Finding]:
+    """Return the findings of a partition with those about its end.
+
+    `segments` in the order of their messages. An index entry for a message that is missing at the
+    end is no finding of its own.
+    """
+    end = log_end_offset(segments)
+    known_end, job_end = jobs.recovery_point or 0, 0 if jobs.findings else jobs.end
+    # A cut that a crash has interrupted counts as far as it has come.
+    cuts = [c for c in jobs.cuts if c.is_done or c.first_offset <= end < c.next_offset]
+    lost = [_lost_before(cut, end) for cut in cuts if cut.reason in _LOST]
+    if any(s.unchecked for s in segments):
+        return [*findings, *lost]
+    if _ends_in_damage(segments):
+        return [*(_with_end(found, end, known_end) for found in findings), *lost]
+    missing = range(end, max(known_end, job_end))
+    kept = [
+        found
+        for found in findings
+        if found.kind != FindingClass.INDEX_PAST_END or found.offset not in missing
+    ]
+    if missing and all(cut.is_done for cut in cuts):
+        found = _missing(topic_partition, jobs, missing, is_known=known_end > end)
+        if segments:
+            found = found._replace(segment=segments[-1].name, position=segments[-1].log_bytes)
+        lost.append(found)
+    return kept + lost
+
+
+def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
+    last_filled = [segment for segment in segments if segment.log_bytes][-1:]
+    return any(segment.ends_in_damage or segment.doubt for segment in last_filled)
+
+
+def _with_end(found: Finding, end: int, known_end: int) -> Finding:
+    if found.offset != end or known_end <= end + 1:
+        return found
+    return found._replace(detail=f"{found.detail}; the log was on the disk up to {known_end - 1}")
+
+
+def _lost_before(cut: Cut, end: int) -> Finding:
+    again = max(min(end, cut.next_offset) - cut.first_offset, 0)
+    detail = (
+        f"offsets {cut.first_offset} to {cut.next_offset - 1} {_LOST[cut.reason]}; "
+        f"{again} of them have been given out again"
+    )
+    return Finding(FindingClass.LOST_END, *cut.topic_partition, detail, offset=cut.first_offset)
+
+
+def _missing(
+    topic_partition: TopicPartition, jobs: PartitionJobs, missing: range, *, is_known: bool
+) -> Finding:
+    if not is_known:
+        reason = f"it wrote offsets up to {missing[-1]}, the log ends before {missing[0]}"
+        return mismatch(topic_partition, jobs.last_job, reason, missing[0])
+    detail = f"offsets {missing[0]} to {missing[-1]} were on the disk, the log ends before them"
+    return Finding(FindingClass.LOST_END, *topic_partition, detail, offset=missing[0])

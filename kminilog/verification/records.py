@@ -1,0 +1,94 @@
+"""What the small files of a log dir say of its partitions: read once, before any segment is.
+
+    recovery-point-offset-checkpoint   up to where each log was on the disk
+    .manifests/<job>.json              what jobs wrote where
+    .cuts                              what was cut off the ends of logs
+
+A file that cannot be read, or is not what it should be, is `unchecked`, and the rest goes on. They
+are read before the segments: a log only grows, but for cuts, so what they name is in it. Source:
+ours.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kminilog.errors import LogDirError
+from kminilog.format.names import TopicPartition
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
+from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
+from kminilog.storage.manifests import MANIFEST_DIR, Manifest, manifest_paths, read_manifest
+from kminilog.storage.regular_file import read_regular
+from kminilog.storage.topics import Topic
+from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.findings import Finding
+from kminilog.verification.manifest_checks import PartitionJobs, jobs_of, misnamed, shortened
+
+
+@dataclass
+class Records:
+    """All that is on record in a log dir; `findings` are about names of manifests."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    unchecked: list[Unchecked] = field(default_factory=list)
+
+    def partitions_of(self, topic: Topic) -> list[PartitionJobs]:
+        """Return what is on record of each partition of a topic."""
+        jobs = jobs_of(topic.name, topic.partitions, self.manifests, self.cuts)
+        for topic_partition, partition in zip(topic.all_partitions(), jobs, strict=True):
+            partition.recovery_point = self.recovery_points.get(topic_partition)
+        return jobs
+
+    def jobs_of(self, topic: str) -> list[Manifest]:
+        """Return the manifests of a topic's jobs, without what was cut off."""
+        return [
+            replace(
+                job, partitions=[shortened(job, staged, self.cuts) for staged in job.partitions]
+            )
+            for job in self.manifests
+            if job.topic == topic
+        ]
+
+
+def read_records(log_dir: Path) -> Records:
+    """Return what is on record in a log dir; files that are missing or broken raise nothing."""
+    records = Records()
+    try:
+        records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
+    except FileNotFoundError:
+        pass  # nothing is known
+    except (OSError, ValueError) as error:
+        records.unchecked.append(_unread(Aspect.LOG_ENDS, CHECKPOINT_FILE, error))
+    _read_manifests(log_dir, records)
+    try:
+        records.cuts = read_cuts(log_dir)
+    except (OSError, LogDirError) as error:
+        records.unchecked.append(_unread(Aspect.LOG_ENDS, CUTS_FILE, error))
+    return records
+
+
+def _read_manifests(log_dir: Path, records: Records) -> None:
+    try:
+        paths = manifest_paths(log_dir)
+    except OSError as error:
+        records.unchecked.append(_unread(Aspect.JOBS, MANIFEST_DIR, error))
+        return
+    for path in paths:
+        try:
+            manifest = read_manifest(path)
+        except FileNotFoundError:
+            continue  # its topic was deleted meanwhile
+        except (OSError, LogDirError) as error:
+            records.unchecked.append(_unread(Aspect.JOBS, path.name, error))
+            continue
+        records.manifests.append(manifest)
+        if path.stem != manifest.job_id:
+            records.findings.append(misnamed(manifest, path.name))
+
+
+def _unread(what: Aspect, name: str, error: Exception) -> Unchecked:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Unchecked(what, name, why, asked=True)
