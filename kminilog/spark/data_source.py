@@ -6,9 +6,12 @@
     frame.write.format("kminilog").mode("append").option("topic", "orders").save(log_dir)
     frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
 
-This is the door; what is behind it is in log_options, log_reader, stream_reader and sink.
+This is the door; what is behind it is in log_options, table_options, log_reader, stream_reader and
+sink.
 Source: Spark's Python Data Source API.
 """
+
+from collections.abc import Collection
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import (
@@ -20,10 +23,20 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kminilog.spark.log_options import read_options, schema_of
+from kminilog.spark.log_options import (
+    READING,
+    STREAMING,
+    WRITING,
+    ReadOptions,
+    check_schema,
+    check_table_options,
+    read_options,
+    schema_of,
+)
 from kminilog.spark.log_reader import FilteringLogReader, LogReader
 from kminilog.spark.sink import LogStreamWriter, LogWriter, Sink
 from kminilog.spark.stream_reader import LogStreamReader
+from kminilog.spark.table_options import defined_options, keep_options, kept_options, options_in_use
 
 
 def register(spark: SparkSession) -> None:
@@ -39,25 +52,44 @@ class LogSource(DataSource):
         """Return what `format` takes."""
         return "kminilog"
 
-    def schema(self) -> str:
-        """Return the columns of a read."""
-        return schema_of(read_options(self.options))
+    def schema(self) -> StructType:
+        """Return the columns of a read; those of a table, when it is created, keep its options."""
+        defined = defined_options(self.options)
+        if defined is None:
+            return schema_of(read_options(self.options))
+        return keep_options(schema_of(check_table_options(defined)), defined)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads a batch."""
-        options = read_options(self.options, is_stream=False)
+        options = self._reading(schema, READING, is_stream=False)
         return FilteringLogReader(options) if options.pushes_filters else LogReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return what follows topics."""
-        return LogStreamReader(read_options(self.options, is_stream=True))
+        return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Return what writes a batch."""
-        return LogWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=False))
+        return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
 
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
         """Return what writes micro-batches."""
-        return LogStreamWriter(Sink.of(self.options, schema, overwrite=overwrite, is_stream=True))
+        return LogStreamWriter(self._sink(schema, overwrite=overwrite, is_stream=True))
+
+    def _reading(
+        self, schema: StructType, names: Collection[str], *, is_stream: bool
+    ) -> ReadOptions:
+        options = read_options(options_in_use(self.options, schema, names), is_stream=is_stream)
+        check_schema(options, schema)
+        return options
+
+    def _sink(self, schema: StructType, *, overwrite: bool, is_stream: bool) -> Sink:
+        return Sink.of(
+            options_in_use(self.options, schema, WRITING),
+            schema,
+            overwrite=overwrite,
+            is_stream=is_stream,
+            is_table=kept_options(self.options, schema) is not None,
+        )

@@ -8,24 +8,40 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
 from kminilog.errors import SettingError
 from kminilog.spark.job_writer import LOCK_TIMEOUT_MS
 
 COLUMNS = {
-    "topic": "string",
-    "partition": "int",
-    "offset": "long",
-    "position": "long",
-    "key": "binary",
-    "value": "binary",
-    "segment": "string",
+    "topic": StringType(),
+    "partition": IntegerType(),
+    "offset": LongType(),
+    "position": LongType(),
+    "key": BinaryType(),
+    "value": BinaryType(),
+    "segment": StringType(),
 }
 EARLIEST, LATEST = "earliest", "latest"
 _BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss")
-_READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset", "pushFilters")
-_STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
+READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset", "pushFilters")
+STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
 _NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
-_WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", *_NOT_OURS)
+WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", *_NOT_OURS)
+
+
+_TO_READ = "as in load(log_dir), or with LOCATION of a table that is created without columns"
+_TO_WRITE = (
+    "as in save(log_dir); in SQL first create a table, declare no columns and choose none, then "
+    "name those that you write, as in INSERT INTO t (key, value)"
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
 
     As long as it is not known if it is a stream, options of both kinds of reads may be given.
     """
-    names = {None: {*_READING, *_STREAMING}, False: _READING, True: _STREAMING}
+    names = {None: {*READING, *STREAMING}, False: READING, True: STREAMING}
     given = _known(options, names[is_stream])
     columns = _names(given, "columns") or tuple(COLUMNS)
     for column in columns:
@@ -78,7 +94,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
         reason = f"{starting!r} is neither {EARLIEST!r} nor {LATEST!r}"
         raise SettingError("startingOffsets", reason=reason)
     return ReadOptions(
-        _path(given),
+        _path(given, _TO_READ),
         _names(given, "topic"),
         columns,
         _count(given, "cores") or os.cpu_count() or 1,
@@ -93,16 +109,42 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
     )
 
 
+def check_table_options(options: Mapping[str, str]) -> ReadOptions:
+    """Return what a table's options say of reads; SettingError for one that is unknown or wrong.
+
+    What they say of writes is looked at when something is written.
+    """
+    known = _known(options, {*READING, *STREAMING, *WRITING})
+    if "job_id" in known:
+        reason = "each INSERT is a job: name it there, INSERT INTO t WITH (job_id = 'j') ..."
+        raise SettingError("job_id", reason=reason)
+    reading = {*READING, *STREAMING}
+    return read_options({name: text for name, text in known.items() if name in reading})
+
+
+def check_schema(options: ReadOptions, schema: StructType) -> None:
+    """Raise SettingError if Spark expects other columns than those that will be read."""
+    if [(field.name, field.dataType) for field in schema] != [
+        (field.name, field.dataType) for field in schema_of(options)
+    ]:
+        reason = (
+            f"a schema was declared, {schema.simpleString()}, but this reads "
+            f"{schema_of(options).simpleString()}: declare none, and choose with columns"
+        )
+        raise SettingError("columns", reason=reason)
+
+
 def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOptions:
     """Return what the options of a write say; SettingError for one that is unknown or wrong."""
-    given = _known(options, _WRITING)
+    given = _known(options, WRITING)
     if is_stream and "job_id" in given:
         reason = "a stream has none; the id of its query and the number of a batch name each job"
         raise SettingError("job_id", reason=reason)
+    path = _path(given, _TO_WRITE)
     if not given.get("topic"):
         raise SettingError("topic", reason="name the topic to write to")
     return WriteOptions(
-        _path(given),
+        path,
         given["topic"],
         given.get("partitioner", "default-2.4"),
         given.get("job_id"),
@@ -110,13 +152,13 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
     )
 
 
-def schema_of(options: ReadOptions) -> str:
-    """Return the chosen columns as Spark's DDL.
+def schema_of(options: ReadOptions) -> StructType:
+    """Return the chosen columns.
 
-    >>> schema_of(read_options({"path": "/log", "columns": "offset, key"}))
-    'offset long, key binary'
+    >>> schema_of(read_options({"path": "/log", "columns": "offset, key"})).simpleString()
+    'struct<offset:bigint,key:binary>'
     """
-    return ", ".join(f"{column} {COLUMNS[column]}" for column in options.columns)
+    return StructType([StructField(column, COLUMNS[column]) for column in options.columns])
 
 
 def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
@@ -124,15 +166,15 @@ def _known(options: Mapping[str, str], names: Collection[str]) -> dict[str, str]
     given = {}
     for name, text in options.items():
         if name.lower() not in by_lower_case:
-            known = sorted(set(names) - {"path", *_NOT_OURS})
+            known = sorted(set(names) - {*_NOT_OURS})
             raise SettingError(name, reason=f"no such option here; {_there_is(known)}")
         given[by_lower_case[name.lower()]] = text
     return given
 
 
-def _path(given: Mapping[str, str]) -> str:
+def _path(given: Mapping[str, str], ways: str) -> str:
     if not given.get("path"):
-        raise SettingError("path", reason="name the log dir, as in load(log_dir)")
+        raise SettingError("path", reason=f"name the log dir, {ways}")
     path = given["path"].removeprefix("file:")
     if not os.path.isabs(path):
         reason = f"{path!r} is relative; tasks run in other directories: give the whole path"

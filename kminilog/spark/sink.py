@@ -4,9 +4,11 @@
              partition (int; null or missing: the partitioner chooses)
 
 A row without key and partition goes round robin by its place in its task. Messages of a partition
-keep the order of the rows in each task, and the order of the tasks. A batch write is the job that
-the option `job_id` names, or one of its own; a micro-batch is the job `<query id>-<batch id>`, the
-same however often Spark runs it. Source: Spark's Python Data Source API.
+keep the order of the rows in each task, and the order of the tasks. Rows for a table also have the
+columns that the log assigns (topic, offset, position, segment); they must be null. A batch write
+is the job that the option `job_id` names, or one of its own; a micro-batch is the job
+`<query id>-<batch id>`, the same however often Spark runs it. Source: Spark's Python Data Source
+API.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +31,14 @@ from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, Str
 from kminilog.bulk.partitioning import Places, chooser
 from kminilog.errors import NullValueError, SettingError
 from kminilog.producer.partitioners.keyed import keyed_rule
-from kminilog.spark.log_options import WriteOptions, write_options
+from kminilog.spark.log_options import COLUMNS, WriteOptions, write_options
 from kminilog.spark.sink_jobs import Runs, RunWriter, commit_runs, forget_runs, runs_path
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
 _BYTES = (BinaryType, StringType)
+_ASSIGNED = ("topic", "offset", "position", "segment")
 _TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType, NullType)}
 
 Messages = Sequence[WriterCommitMessage | None]
@@ -59,12 +62,22 @@ class Sink:
 
     @classmethod
     def of(
-        cls, options: Mapping[str, str], schema: StructType, *, overwrite: bool, is_stream: bool
+        cls,
+        options: Mapping[str, str],
+        schema: StructType,
+        *,
+        overwrite: bool,
+        is_stream: bool,
+        is_table: bool = False,
     ) -> "Sink":
-        """Check what is wanted; raises SettingError, UnknownTopicOrPartitionError, LogDirError."""
+        """Check what is wanted; raises SettingError, UnknownTopicOrPartitionError, LogDirError.
+
+        `is_table`: Spark has filled it up with columns for what the log assigns.
+        """
         wanted = write_options(options, is_stream=is_stream)
         if overwrite:
-            raise SettingError("mode", reason="messages are only ever added: use mode append")
+            reason = "messages are only ever added: use mode append, or INSERT INTO"
+            raise SettingError("mode", reason=reason)
         log_dir = LogDir(wanted.log_dir)
         topic = log_dir.topic(wanted.topic)
         try:
@@ -73,7 +86,13 @@ class Sink:
             raise SettingError("partitioner", reason=str(error)) from None
         if wanted.job_id is not None:
             runs_path(log_dir.path, wanted.job_id)  # is it a file name?
+        assigned = {name: COLUMNS[name] for name in _ASSIGNED} if is_table else {}
+        if is_table and not assigned.keys() & set(schema.names):
+            reason = "this table cannot be written; create it with all: leave out option columns"
+            raise SettingError("columns", reason=reason)
         for field in schema:
+            if field.dataType == assigned.get(field.name):
+                continue
             if not isinstance(field.dataType, _TYPES.get(field.name, ())):
                 reason = (
                     f"{field.name} {field.dataType.simpleString()} cannot be written; there are "
@@ -101,6 +120,10 @@ class Sink:
         nothing = pa.nulls(len(batch), pa.binary())
         values = batch.column("value").cast(pa.binary())
         keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
+        for name in _ASSIGNED:
+            if name in self.columns and batch.column(name).null_count < len(batch):
+                reason = f"a row has a value for {name}, which the log assigns: leave it out"
+                raise SettingError("columns", reason=reason)
         if values.null_count and not self.topic.dialect.has_value_length:
             raise NullValueError(self.topic.dialect.name)
         named = batch.column("partition") if "partition" in self.columns else None
