@@ -66,9 +66,7 @@ def check_against(
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
     records = mark_rejected(read_source(spark, source, files), source, files, jobs, quarantined)
-    messages = read_log(spark, log_dir, topic.name)
-    if within:
-        messages = messages.where(_of_job(within))
+    messages = read_log(spark, log_dir, topic.name, job=within)
     belonging = Belonging.of(topic, rule, source, jobs)
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
     stretches = [
@@ -94,17 +92,6 @@ def check_against(
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
-
-
-def _of_job(manifest: Manifest) -> Column:
-    """Tells the messages of a job, by their offsets."""
-    ranges = (
-        (sql.col("partition") == staged.partition)
-        & (sql.col("offset") >= staged.first_offset)
-        & (sql.col("offset") < staged.next_offset)
-        for staged in manifest.partitions
-    )
-    return reduce(or_, ranges, sql.lit(False))
 
 
 def _stands_at(findings: Iterable[Finding]) -> Column | None:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from kminilog.settings import TopicSettings
 from kminilog.spark.log_source import read_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.manifests import Manifest, StagedPartition
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte, message_positions
 
@@ -56,3 +58,16 @@ def test_read_log_without_messages_has_no_rows(spark: SparkSession, tmp_path):
     with LogDirWriter.open(tmp_path, create=True) as writer:
         writer.create_topic(Topic("orders", 2))
     assert read_log(spark, LogDir(tmp_path), "orders").count() == 0
+
+
+def test_read_log_of_a_job_has_what_it_wrote_in_3000_partitions(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # 6,000 files of no value
+    filled = range(0, 3000, 500)
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 3000))
+        for partition in filled:
+            writer.log(TopicPartition("orders", partition)).append(MESSAGES)
+    staged = [StagedPartition(number, f"orders-{number}", 2, 4, 0, "") for number in range(1, 3001)]
+    job = Manifest("j", "orders", staged, {})  # one of its partitions is not in the topic
+    rows = read_log(spark, LogDir(tmp_path), "orders", job=job).select("partition", "offset")
+    assert sorted(map(tuple, rows.collect())) == [(p, o) for p in filled[1:] for o in (2, 3)]
