@@ -114,10 +114,8 @@ class VisibleFiles:
         return _Moment(self._pending(), change_count(self._log_dir))
 
     def _pending(self) -> Identity | None:
-        if not os.access(self._pending_path, os.F_OK):
-            return None
-        try:
-            status = os.stat(self._pending_path)
+        try:  # anything but "not there" is an error: a reader must not take it for "no job"
+            status = os.lstat(self._pending_path)
         except FileNotFoundError:
             return None
         return status.st_ino, status.st_mtime_ns

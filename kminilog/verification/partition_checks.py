@@ -121,7 +121,7 @@ def join_segments(
     try:
         names, strays = _list_directory(reader)
     except OSError as error:
-        unchecked = [f"{reader.directory}: {error.strerror}"]
+        unchecked = [f"{error.filename or reader.directory}: {error.strerror}"]
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
     findings = _join(topic_partition, reader.dialect, ordered)

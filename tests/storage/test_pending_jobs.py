@@ -17,12 +17,13 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import committed_manifests, pending_path
+from kminilog.storage.manifests import MANIFEST_DIR, committed_manifests, pending_path
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.pending_jobs import VisibleFiles
 from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from tests.unreadable import CAUSES, directory_for_all, without_privileges
 
 ORDERS_0 = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=100)
@@ -196,6 +197,21 @@ def test_reader_never_takes_a_broken_pending_job_for_one_that_it_has_seen(log_di
             reader.segments()
 
 
+@pytest.mark.parametrize("cause", CAUSES)
+def test_reader_that_cannot_tell_if_a_job_is_pending_says_so(dialect, cause):
+    with directory_for_all() as log_dir:
+        with LogDirWriter.open(log_dir) as writer:
+            writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
+            writer.log(ORDERS_0).append(numbered(0, 6))
+        reader = LogDir(log_dir).reader(ORDERS_0)
+        assert offsets(reader) == list(range(6))
+        CAUSES[cause](log_dir / MANIFEST_DIR)
+        with without_privileges():
+            for again in (reader, LogDir(log_dir).reader(ORDERS_0)):
+                with pytest.raises(OSError, match=r"\.manifests"):
+                    offsets(again)
+
+
 def test_reader_of_another_partition_is_not_capped(log_dir, dialect):
     with LogDirWriter.open(log_dir) as writer:
         writer.create_topic(Topic("others", 1, dialect, SETTINGS))
@@ -208,13 +224,13 @@ def test_visible_files_without_a_pending_job_cost_one_call(log_dir, dialect, mon
     visible = VisibleFiles(log_dir / "orders-0", ORDERS_0, dialect)
     visible.segments()
     calls: list[str] = []
-    for name in ("stat", "listdir", "open"):
+    for name in ("stat", "lstat", "access", "listdir", "open"):
         real = getattr(os, name)
         monkeypatch.setattr(
             os, name, lambda *a, _n=name, _r=real, **o: (calls.append(_n), _r(*a, **o))[1]
         )
     assert not visible.is_overtaken()
-    assert calls == []
+    assert calls == ["lstat"]
 
 
 def test_names_of_a_pending_job_are_hidden_and_replaced_ones_are_not(tmp_path, dialect):

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,14 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import committed_manifests
+from kminilog.storage.manifests import MANIFEST_DIR, committed_manifests
 from kminilog.storage.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report, partition_rule, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+from tests.unreadable import CAUSES, directory_for_all, without_privileges
 
 ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))
 
@@ -204,6 +206,36 @@ def test_verify_compressed_messages_are_partial_only_if_their_keys_are_asked_for
     (compressed,) = [one for one in made.unchecked if one.what == "compressed-messages"]
     assert (compressed.where, compressed.asked) == ("orders", partitioner is not None)
     assert "what is inside of 1" in compressed.why
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_verify_manifests_that_cannot_be_listed_are_partial(log_dir, cause):
+    with directory_for_all() as path:
+        shutil.copytree(log_dir.path, path / "log")
+        (path / "log").chmod(0o755)
+        CAUSES[cause](path / "log" / MANIFEST_DIR)
+        with without_privileges():
+            made = verify_storage(LogDir(path / "log"))
+            with pytest.raises(OSError, match=r"\.manifests"):
+                committed_manifests(path / "log")
+    assert (made.verdict, made.exit_code) == ("partial", 2)
+    asked = [one for one in made.unchecked if one.asked]
+    assert (asked[-1].what, asked[-1].where) == ("jobs", MANIFEST_DIR)
+    # Whether a job is pending is not known either: no partition counts as checked.
+    assert {one.where for one in asked[:-1]} == {"empty-0", "empty-1", "empty-2"} | {
+        "orders-0",
+        "orders-1",
+    }
+    assert all(MANIFEST_DIR in one.why for one in asked[:-1])
+
+
+def test_verify_manifest_that_cannot_be_read_is_partial_and_the_others_are_believed(log_dir):
+    commit_job(log_dir, "load", partitioner="default-2.4")
+    (log_dir.path / MANIFEST_DIR / "other.json").mkdir()
+    made = verify_storage(log_dir)
+    (asked,) = [one for one in made.unchecked if one.asked]
+    assert (made.verdict, asked.what, asked.where) == ("partial", "jobs", "other.json")
+    assert "placement" in made.checked
 
 
 # ---- where keys belong
