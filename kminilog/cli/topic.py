@@ -17,6 +17,7 @@ from kminilog.cli.output import (
     write_line,
     write_lines,
 )
+from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
@@ -51,7 +52,8 @@ def create(
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
     with LogDirWriter.open(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
-        writer.create_topic(topic)
+        with working(f"Creating {name}") as at:
+            writer.create_topic(topic, progress=at)
         if as_json:
             write_document(describe_topic(writer, topic))
     if not as_json:
@@ -103,7 +105,8 @@ def alter(
     with LogDirWriter.open(log_dir_path) as writer:
         warn_all(writer.warnings)
         settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
-        topic = writer.alter_topic(name, partitions=partitions, settings=settings)
+        with working(f"Altering {name}") as at:
+            topic = writer.alter_topic(name, partitions=partitions, settings=settings, progress=at)
         description = describe_topic(writer, topic)
     if topic.partitions > before.partitions:
         warn(f"{name} has more partitions now: keys may go to other ones than before")
@@ -126,7 +129,8 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     with LogDirWriter.open(log_dir_path, recover=False) as writer:
         clock, chance = WallClock(), random.Random()
         Coordinator(log_dir_path, dict, clock=clock, chance=chance).forget_topic(name)
-        writer.delete_topic(name)
+        with working(f"Deleting {name}") as at:
+            writer.delete_topic(name, progress=at)
         warn_all(writer.warnings)
     if as_json:
         write_document({"topic": name, "deleted": True})

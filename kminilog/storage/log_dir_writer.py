@@ -6,14 +6,13 @@
 After a clean shutdown nothing is read before it is needed. Source: S1 5.1; Kafka: LogManager.
 """
 
-import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, TopicExistsError
+from kminilog.errors import CorruptLogError, KMiniLogError, TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
@@ -24,11 +23,17 @@ from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.manifests import forget_manifests
+from kminilog.storage.partition_directories import (
+    Progress,
+    delete_directories,
+    make_directories,
+    no_progress,
+)
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import Examine, RecoveryPlan, plan_recovery
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, delete_directories, write_topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -112,22 +117,29 @@ class LogDirWriter(LogDir):
 
     # ---- topics
 
-    def create_topic(self, topic: Topic, *, base_offset: int = 0) -> None:
-        """Make the partitions of a topic, each with an empty segment named `base_offset`.
+    def create_topic(
+        self, topic: Topic, *, base_offset: int = 0, progress: Progress = no_progress
+    ) -> None:
+        """Make the partitions of a topic, empty; their first messages get `base_offset`.
 
-        The settings are written last; once it returns, the topic survives a power failure. Raises
-        TopicExistsError, and LogDirError if a directory of that name holds messages already.
+        The settings are written last: until then there is no topic, and it can be created again.
+        Once it returns, the topic survives a power failure; see `make_directories`. O(partitions).
+        Raises TopicExistsError, and LogDirError if a directory of that name holds messages already.
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             raise TopicExistsError(topic.name)
         self._ends.forget(topic.name)
-        for topic_partition in topic.all_partitions():
-            self._make_partition(topic, topic_partition, base_offset)
-        sync(self.path)
+        partitions = topic.all_partitions()
+        make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
         write_topic(self.path, topic)
 
     def alter_topic(
-        self, name: str, *, partitions: int | None = None, settings: TopicSettings | None = None
+        self,
+        name: str,
+        *,
+        partitions: int | None = None,
+        settings: TopicSettings | None = None,
+        progress: Progress = no_progress,
     ) -> Topic:
         """Add partitions or change settings, and return the topic as it is now.
 
@@ -141,15 +153,14 @@ class LogDirWriter(LogDir):
             partitions=topic.partitions if partitions is None else partitions,
             settings=settings or topic.settings,
         )
-        for topic_partition in altered.all_partitions()[topic.partitions :]:
-            self._make_partition(altered, topic_partition, 0)
-        sync(self.path)
+        added = altered.all_partitions()[topic.partitions :]
+        make_directories(self.path, added, progress=progress)
         write_topic(self.path, altered)
         for topic_partition in topic.all_partitions():
             self.release(topic_partition)
         return altered
 
-    def delete_topic(self, name: str) -> None:
+    def delete_topic(self, name: str, *, progress: Progress = no_progress) -> None:
         """Delete a topic with all its messages and manifests, its settings last.
 
         What is its own is told by the names of directories, each of which goes as a whole. After a
@@ -161,24 +172,12 @@ class LogDirWriter(LogDir):
         for topic_partition in [known for known in self._logs if known.topic == name]:
             self.release(topic_partition)
         self._damage = {known: e for known, e in self._damage.items() if known.topic != name}
-        delete_directories(self.path, name)
+        delete_directories(self.path, name, progress=progress)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, name)))
         self._ends.forget(name)
         (self.path / (name + TOPIC_SUFFIX)).unlink()
         sync(self.path)
         count_change(self.path)
-
-    def _make_partition(self, topic: Topic, partition: TopicPartition, base_offset: int) -> None:
-        directory = self.directory(partition)
-        if any(path.stat().st_size for path in directory.glob("*")):
-            reason = f"{partition} holds files but belongs to no topic; move it away first"
-            raise LogDirError(str(self.path), reason=reason)
-        shutil.rmtree(directory, ignore_errors=True)
-        count_change(self.path)
-        PartitionLog.open(
-            directory, partition, topic.dialect, topic.settings, base_offset=base_offset
-        ).close()
-        sync(directory)
 
     # ---- partitions
 
@@ -190,7 +189,9 @@ class LogDirWriter(LogDir):
         if topic_partition not in self._logs and topic_partition not in self._damage:
             finish_pending(self.path)
             self._marker.unlink(missing_ok=True)
-            self._open_log(self.reader(topic_partition), scan_from=None)
+            reader = self.reader(topic_partition)
+            if self._recover(reader, scan_from=None) is not None:
+                self._open_log(reader)
         if topic_partition in self._damage:
             raise self._damage[topic_partition]
         return self._logs[topic_partition]
@@ -253,8 +254,10 @@ class LogDirWriter(LogDir):
         for topic in self.topics():
             for reader in self.readers(topic):
                 scan_from = self._ends.recovery_point(reader.topic_partition)
-                self._open_log(reader, scan_from=scan_from)
-                self.release(reader.topic_partition)
+                end = self._recover(reader, scan_from=scan_from)
+                if end is not None and end > scan_from:  # else all of it is on the disk
+                    self._open_log(reader)
+                    self.release(reader.topic_partition)
         # At once: a point above where a cut log now ends would hide what is appended below it.
         self._ends.write()
         self._was_clean = True
@@ -270,19 +273,22 @@ class LogDirWriter(LogDir):
             reader, scan_from=scan_from, recovery_point=recovery_point, examine=self._examine
         )
 
-    def _open_log(self, reader: PartitionReader, *, scan_from: int | None) -> None:
-        topic_partition = reader.topic_partition
+    def _recover(self, reader: PartitionReader, *, scan_from: int | None) -> int | None:
+        """Make a partition sound and return where it ends; None if it has damage."""
         try:
             plan = self._plan(reader, scan_from=scan_from)
             self._ends.carry_out(plan)
         except CorruptLogError as error:
-            self._damage[topic_partition] = error
-            return
+            self._damage[reader.topic_partition] = error
+            return None
         self._warnings.update(dict.fromkeys(plan.describe()))
-        self._logs[topic_partition] = PartitionLog.open(
+        return plan.log_end_offset
+
+    def _open_log(self, reader: PartitionReader) -> None:
+        self._logs[reader.topic_partition] = PartitionLog.open(
             reader.directory,
-            topic_partition,
+            reader.topic_partition,
             reader.dialect,
             reader.settings,
-            recovery_point=self._ends.recovery_point(topic_partition),
+            recovery_point=self._ends.recovery_point(reader.topic_partition),
         )

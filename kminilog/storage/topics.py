@@ -8,7 +8,6 @@ have their defaults. Source: ours; Kafka keeps the same facts in ZooKeeper.
 """
 
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +15,9 @@ from typing import Any, Self
 
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
-from kminilog.format.names import (
-    DELETED_SUFFIX,
-    TopicPartition,
-    check_topic,
-    parse_topic_partition,
-)
+from kminilog.format.names import TopicPartition, check_topic
 from kminilog.settings import TopicSettings
-from kminilog.storage.durable_file import replace_file, sync
+from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import read_json, typed
 
 TOPIC_SUFFIX = ".json"
@@ -108,28 +102,6 @@ def write_topic(log_dir: Path, topic: Topic) -> None:
     """Write a topic's settings file; once it returns, it survives a power failure."""
     data = json.dumps(topic.to_json(), indent=2) + "\n"
     replace_file(log_dir / (topic.name + TOPIC_SUFFIX), data.encode())
-
-
-def delete_directories(log_dir: Path, name: str) -> None:
-    """Delete all directories that are named for partitions of a topic, be there settings or not.
-
-    Each goes by one rename, and is emptied then: after a crash it is whole, or no partition's any
-    more. Of a symbolic link only the link goes. Raises OSError.
-    """
-    for path in list(log_dir.iterdir()):
-        partition = parse_topic_partition(path.name.removesuffix(DELETED_SUFFIX))
-        if partition is None or partition.topic != name:
-            continue
-        if path.is_symlink():
-            path.unlink()
-        elif path.is_dir():
-            deleted = path.with_name(str(partition) + DELETED_SUFFIX)
-            if path != deleted:
-                if deleted.exists():
-                    shutil.rmtree(deleted)
-                path.rename(deleted)
-            shutil.rmtree(deleted)
-    sync(log_dir)
 
 
 def _read(path: Path) -> Topic:

@@ -257,9 +257,9 @@ class Crash(BaseException):
     """The process ends here."""
 
 
-def delete_until(step: int, log_dir: Path) -> bool:
-    """Delete the topic, but crash instead of the call with this number that changes a name; tell
-    if it came so far."""
+def crash_at(step: int, writer: LogDirWriter, work: Callable[[], object]) -> bool:
+    """Work, but crash instead of the call with this number that changes a name; tell if it came
+    so far."""
     calls = 0
 
     def crashing(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -272,13 +272,11 @@ def delete_until(step: int, log_dir: Path) -> bool:
 
         return call
 
-    writer = LogDirWriter.open(log_dir)
-    writer.log(ORDERS_0)
     try:
         with pytest.MonkeyPatch.context() as monkeypatch:
-            for name in ("rename", "unlink", "rmdir", "replace"):
+            for name in ("mkdir", "rename", "unlink", "rmdir", "replace"):
                 monkeypatch.setattr(os, name, crashing(getattr(os, name)))
-            writer.delete_topic("orders")
+            work()
     except Crash:
         writer.close(cleanly=False)
         return True
@@ -306,7 +304,9 @@ def test_delete_topic_that_crashes_at_any_step_is_finished_by_the_next(log_dir):
     for step in range(50):
         copy = log_dir.with_name(f"{log_dir.name}-{step}")
         shutil.copytree(log_dir, copy)
-        if not delete_until(step, copy):
+        writer = LogDirWriter.open(copy)
+        writer.log(ORDERS_0)
+        if not crash_at(step, writer, lambda: writer.delete_topic("orders")):  # noqa: B023
             break
         steps += 1
         is_there = (copy / "orders.json").exists()
@@ -321,7 +321,105 @@ def test_delete_topic_that_crashes_at_any_step_is_finished_by_the_next(log_dir):
     assert steps > 8
 
 
+def test_create_topic_that_crashes_at_any_step_can_be_created_again(log_dir):
+    steps = 0
+    for step in range(50):
+        copy = log_dir.with_name(f"{log_dir.name}-{step}")
+        shutil.copytree(log_dir, copy)
+        writer = LogDirWriter.open(copy)
+        if not crash_at(step, writer, lambda: writer.create_topic(Topic("new", 3, KAFKA))):  # noqa: B023
+            break
+        steps += 1
+        assert [topic.name for topic in LogDir(copy).topics()] == ["orders"]
+        with LogDirWriter.open(copy) as writer:
+            assert writer.log(ORDERS_0).log_end_offset == 5
+            writer.create_topic(Topic("new", 2))
+            assert writer.log(TopicPartition("new", 1)).append([(None, b"v")]) == range(1)
+    assert steps == 4
+
+
+def test_create_topic_is_on_the_disk_before_its_settings_are_with_few_fsyncs(tmp_path, monkeypatch):
+    """What a power failure leaves: names that were there at the last fsync of their directory."""
+    calls = []
+
+    def recording(name: str) -> Callable[..., Any]:
+        real = getattr(os, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            is_descriptor = isinstance(arguments[0], int)
+            path = os.readlink(f"/dev/fd/{arguments[0]}") if is_descriptor else str(arguments[-1])
+            calls.append((name, Path(path).name))
+            return real(*arguments, **options)
+
+        return call
+
+    with LogDirWriter.open(tmp_path) as writer, monkeypatch.context() as patched:
+        for name in ("mkdir", "fsync", "replace"):
+            patched.setattr(os, name, recording(name))
+        writer.create_topic(Topic("orders", 100))
+    assert calls == [
+        *(("mkdir", f"orders-{number}") for number in range(100)),
+        ("fsync", tmp_path.name),
+        ("fsync", "orders.json.tmp"),
+        ("replace", "orders.json"),
+        ("fsync", tmp_path.name),
+    ]
+
+
+def test_create_topic_over_a_directory_with_messages_changes_nothing(log_dir):
+    os.remove(log_dir / "orders.json")
+    (log_dir / "orders-0").rename(log_dir / "orders-2")
+    before = {path: path.lstat().st_mtime_ns for path in log_dir.glob("orders*/**")}
+    with (
+        LogDirWriter.open(log_dir) as writer,
+        pytest.raises(LogDirError, match="orders-2 holds files but belongs to no topic"),
+    ):
+        writer.create_topic(Topic("orders", 3))
+    assert {path: path.lstat().st_mtime_ns for path in log_dir.glob("orders*/**")} == before
+
+
+def test_create_and_delete_topic_tell_how_far_they_are(tmp_path):
+    said: list[str] = []
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1001), progress=said.append)
+        writer.delete_topic("orders", progress=said.append)
+    assert said == [f"{done} of 1,001 partitions" for done in ("0", "500", "1,000")] * 2
+
+
+def test_partition_never_written_has_no_files_and_is_sound(tmp_path):
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 2, KAFKA))
+        writer.log(ORDERS_0)
+    first, second = (sorted(os.listdir(tmp_path / f"orders-{n}")) for n in (0, 1))
+    assert (first, second) == ([f"{0:020}.index", f"{0:020}.log"], [])
+    reader = LogDir(tmp_path).reader(TopicPartition("orders", 1))
+    assert (reader.log_start_offset, reader.log_end_offset, reader.read(0, 1)) == (0, 0, [])
+    crash(tmp_path)
+    with LogDirWriter.open(tmp_path) as writer:
+        assert writer.warnings == []
+        assert writer.log(TopicPartition("orders", 1)).append([(None, b"v")]) == range(1)
+
+
+def test_open_after_a_crash_syncs_only_what_may_not_be_on_the_disk(log_dir, monkeypatch):
+    """Partitions that are on the disk up to their end cost no fsync, be they many or few."""
+    counts = []
+    for partitions in (2, 6):
+        with LogDirWriter.open(log_dir) as writer:
+            writer.alter_topic("orders", partitions=partitions)
+            for topic_partition in writer.topic("orders").all_partitions():
+                writer.log(topic_partition).append([(None, b"v")])
+        crash(log_dir)
+        synced: list[int] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", synced.append)
+            LogDirWriter.open(log_dir).close(cleanly=False)
+        counts.append(len(synced))
+    assert counts[0] == counts[1]
+
+
 def test_delete_topic_with_a_link_as_partition_deletes_only_the_link(log_dir, tmp_path):
+    with LogDirWriter.open(log_dir) as writer:
+        writer.log(TopicPartition("orders", 1))
     elsewhere = tmp_path.with_name(tmp_path.name + "-elsewhere")
     (log_dir / "orders-1").rename(elsewhere)
     (log_dir / "orders-1").symlink_to(elsewhere)
