@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, table, write_document, write_line, write_lines
 from kminilog.producer.delivery import DeliveryReport
@@ -62,14 +63,13 @@ def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
 
 def _replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
     with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
-        return list(
-            replay_failover(
-                Path(path),
-                is_switch_on=which == "on",
-                is_stopping=is_stopping,
-                chance=random.Random(seed),
-            )
+        replay = replay_failover(
+            Path(path),
+            is_switch_on=which == "on",
+            is_stopping=is_stopping,
+            chance=random.Random(seed),
         )
+        return list(interruptible(replay))
 
 
 def _total(seen: list[Second]) -> DeliveryReport:

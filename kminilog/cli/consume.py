@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.options import config_option, json_option, to_offset
 from kminilog.cli.output import bytes_field, flush, write_bytes, write_record
 from kminilog.clock import Clock
@@ -163,6 +164,7 @@ class _Printing:
         heard_ms = committed_ms = self._clock.now_ms()
         try:
             while left > 0:
+                check_interrupt()
                 limit = int(min(left, consumer.config["max.poll.records"]))
                 poll_ms = _POLL_MS if timeout_ms < 0 else min(_POLL_MS, timeout_ms)
                 records = consumer.poll(poll_ms, limit)

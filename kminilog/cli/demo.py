@@ -19,6 +19,7 @@ import click
 from kminilog.cli.access_log import access_log
 from kminilog.cli.explanation import explain, found_json
 from kminilog.cli.ingest import ingest_lines
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, table, write_document, write_lines
@@ -124,7 +125,7 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
             with open_decompressed(str(input_file)) as packed:
                 shutil.copyfileobj(packed, target)
         else:
-            target.writelines(access_log(rows, seed))
+            target.writelines(interruptible(access_log(rows, seed)))
     return path
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
@@ -68,7 +69,7 @@ def command(
         lines = log_lines(file, dialect, complaints, print_data=print_data, deep=deep)
         return _write_kafka(lines, complaints)
     exit_code = 0
-    for dumped in read_log(path, dialect, deep=deep):
+    for dumped in interruptible(read_log(path, dialect, deep=deep)):
         if as_json:
             write_record(dumped.record | ({"hex": dumped.data(dialect).hex()} if as_hex else {}))
         else:
@@ -89,7 +90,7 @@ def _dialect_of(path: Path) -> Dialect | None:
 
 def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
     has_damage = False
-    for line in lines:
+    for line in interruptible(lines):
         write_line(line)
         has_damage |= is_complaint(line)
     for complaint in complaints:
@@ -99,7 +100,7 @@ def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
 
 def _write_index(path: Path, as_json: bool) -> int:
     exit_code = 0
-    for record in read_index(path):
+    for record in interruptible(read_index(path)):
         is_damage = record["offset"] is None
         exit_code = max(exit_code, int(is_damage))
         if as_json:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, table, warn, write_document, write_lines
 from kminilog.consumer.assignors.interface import text_order
@@ -100,7 +101,9 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
         plan = DEFAULT_PLAN._replace(partitions=partitions)
         chance = random.Random(seed)
-        seen = list(replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan))
+        seen = list(
+            interruptible(replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan))
+        )
     if as_json:
         write_document(
             {

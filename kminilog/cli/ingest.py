@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, json_option
 from kminilog.cli.output import count, warn, write_document, write_lines
@@ -114,7 +115,7 @@ def command(
             max_rejected=max_rejected,
             lock_timeout_ms=lock_timeout_ms,
             progress=at,
-            warn=warn,
+            warn=interruptible_call(warn),
         ).to_json()
     if as_json:
         write_document(result)

@@ -6,6 +6,7 @@ what reads and counts. A segment that retention takes away meanwhile is left out
 
 from typing import Any
 
+from kminilog.cli.interrupts import interruptible
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
@@ -19,7 +20,8 @@ def describe_topic(log_dir: LogDir, topic: Topic) -> dict[str, Any]:
         "dialect": topic.dialect.name,
         "config": topic.settings.to_config(),
         "partitions": [
-            describe_partition(log_dir.reader(partition)) for partition in topic.all_partitions()
+            describe_partition(log_dir.reader(partition))
+            for partition in interruptible(topic.all_partitions())
         ],
     }
 
@@ -30,7 +32,11 @@ def describe_partition(reader: PartitionReader) -> dict[str, Any]:
 
 
 def _describe_partition(reader: PartitionReader) -> dict[str, Any]:
-    segments = [found for segment in reader.segments() if (found := _describe_segment(segment))]
+    segments = [
+        found
+        for segment in interruptible(reader.segments())
+        if (found := _describe_segment(segment))
+    ]
     return {
         "partition": reader.topic_partition.partition,
         "log_start_offset": reader.log_start_offset,

@@ -3,7 +3,8 @@
     0    done, nothing wrong
     1    it ran, and the answer is no: findings, an offset out of range
     2    it could not be done: usage, a missing file, unreadable input, broken settings
-    130  ended by Ctrl-C        141  ended because nobody reads the output any more: both quietly
+    130  ended by Ctrl-C        143  by SIGTERM
+    141  ended because nobody reads the output any more; all three quietly
 
 A command returns its exit code, nothing for 0, or raises. Each error becomes one line on stderr,
 `kminilog: <what, where, what to do>`; a traceback only with `--debug`. A command's module is
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 
 import click
 
+from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.output import flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
@@ -42,7 +44,6 @@ COMMANDS = (
 )
 ANSWER_IS_NO = 1
 NOT_DONE = 2
-INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 
@@ -66,7 +67,9 @@ class CommandLine(click.Group):
         """Run the command line and end the process with its exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
         _open_closed_streams()
-        sys.exit(_run(self, arguments, extra))
+        with interrupts_heard(is_process_ending=args is None):
+            code = _run(self, arguments, extra)
+        sys.exit(code)
 
 
 @click.group(
@@ -112,22 +115,29 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
     is_debug = "--debug" in arguments
     try:
         with group.make_context("kminilog", arguments, **extra) as ctx:
-            code = group.invoke(ctx) or 0
+            code = _invoke(group, ctx)
         flush()
-        return int(code)
+        return code
     except click.exceptions.Exit as end:
         return end.exit_code
     except BrokenPipeError:
         # What is still in the buffer must not be tried again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the one place where every error becomes a line
         if is_debug:
             sys.excepthook(type(error), error, error.__traceback__)
         warn("; ".join([_in_one_line(error), *getattr(error, "__notes__", ())]))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
+
+
+def _invoke(group: click.Group, ctx: click.Context) -> int:
+    try:
+        code = int(group.invoke(ctx) or 0)
+        check_interrupt()  # who was asked to end has done so, even if it was done by then
+    except KeyboardInterrupt:
+        return interrupted_exit_code()
+    return code
 
 
 def _group_alone(error: Exception) -> click.Context | None:

@@ -16,6 +16,7 @@ import click
 
 from kminilog.cli.choice_explanation import Choice, Explanation, Witness
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
@@ -175,7 +176,7 @@ def _choose(
     batches = OpenBatches(batch_size_bytes)
     placement = Placement(witness, batches.has_room)
     choices = []
-    for key in keys:
+    for key in interruptible(keys):
         key_bytes = key.encode() if isinstance(key, str) else key
         size_bytes = encoded_bytes(KAFKA, key_bytes, b"")
         chosen = placement.place(_TOPIC, key, key_bytes, None, b"", cluster, size_bytes)

@@ -4,7 +4,7 @@ Lines end at newlines only, and their bytes stay as they are. They go through a 
 thread, so that one seed gives one result: a batch is written when it is full, the rest after 10,000
 lines and at the end of the input. With linger.ms there is a thread, and what lingers is written
 while the input makes a pause. A line that cannot be sent ends the command: full batches before it
-are written, nothing else is. After Ctrl-C all that was read is written.
+are written, nothing else is. After Ctrl-C or SIGTERM all that was read is written.
 
 Source: S1 3; Kafka: ConsoleProducer.
 """
@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from kminilog.cli.ctrl_c import CtrlC
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.interrupts import interruptible_call, interruptible_wait, is_interrupted
 from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
@@ -31,6 +31,7 @@ from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name
 from kminilog.settings import INT64_MAX, parse_config
+from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -106,22 +107,19 @@ def command(
     # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
-    writer = LogDirWriter.open(log_dir_path)  # Ctrl-C may end a recovery, but not the closing
-    with CtrlC() as ctrl_c, writer:
-        lines = _lines(ctrl_c.lines(file), key_of, null_value)
+    with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
+        lines = _lines(_read(file), key_of, null_value)
         try:
             broker = StandaloneBroker(writer, clock)
             with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
                 _send_all(producer, found, partition, lines, file, report)
-            is_complete = not ctrl_c.is_noted
+            is_complete = not is_interrupted()
         except Exception as error:
             error.add_note(report.after_failure())
             raise
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close(is_complete=is_complete)
-    if ctrl_c.is_noted:
-        raise KeyboardInterrupt
     return 0 if report.is_all_acknowledged else SOME_WERE_LOST
 
 
@@ -220,6 +218,19 @@ def _by_regex(regex: str) -> KeyOf:
         return match and match[1 if pattern.groups else 0], line
 
     return search
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, to its end or until a signal asks to end."""
+    try:
+        while True:
+            with interruptible_wait():
+                line = file.readline()
+            if not line:
+                return
+            yield line
+    except KeyboardInterrupt:
+        return
 
 
 def _lines(lines: Iterator[bytes], key_of: KeyOf, null_value: str | None) -> Iterator[Line]:

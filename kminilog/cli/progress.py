@@ -1,7 +1,8 @@
 """Signs of life on stderr while a command works for long.
 
 On a terminal a line that moves, with rich; anywhere else, or with NO_COLOR, a plain line every ten
-seconds. Nothing at all if the work is done before the first of them. Knows no command.
+seconds. Nothing at all if the work is done before the first of them. A step is a safe point for
+Ctrl-C. Knows no command.
 """
 
 import os
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from kminilog.cli.interrupts import interruptible_call
+
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -19,10 +22,10 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
     """Show that work is going on; yields a function that takes what it is at right now."""
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
         with _moving_line(title) as at:
-            yield at
+            yield interruptible_call(at)
     else:
         with _plain_lines(title) as at:
-            yield at
+            yield interruptible_call(at)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What the commands that use Spark share: how a source is read, and the session they run in."""
 
+import logging
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kminilog.cli.interrupts import interruptible_wait, take_signal
 from kminilog.cli.progress import working
 
 if TYPE_CHECKING:
@@ -87,7 +90,8 @@ def spark_at_work(
     """Show that there is work for Spark; yields what starts it, and what takes the present step.
 
     A session that was there already goes on; one that was started is stopped in the end. Starting
-    raises SparkUnavailableError if there is none.
+    raises SparkUnavailableError if there is none. From then on all is a wait for Spark: Ctrl-C is
+    raised at once.
     """
     from kminilog.spark.session import spark_session
 
@@ -95,13 +99,26 @@ def spark_at_work(
 
         def start() -> "SparkSession":
             before = _active_session()
+            logging.getLogger().addFilter(_is_no_interrupt)
+            # Not interrupted: a JVM that loses us while it starts would stay for good.
             spark = spark_session(master)
+            take_signal(signal.SIGINT)  # which pyspark has taken
             if spark is not before:
                 in_the_end.callback(spark.stop)
             _register(spark)
+            in_the_end.enter_context(interruptible_wait())
             return spark
 
-        yield start, at
+        try:
+            yield start, at
+        except KeyboardInterrupt:
+            in_the_end.pop_all()  # Spark is at work: it ends, and its jobs do, with this process
+            raise
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """For the root logger, which py4j tells, with a traceback, that a wait was interrupted."""
+    return not record.exc_info or record.exc_info[0] is not KeyboardInterrupt
 
 
 def _register(spark: "SparkSession") -> None:

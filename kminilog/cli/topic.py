@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import config_option, dialect_option, json_option
 from kminilog.cli.output import (
@@ -21,6 +22,7 @@ from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
+from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -50,7 +52,9 @@ def create(
     """Create the topic NAME, and the log dir if it is not there."""
     settings = TopicSettings.from_config(parse_config(config, scope="topic"))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
-    with LogDirWriter.open(log_dir_path, create=True) as writer:
+    with LogDirWriter.open(
+        log_dir_path, create=True, examine=interruptible_call(examine)
+    ) as writer:
         warn_all(writer.warnings)
         with working(f"Creating {name}") as at:
             writer.create_topic(topic, progress=at)
@@ -102,7 +106,7 @@ def alter(
     if partitions is None and not changes:
         raise click.UsageError("nothing to alter: give --partitions or --config")
     before = LogDir(log_dir_path).topic(name)
-    with LogDirWriter.open(log_dir_path) as writer:
+    with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
         warn_all(writer.warnings)
         settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
         with working(f"Altering {name}") as at:

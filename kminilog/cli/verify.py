@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.options import json_option
 from kminilog.cli.output import json_bytes, write_document, write_line
 from kminilog.cli.progress import working
@@ -112,7 +113,7 @@ def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Re
     from kminilog.bulk.segment_checks import check_segment
     from kminilog.verification.report import verify_storage
 
-    checks |= {"check_segment": check_segment, "clock": SystemClock()}
+    checks |= {"check_segment": interruptible_call(check_segment), "clock": SystemClock()}
     with working("Verifying") as at:
         return verify_storage(log_dir, topics, progress=at, **checks)
 

@@ -11,7 +11,7 @@ from itertools import pairwise, permutations
 
 import pytest
 
-from kminilog.cli import produce
+from kminilog.cli import interrupts, produce
 from kminilog.format.hashing import java_bytes_hash, java_string_hash
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
@@ -411,9 +411,10 @@ def test_produce_closes_the_log_dir_whatever_ctrl_c_says(topic, monkeypatch):
 
 
 class PressesCtrlCTwice:
-    """An interceptor for which Ctrl-C is pressed twice."""
+    """An interceptor for which Ctrl-C is pressed twice, in no time, and both count."""
 
     def on_acknowledgement(self, metadata, error):
+        interrupts.SAME_SECONDS = 0
         for _ in range(2):
             signal.raise_signal(signal.SIGINT)
 

@@ -1,0 +1,145 @@
+"""Ctrl-C and SIGTERM: noted at once, and obeyed where a command can end without harm.
+
+Python raises KeyboardInterrupt between any two steps: when a batch is in the log and the producer
+has not heard of it, or in a finaliser, which swallows it for good. So the signal is only noted. The
+note is raised, again and again until the command has ended,
+
+    check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
+    interruptible_wait                                    at once, while a command only waits
+
+and the exit code is 128 + the signal. Who sends a signal once more does not want to wait: the
+process ends at once, as if killed, which no log dir minds. A signal that the process was started to
+ignore, as shells have it for what runs in the background, stays ignored. Source: ours.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import NoReturn, ParamSpec, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SAME_SECONDS = 0.1
+"""So soon again, a signal is the same one: `timeout` sends it to a process and to its group."""
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+class _Noted:
+    """What was heard in `interrupts_heard`; signals belong to a process, so there is one of it."""
+
+    number = 0
+    at_seconds = 0.0
+    is_waiting = False
+
+
+_noted = _Noted()
+
+
+@contextmanager
+def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
+    """Note signals, in the main thread, to the end of the block; then all is as it was before.
+
+    If the process ends with the block, a later Ctrl-C ends it without a word.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    _noted.number, _noted.is_waiting = 0, False
+    for number in SIGNALS:
+        take_signal(number)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is signal.default_int_handler and is_process_ending:
+                handler = signal.SIG_DFL
+            signal.signal(number, handler)
+
+
+def take_signal(number: signal.Signals) -> None:
+    """Note this signal, whoever has taken it meanwhile; one that is ignored stays so."""
+    if signal.getsignal(number) not in (signal.SIG_IGN, None):
+        signal.signal(number, _hear)
+
+
+def is_interrupted() -> bool:
+    """Tell if the command was asked to end."""
+    return bool(_noted.number)
+
+
+def interrupted_exit_code() -> int:
+    """Return what a command ends with that was interrupted; 130 for Ctrl-C."""
+    return 128 + (_noted.number or signal.SIGINT)
+
+
+def check_interrupt() -> None:
+    """Raise KeyboardInterrupt if the command was asked to end: this is a safe point."""
+    if _noted.number:
+        raise KeyboardInterrupt
+
+
+def interruptible(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield some items, with a safe point before each; where it ends, a generator is closed."""
+    iterator = iter(items)
+    try:
+        for item in iterator:
+            check_interrupt()
+            yield item
+    finally:
+        if isinstance(iterator, Generator):
+            iterator.close()
+
+
+def interruptible_call(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return the same function with a safe point before each call."""
+
+    def checks(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+        check_interrupt()
+        return work(*arguments, **options)
+
+    return checks
+
+
+class interruptible_wait:  # noqa: N801 - used like a function
+    """A block in which the command only waits: a signal is raised at once, also an earlier one."""
+
+    def __enter__(self) -> None:
+        _noted.is_waiting = True  # first: what comes after the question is raised
+        if _noted.number:
+            _noted.is_waiting = False
+            raise KeyboardInterrupt
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _noted.is_waiting = False
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    now_seconds = time.monotonic()
+    if _noted.number:
+        if now_seconds - _noted.at_seconds > SAME_SECONDS:
+            _end_at_once(number)
+        return
+    _noted.number, _noted.at_seconds = number, now_seconds
+    if _noted.is_waiting:
+        _noted.is_waiting = False
+        raise KeyboardInterrupt
+
+
+def _end_at_once(number: int) -> NoReturn:
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)  # a line that moves has hidden it
+    os._exit(128 + number)

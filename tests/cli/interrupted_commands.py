@@ -1,0 +1,157 @@
+"""Commands that get Ctrl-C or SIGTERM at random moments, each in a process forked from this one.
+
+    python -m tests.cli.interrupted_commands DIRECTORY SEED TIMES [COMMAND...]
+
+Each must end in time, quietly, with the exit code of its signal or with 0 if it was done before;
+and what is stored must be sound and reported. Prints one JSON object: how often each command ended
+with which code, and what was wrong.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+from random import Random
+
+from kminilog.bulk.segment_checks import check_segment
+from kminilog.cli.main import main as kminilog
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+
+MESSAGES = 4000
+SHORTEST_SECONDS = 0.1
+PATIENCE_SECONDS = 60
+TAIL = "--config", "consumer.timeout.ms=0"
+COMMANDS = {
+    "consume": ("consume", "orders"),
+    "consume to the end": ("consume", "orders", "--json", *TAIL),
+    "consume as a member": ("consume", "orders", "--group", "g"),
+    "produce": ("produce", "written", "LINES", "--json", "--config", "batch.size=500"),
+    "produce with a thread": ("produce", "written", "LINES", "--json", "--config", "linger.ms=1"),
+    "verify": ("verify",),
+    "dump": ("dump", "LOG"),
+    "recover": ("recover", "orders-0"),
+    "retain": ("retain", "--dry-run"),
+    "ls": ("ls",),
+    "partition": ("partition", "--partitions", "3", "--no-key", "2000"),
+    "cluster demo": ("cluster", "demo"),
+    "group demo": ("group", "demo"),
+}
+
+ENDLESS = ("consume", "consume as a member")
+
+
+def make(directory: Path) -> LogDir:
+    """Make a log dir of two topics, one of them empty, and a file of lines."""
+    settings = TopicSettings(segment_bytes=10_000, index_interval_bytes=500)
+    with LogDirWriter.open(directory, create=True) as writer:
+        for name in ("orders", "written"):
+            writer.create_topic(Topic(name, 2, settings=settings))
+        for partition in writer.topic("orders").all_partitions():
+            log = writer.log(partition)
+            log.append((b"key", b"value %d" % number) for number in range(MESSAGES // 2))
+    (directory / "LINES").write_bytes(b"".join(b"line %d\n" % n for n in range(MESSAGES)))
+    return LogDir(directory)
+
+
+def start(directory: Path, words: tuple[str, ...]) -> int:
+    """Return the id of a process that runs this command; never returns in that process."""
+    pid = os.fork()
+    if pid:
+        return pid
+    for name, descriptor in (("out", 1), ("err", 2)):
+        os.dup2(os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    places = {"LINES": directory / "LINES", "LOG": directory / "orders-0" / f"{0:020d}.log"}
+    arguments = [str(places.get(word, word)) for word in words]
+    sys.argv = ["kminilog", "--log-dir", str(directory), *arguments]
+    kminilog()
+    raise AssertionError("it ends the process")
+
+
+def wait(pid: int) -> str:
+    """Return how a process ended: its exit code as a shell has it."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return str(code if code >= 0 else 128 - code)
+        time.sleep(0.002)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return "hung"
+
+
+def count_written(log_dir: LogDir) -> int:
+    """Return how many messages `produce` has written so far."""
+    topic = log_dir.topic("written")
+    return sum(log_dir.reader(partition).log_end_offset for partition in topic.all_partitions())
+
+
+def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: int) -> list[str]:
+    """Return what is wrong after a command got a signal."""
+    found = []
+    if code not in ("0", str(128 + number)):
+        found.append(f"ended with {code}")
+    err = (log_dir.path / "err").read_text()
+    if err:
+        found.append(f"said {err!r}")
+    if name in ("produce", "produce with a thread", "recover"):
+        undone = ["index-sparse"] if name == "recover" else []  # the index was to be rebuilt
+        report = verify_storage(log_dir, check_segment=check_segment, allow=undone)
+        if report.exit_code:
+            found.append(report.to_text())
+    if name.startswith("produce"):
+        told = len((log_dir.path / "out").read_bytes().splitlines())
+        written = count_written(log_dir) - written_before
+        if told != written:
+            found.append(f"{written} written, {told} reported")
+        if not (log_dir.path / CLEAN_SHUTDOWN_FILE).exists():
+            found.append("not closed")
+    return found
+
+
+def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[Counter, list[str]]:
+    """Interrupt a command so many times; return its exit codes, and what was wrong."""
+    words, codes, wrong = COMMANDS[name], Counter(), []
+    began = time.monotonic()
+    if name not in ENDLESS:
+        wait(start(log_dir.path, words))
+    seconds = max(time.monotonic() - began, SHORTEST_SECONDS)
+    for _ in range(times):
+        if name == "recover":  # there is something to do
+            (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
+        before = count_written(log_dir)
+        pid = start(log_dir.path, words)
+        delay, number = chance.uniform(0, seconds), chance.choice([signal.SIGINT, signal.SIGTERM])
+        time.sleep(delay)
+        os.kill(pid, number)
+        code = wait(pid)
+        codes[code] += 1
+        wrong += [
+            f"{name}, {number.name} after {delay:.4f} of {seconds:.2f} s: {fault}"
+            for fault in faults(log_dir, name, code, number, before)
+        ]
+    return codes, wrong
+
+
+def main(directory: str, seed: str, times: str, *names: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # of the forked processes, until they listen
+    log_dir, chance = make(Path(directory)), Random(int(seed))
+    codes, wrong = {}, []
+    for name in names or COMMANDS:
+        import_module(f"kminilog.cli.{name.split()[0]}")
+        codes[name], found = interrupt(log_dir, name, int(times), chance)
+        wrong += found
+    print(json.dumps({"codes": codes, "wrong": wrong}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

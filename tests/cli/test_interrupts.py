@@ -1,0 +1,164 @@
+"""Ctrl-C and SIGTERM, at the worst moments and at random ones."""
+
+import json
+import logging
+import re
+import signal
+import subprocess
+import time
+from importlib import import_module
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kminilog.cli import interrupts
+from tests.processes import finish, start
+
+
+class PressesCtrlC:
+    """Raises a signal where Python swallows what the handler raises: in a finaliser."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        signal.raise_signal(self.number)
+
+
+def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> None:
+    """Have a finaliser hear the signal before the first call of a function."""
+    module, _, name = function.rpartition(".")
+    real = getattr(import_module(module), name)
+    presses = [PressesCtrlC(number)]
+
+    def pressed(*arguments, **options):
+        presses.clear()
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(function, pressed)
+
+
+@pytest.mark.parametrize(
+    ("words", "function"),
+    [
+        (["consume", "orders"], "kminilog.cli.consume.flush"),
+        (["produce", "orders"], "kminilog.cli.produce._send"),
+        (["verify"], "kminilog.bulk.segment_checks.check_segment"),
+        (["dump", "LOG"], "kminilog.cli.dump._write_text"),
+        (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
+        (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
+        (["recover", "orders-0", "--dry-run"], "kminilog.cli.recover.examine"),
+        (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
+        (["ls"], "kminilog.cli.layout._describe_segment"),
+        (["partition", "--partitions", "3", "--no-key", "9"], "kminilog.cli.partition.Choice"),
+        (["cluster", "demo"], "kminilog.cli.cluster.replay_failover"),
+        (["group", "demo"], "kminilog.cli.group.replay_rebalance"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else "",
+)
+def test_interrupt_that_a_finaliser_hears_ends_the_command(orders, monkeypatch, words, function):
+    press_before(monkeypatch, function)
+    segment = orders.log_dir / "orders-0" / f"{0:020d}"
+    places = {"LOG": f"{segment}.log", "INDEX": f"{segment}.index"}
+    run = orders(*[places.get(word, word) for word in words], stdin=b"line\n" * 9)
+    assert (run.code, run.err) == (130, "")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_of_a_member_leaves_the_group_and_commits_what_was_printed(
+    orders, monkeypatch, number, code
+):
+    press_before(monkeypatch, "kminilog.cli.consume.flush", number)
+    options = ["--group", "g", "--config", "max.poll.records=7"]
+    run = orders("consume", "orders", *options)
+    assert (run.code, run.err) == (code, "")
+    assert run.out.count("\n") == 7
+    group = orders.ok("group", "describe", "g", "--json").document
+    assert group["members"] == []
+    assert [partition["committed"] for partition in group["partitions"]] == [7]
+
+
+def test_interrupt_leaves_the_handlers_of_the_process_as_they_were(orders):
+    before = [signal.getsignal(number) for number in interrupts.SIGNALS]
+    orders.ok("ls")
+    assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def waits() -> None:
+    with interrupts.interruptible_wait():
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it went on")
+
+
+def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
+    with interrupts.interrupts_heard():
+        with pytest.raises(KeyboardInterrupt):
+            waits()
+        signal.raise_signal(signal.SIGINT)  # the same one, so soon
+        with pytest.raises(KeyboardInterrupt):
+            waits()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.check_interrupt()
+        assert interrupts.interrupted_exit_code() == 130
+    with interrupts.interrupts_heard():
+        interrupts.check_interrupt()
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
+    orders, spark, monkeypatch, caplog
+):
+    def verify(*_, **__):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            logging.exception("as py4j does")
+            raise
+
+    monkeypatch.setattr("kminilog.spark.verify.verify", verify)
+    run = orders("verify", "--engine", "spark")
+    assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
+
+
+def children(pid: int) -> set[int]:
+    listed = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()[1:]]
+    return {child for child, parent in pairs if parent == pid}
+
+
+@pytest.mark.soak
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_spark_command_interrupted_at_random_moments_ends_quietly_with_its_jvm(
+    kminilog, tmp_path, number
+):
+    """Few times: a session takes seconds to start, and to say nothing once it is asked to end."""
+    (tmp_path / "lines").write_bytes(b"line\n" * 1_000_000)
+    chance = Random(number)
+    for time_ in range(20):
+        words = ["ingest", str(tmp_path / "lines"), "--topic", f"t{time_}", "--partitions", "3"]
+        process = kminilog.start(*words)
+        time.sleep(chance.uniform(1, 15))
+        started = children(process.pid)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode in (0, 128 + number), time_
+        assert not re.search(b"Traceback|Exception|ERROR", err), (time_, err)
+        deadline = time.monotonic() + 60
+        while any(Path("/proc", str(child)).exists() for child in started):
+            assert time.monotonic() < deadline, f"time {time_}: a JVM is left"
+            time.sleep(0.1)
+    assert kminilog("verify").code == 0
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(500, marks=pytest.mark.soak)])
+def test_command_that_is_interrupted_at_random_moments_ends_quietly(tmp_path, times):
+    with start("cli.interrupted_commands", tmp_path / "log-dir", times, times) as process:
+        found = json.loads(finish(process))
+    assert found["wrong"] == []
+    too_late = sum(codes.get("0", 0) for codes in found["codes"].values())
+    assert too_late < times * len(found["codes"]) / 2, found
