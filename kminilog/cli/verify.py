@@ -56,6 +56,11 @@ class SourcesTogether(click.Command):
 @reading_options
 @click.option("--job", metavar="ID", help="With --against: only what this ingest job wrote.")
 @click.option("--partitioner", metavar="NAME", help="What keys were placed by.")
+@click.option(
+    "--strict-index",
+    is_flag=True,
+    help="In topics of the kafka dialect, too, each message that is due an index entry has one.",
+)
 @click.option("--allow", multiple=True, metavar="CLASS", help="Is no finding; repeatable.")
 @click.option(
     "--report",
@@ -75,6 +80,7 @@ def command(
     against: tuple[str, ...],
     job: str | None,
     partitioner: str | None,
+    strict_index: bool,
     allow: tuple[str, ...],
     report_file: Path | None,
     master: str | None,
@@ -92,7 +98,7 @@ def command(
     if report_file and not (directory := report_file.absolute().parent).is_dir():
         raise click.UsageError(f"--report {report_file}: there is no directory {directory}")
     log_dir = LogDir(log_dir_path)
-    checks = {"partitioner": partitioner, "allow": allow}
+    checks = {"partitioner": partitioner, "strict_index": strict_index, "allow": allow}
     if engine == "local":
         report = _verify_here(log_dir, topics, **checks)
     else:

@@ -34,6 +34,15 @@ class Dialect:
         """Whether Kafka's brokers write it too, which index appended sets and not messages."""
         return self.has_value_length
 
+    @property
+    def is_kafkas(self) -> bool:
+        """Tell if Kafka reads and writes this, so that files may be of its making.
+
+        >>> DOCUMENTED.is_kafkas, KAFKA.is_kafkas
+        (False, True)
+        """
+        return self.has_value_length and not self.named_by_previous
+
     def base_offset_for(self, next_offset: int) -> int:
         """Return the number that names a segment whose first message will have `next_offset`.
 

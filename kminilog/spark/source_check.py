@@ -88,6 +88,7 @@ def check_against(
     stored = _without_explained(report.tally, account, findings, jobs, belonging, misplaced_count)
     report.tally = Tally([*_with_sources(stored.findings(), account, locators), *findings])
     report.conservation = _conservation(account)
+    report.checked.append(Aspect.SOURCE)
     report.scope["quarantine"] = [str(path) for path in quarantined]
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"

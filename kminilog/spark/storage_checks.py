@@ -4,7 +4,7 @@ Segments are checked in tasks, each by itself; their summaries are joined in the
 by partition. Only summaries travel. Nothing here knows a source.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple
@@ -20,7 +20,12 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import PartitionSummary, join_segments
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import PartitionOf, SegmentSummary
+from kminilog.verification.segment_summary import (
+    CheckSegment,
+    PartitionOf,
+    SegmentSummary,
+    check_for,
+)
 
 Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
 
@@ -32,8 +37,14 @@ class _Place(NamedTuple):
 
 
 def check_partitions(
-    spark: SparkSession, log_dir: LogDir, topics: Sequence[Topic], rules: Rules, records: Records
-) -> Iterable[PartitionSummary]:
+    spark: SparkSession,
+    log_dir: LogDir,
+    topics: Sequence[Topic],
+    rules: Rules,
+    records: Records,
+    *,
+    strict_index: bool = False,
+) -> Iterator[PartitionSummary]:
     """Yield what `check_partition` would return for each partition. Raises Spark's exceptions.
 
     The `records` were read before this is called: then all that they name is in place.
@@ -57,7 +68,11 @@ def check_partitions(
     groups = task_groups(places, lambda place: place.size_bytes, cores=cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
     borders = {partition: jobs[partition].borders for partition in partitions}
-    for checked in in_tasks(spark, groups, partial(_check, log_dir, rules, borders)):
+    checks = {
+        topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
+        for topic in topics
+    }
+    for checked in in_tasks(spark, groups, partial(_check, log_dir, checks, rules, borders)):
         for topic_partition, summary in checked:
             summaries[topic_partition].append(summary)
     for topic_partition in partitions:
@@ -76,16 +91,17 @@ def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
 
 def _check(
     log_dir: LogDir,
+    checks: Mapping[str, CheckSegment],
     rules: Rules,
     borders: Mapping[TopicPartition, Sequence[int]],
     group: list[_Place],
 ) -> list[tuple[TopicPartition, SegmentSummary]]:
     checked = []
     for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
+        check, rule = checks[topic_partition.topic], rules[topic_partition.topic]
         wanted = {place.base_offset for place in places}
         for segment in log_dir.reader(topic_partition).segments():
             if segment.base_offset in wanted:
-                rule = rules[topic_partition.topic]
-                summary = check_segment(topic_partition, segment, rule, borders[topic_partition])
+                summary = check(topic_partition, segment, rule, borders[topic_partition])
                 checked.append((topic_partition, summary))
     return checked

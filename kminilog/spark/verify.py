@@ -21,7 +21,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
-from kminilog.verification.coverage import NO_SOURCE, Aspect
+from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.report import Report, partition_rule
@@ -35,6 +35,7 @@ def verify(
     against: Source | None = None,
     job: str | None = None,
     partitioner: str | None = None,
+    strict_index: bool = False,
     allow: Collection[str] = (),
 ) -> Report:
     """Check what is stored of some topics, of all if none is named; of one against a source.
@@ -62,23 +63,23 @@ def verify(
     rules = {topic.name: partition_rule(records.manifests, topic, partitioner) for topic in chosen}
     check_cluster(spark, log_dir.path)
     with spark_failures(str(log_dir.path)):
-        summaries = iter(check_partitions(spark, log_dir, chosen, rules, records))
+        summaries = check_partitions(
+            spark, log_dir, chosen, rules, records, strict_index=strict_index
+        )
         for topic in chosen:
             report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
     report.add_records(records)
     if against:
-        jobs = [manifest] if manifest else records.jobs_of(found[0])
         check_against(
             spark,
             log_dir,
             chosen[0],
             against,
-            jobs=jobs,
+            jobs=[manifest] if manifest else records.jobs_of(found[0]),
             within=manifest,
             rule=rules[found[0]],
             report=report,
         )
-        report.checked.append(Aspect.SOURCE)
     else:
         report.unchecked.append(NO_SOURCE)
     report.seconds = (clock.now_ms() - start_ms) / 1000

@@ -66,6 +66,13 @@ def coverage_of(
         unchecked.append(Unchecked(Aspect.LOG_ENDS, topic.name, why))
     if any(summary.has_jobs for summary in summaries):
         checked.append(Aspect.JOBS)
+    notes = [note for summary in summaries for note in summary.notes]
+    if notes:
+        why = (
+            f"{len(notes)} lack entries for messages that are due one, the first at "
+            f"{notes[0].place}; Kafka looks only once for each appended set"
+        )
+        unchecked.append(Unchecked(Aspect.INDEXES, topic.name, why, "--strict-index"))
     for summary in summaries:
         place = f"{topic.name}-{summary.partition}"
         unchecked += [Unchecked(Aspect.JOBS, place, why) for why in summary.unjudged]

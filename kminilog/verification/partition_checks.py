@@ -64,6 +64,7 @@ class PartitionSummary:
     has_jobs: bool = False
     has_recovery_point: bool = False
     unjudged: list[str] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints under `partitions`; findings are counted only."""
@@ -96,8 +97,7 @@ def check_partition(
         segments = reader.segments()
     except (LogDirError, OSError) as error:
         return join_segments(reader, [], jobs, failure=error)
-    topic_partition = reader.topic_partition
-    borders = jobs.borders
+    topic_partition, borders = reader.topic_partition, jobs.borders
     summaries = [check_segment(topic_partition, s, partition_of, borders) for s in segments]
     return join_segments(reader, summaries, jobs)
 
@@ -146,6 +146,7 @@ def join_segments(
         has_jobs=bool(jobs.staged or jobs.findings),
         has_recovery_point=jobs.recovery_point is not None,
         unjudged=jobs.unjudged,
+        notes=[note for s in ordered for note in s.notes],
     )
 
 

@@ -25,7 +25,12 @@ from kminilog.verification.html_report import render_html
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment, KeyedPartition, PartitionOf
+from kminilog.verification.segment_summary import (
+    CheckSegment,
+    KeyedPartition,
+    PartitionOf,
+    check_for,
+)
 from kminilog.verification.text_report import render_text
 
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
@@ -120,6 +125,7 @@ def verify_storage(
     topics: Sequence[str] = (),
     *,
     partitioner: str | None = None,
+    strict_index: bool = False,
     allow: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
     check_segment: CheckSegment = check_segment,
@@ -128,8 +134,10 @@ def verify_storage(
     """Check everything that is stored of some topics, of all if none is named, in one process.
 
     Takes no lock; a writer may be at work. `check_segment` may be a faster equal. With a `clock`
-    the report says how long it took. Raises UnknownTopicOrPartitionError, and ValueError for an
-    unknown class in `allow` or an unknown partitioner. O(bytes), memory O(segments).
+    the report says how long it took. Unless `strict_index` is asked, an index of the kafka dialect
+    may lack entries that Kafka would not have written. Raises UnknownTopicOrPartitionError, and
+    ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
+    O(segments).
     """
     start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
@@ -145,11 +153,12 @@ def verify_storage(
     report = Report(scope, allowed=allowed)
     for topic, rule in rules:
         jobs, summaries = records.partitions_of(topic), []
+        check = check_for(topic.dialect, check_segment, strict_index=strict_index)
         for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
             if progress:
                 progress(f"checking {topic_partition}")
             reader = log_dir.reader(topic_partition)
-            summaries.append(check_partition(reader, rule, written, check_segment=check_segment))
+            summaries.append(check_partition(reader, rule, written, check_segment=check))
         report.add_topic(topic, summaries, rule)
     report.add_records(records)
     report.unchecked.append(NO_SOURCE)

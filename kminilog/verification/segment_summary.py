@@ -6,12 +6,14 @@ those of a partition are joined in partition_checks.py. Source: ours.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import KeyedRule
 from kminilog.storage.segment import Segment
-from kminilog.verification.findings import Finding
+from kminilog.verification.findings import Finding, FindingClass
 
 PartitionOf = Callable[[bytes], int]
 
@@ -44,7 +46,8 @@ class SegmentSummary(NamedTuple):
     `first_offset` and `last_offset` are those of whole messages, None if there is none. The segment
     accounts for the offsets from `start_offset` to `next_offset` - 1, damaged messages included,
     and perhaps for one more if it `ends_in_damage`. None: not known. `fingerprints` are the sums
-    over the ranges that were asked for, as `RangeSums.rows` has them.
+    over the ranges that were asked for, as `RangeSums.rows` has them. `notes` would be findings by
+    a stricter rule.
     """
 
     base_offset: int
@@ -62,8 +65,38 @@ class SegmentSummary(NamedTuple):
     doubt: Doubt | None = None
     compressed_count: int = 0
     fingerprints: tuple[list[int], ...] = ()
+    notes: tuple[Finding, ...] = ()
+
+    def by_appended_sets(self) -> "SegmentSummary":
+        """Return the summary of an index in which Kafka may have left out entries.
+
+        Kafka looks once for each appended set of messages if an entry is due, we for each message.
+        A set may be as large as its segment, and nothing in a file tells where it ended. So an
+        index that is there may hold any part of the entries that are due, even none.
+        """
+        noted = [
+            found
+            for found in self.findings
+            if found.kind == FindingClass.INDEX_SPARSE and found.offset is not None
+        ]
+        left = [found for found in self.findings if found not in noted]
+        return self._replace(findings=left, notes=tuple(noted)) if noted else self
 
 
 CheckSegment = Callable[
     [TopicPartition, Segment, PartitionOf | None, Sequence[int]], SegmentSummary
 ]
+
+
+def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bool) -> CheckSegment:
+    """Return the check of the segments of a topic; what it returns can be pickled, as the given is.
+
+    A file in Kafka's dialect may be of Kafka's making, and is judged so unless told otherwise.
+    """
+    if strict_index or not dialect.is_kafkas:
+        return check_segment
+    return partial(_by_appended_sets, check_segment)
+
+
+def _by_appended_sets(check_segment: CheckSegment, *arguments: Any) -> SegmentSummary:
+    return check_segment(*arguments).by_appended_sets()

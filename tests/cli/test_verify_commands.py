@@ -87,7 +87,7 @@ def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:
 def test_command_of_a_damage_shows_it(topic, name):
     expected = FAULTS[name](Spot(topic.log_dir / "t-1-0", 1, 2))
     assert expected
-    samples = samples_of(topic("verify", "t-1", "--json"))
+    samples = samples_of(topic("verify", "t-1", "--strict-index", "--json"))
     assert len(samples) == len(expected)
     for sample in samples:
         assert_shown(topic, sample)

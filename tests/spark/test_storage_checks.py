@@ -68,7 +68,8 @@ def damage(log_dir: LogDir) -> None:
     logs[4][-1].with_suffix(".index").unlink()
     logs[4][-1].unlink()
     cut_to(logs[5][-1], logs[5][-1].stat().st_size - 1)
-    logs[5][0].with_suffix(".index").write_bytes(b"")
+    logs[5][0].with_suffix(".index").unlink()
+    logs[5][1].with_suffix(".index").write_bytes(b"")  # in Kafka's dialect, only a note
     write_checkpoint(log_dir.path, {TopicPartition("orders", 0): COUNT + 1})
 
 
@@ -91,7 +92,7 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
     assert others == [[]] * (PARTITIONS - 1)
 
 
-def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
+def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dialect):
     topic = log_dir.topic("orders")
     records = read_records(log_dir.path)
     rules = {"orders": partition_rule(records.manifests, topic, None)}
@@ -116,4 +117,4 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir):
         in_tasks.unchecked.append(NO_SOURCE)
         assert found(in_tasks) == found(fast) == found(plain)
         assert {kind.value for kind in plain.tally.counts()} == expected
-        assert plain.tally.total() == len(expected)
+        assert plain.tally.total() == len(expected) + (bool(expected) and not dialect.is_kafkas)
