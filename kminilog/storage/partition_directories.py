@@ -1,13 +1,12 @@
 """The directories of a topic's partitions: many are made, or deleted, at once.
 
-    made       all that is in the way is looked at -> directories -> one fsync for all
+    made       all that is in the way is looked at -> directories with empty segments -> one fsync
     deleted    each by one rename, then emptied -> one fsync for all
 
 The topic's settings file says whether they count: it is written behind the first and deleted behind
 the second (topics.py), so what a crash leaves of either is made or deleted again. An fsync for each
-of 100,000 directories would take longer than all the rest, and so would files in each: a partition
-gets its first segment when it is first written. Source: ours. Differs: Kafka makes an empty segment
-at once (docs/differences.md).
+of 100,000 directories would take longer than all the rest. So after a power failure a partition may
+lack its empty segment: whoever writes to it first makes it. Source: ours; Kafka: LogManager.
 """
 
 import os
@@ -27,7 +26,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import sync
-from kminilog.storage.regular_file import check_real_directory, touch
+from kminilog.storage.regular_file import check_real_directory
 
 Progress = Callable[[str], object]
 """Takes what a long work is at right now, for somebody who waits."""
@@ -46,12 +45,12 @@ def make_directories(
     base_offset: int = 0,
     progress: Progress = no_progress,
 ) -> None:
-    """Make the directory of each partition; one without files is a partition that begins at 0.
+    """Make the directory of each partition, with an empty segment named `base_offset`.
 
-    With any other `base_offset` it gets an empty segment of that name. Empty files of an earlier
-    attempt go. Once it returns, all that it made survives a power failure. O(partitions); an fsync
-    for each only with a `base_offset`. Raises LogDirError, with nothing changed, if a directory
-    holds messages; NotADirectoryError for what is none; OSError.
+    Empty files of an earlier attempt go. Once it returns, the directories survive a power failure,
+    and so does any `base_offset` but 0: a directory without files is a partition that begins at 0.
+    O(partitions); an fsync for each only with such a `base_offset`. Raises LogDirError, with
+    nothing changed, if a directory holds messages; NotADirectoryError for what is none; OSError.
     """
     present = set(os.listdir(log_dir))
     in_the_way = [log_dir / str(p) for p in partitions if str(p) in present]
@@ -66,8 +65,9 @@ def make_directories(
             progress(f"{number:,} of {len(partitions):,} partitions")
         path = f"{log_dir}/{partition}"
         os.mkdir(path)
+        _make_segment(path, base_offset)
         if base_offset:
-            _make_segment(Path(path), base_offset)
+            sync(Path(path))
     sync(log_dir)
 
 
@@ -91,10 +91,10 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress = no_pro
     sync(log_dir)
 
 
-def _make_segment(directory: Path, base_offset: int) -> None:
+def _make_segment(directory: str, base_offset: int) -> None:
+    name = segment_name(base_offset)
     for suffix in (INDEX_SUFFIX, LOG_SUFFIX):  # the index first: no log is ever without its index
-        touch(directory / (segment_name(base_offset) + suffix))
-    sync(directory)
+        os.close(os.open(f"{directory}/{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def _delete(path: str, deleted: str) -> None:

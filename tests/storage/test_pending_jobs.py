@@ -237,7 +237,6 @@ def test_names_of_a_pending_job_are_hidden_and_replaced_ones_are_not(tmp_path, d
     log_dir = tmp_path / "log"
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
-        writer.log(ORDERS_0)  # makes the segment that is replaced
     crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 0, 30))
     (log_dir / "orders-0" / "notes.txt").touch()
     names = ["00000000000000000000.index", "00000000000000000000.log", "notes.txt"]
