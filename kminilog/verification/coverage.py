@@ -52,7 +52,9 @@ def coverage_of(
 
     `has_rule` tells if it is known where keys belong. With one partition, there is nothing to know.
     """
-    checked = [Aspect.MESSAGES, Aspect.INDEXES]
+    checked = []
+    if any(summary.segment_count or not summary.unchecked for summary in summaries):
+        checked += [Aspect.MESSAGES, Aspect.INDEXES]
     unchecked = [
         Unchecked(Aspect.MESSAGES, f"{topic.name}-{summary.partition}", why, asked=True)
         for summary in summaries

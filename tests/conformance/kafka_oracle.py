@@ -57,6 +57,21 @@ def dump_log_segments(files: Sequence[Path], *options: str) -> tuple[bytes, str]
     return process.stdout, "".join(line for line in lines if not line.startswith("log4j:"))
 
 
+def run_java(program: Path, stdin: str) -> None:
+    """Run a Java program of one file with Kafka's classes."""
+    jars = os.pathsep.join(map(str, kafka_jars()))
+    process = subprocess.run(
+        [_java(), "-cp", jars, str(program)],
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        text=True,
+    )
+    if "jdk.compiler" in process.stderr:
+        _absent("this java has no compiler: a JDK is needed")
+    assert process.returncode == 0, process.stderr
+
+
 def _archive(cache: Path, temporary: Path) -> Path:
     archive = cache / ARCHIVE
     if not archive.exists():

@@ -35,12 +35,14 @@ def index(tmp_path: Path, dialect: Dialect) -> Path:
         return log.segments()[0].index.path
 
 
-def kafkas_entries(index: Path, set_sizes: list[int]) -> bytes:
-    """What Kafka writes for sets of so many messages."""
+def kafkas_entries(
+    index: Path, set_sizes: list[int], interval_bytes: int = INTERVAL_BYTES
+) -> bytes:
+    """What Kafka writes for sets of so many messages; tests/conformance compares it with Kafka."""
     positions = message_positions(index.with_suffix(".log").read_bytes())
     entries, offset, since_last = [], 0, 0
     for size in set_sizes:
-        if since_last > INTERVAL_BYTES:
+        if since_last > interval_bytes:
             entries.append((offset, positions[offset]))
             since_last = 0
         since_last += positions[offset + size] - positions[offset]

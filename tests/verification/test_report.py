@@ -227,6 +227,7 @@ def test_verify_manifests_that_cannot_be_listed_are_partial(log_dir, cause):
         "orders-1",
     }
     assert all(MANIFEST_DIR in one.why for one in asked[:-1])
+    assert "messages" not in made.checked
 
 
 def test_verify_manifest_that_cannot_be_read_is_partial_and_the_others_are_believed(log_dir):
