@@ -5,6 +5,8 @@ fields: what is wrong, where, and what to do. Bad arguments of a call are plain 
 branch of groups and their consumers stands in `consumer.errors`.
 """
 
+import errno
+
 
 class KMiniLogError(Exception):
     """The root of the tree: catch this and nothing of ours gets past."""
@@ -127,6 +129,18 @@ class LogDirLockedError(KMiniLogError):
         self.path = path
         self.holder = holder
         self.waited_ms = waited_ms
+
+
+class NotARegularFileError(KMiniLogError, OSError):
+    """Something else stands where a regular file belongs; one more way not to be readable."""
+
+    def __init__(self, path: str, *, what: str) -> None:
+        self.path = path
+        self.reason = f"{what}, not a regular file; move it away"
+        super().__init__(errno.EINVAL, self.reason, path)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
 
 
 class InvalidTopicError(KMiniLogError):

@@ -21,6 +21,7 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import NeedMoreBytes
 from kminilog.storage.examination import Examined
 from kminilog.storage.examination import examine as examine_plainly
+from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
 WINDOW_BYTES = 1 << 22
@@ -115,7 +116,7 @@ def checked_windows(
     something is wrong. The bytes are only good until the next window.
     """
     buffer = allocate(window_bytes)
-    with open(segment.log_path, "rb", buffering=0) as file:
+    with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
         position = 0
         end = os.fstat(file.fileno()).st_size if end is None else end
         while position < end:
@@ -138,7 +139,7 @@ def checked_windows(
 def index_hints(index_path: Path) -> Positions:
     """Return the positions in an index file, whatever they are worth; none if there is no file."""
     try:
-        data = index_path.read_bytes()
+        data = read_regular(index_path)
     except FileNotFoundError:
         data = b""
     fields = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64)

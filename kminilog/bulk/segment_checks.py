@@ -28,6 +28,7 @@ from kminilog.format.message import SIZE_END
 from kminilog.format.names import TopicPartition
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.storage.fingerprints import RangeSums
+from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.segment_checks import check_segment as check_plainly
 from kminilog.verification.segment_summary import KeyedPartition, PartitionOf, SegmentSummary
@@ -72,7 +73,7 @@ class _SoundCheck:
     def run(self, window_bytes: int) -> bool:
         """Tell if all is sound."""
         self._log_bytes = self._segment.file_bytes  # before the index, as the plain one
-        data = self._segment.index.path.read_bytes()
+        data = read_regular(self._segment.index.path)
         if len(data) % ENTRY_SIZE_BYTES:
             return False
         self._entries = np.frombuffer(data, ">i4").astype(np.int64).reshape(-1, 2)

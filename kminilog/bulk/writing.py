@@ -15,6 +15,7 @@ from kminilog.bulk.layout import Layout, Piece
 from kminilog.bulk.unnumbered import number
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
 
@@ -96,5 +97,5 @@ class ColumnWriter:
 
 
 def _append(path: Path, data: bytes | memoryview) -> None:
-    with open(path, "ab") as file:
+    with open(path, "ab", opener=open_regular) as file:
         file.write(data)

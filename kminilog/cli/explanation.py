@@ -14,6 +14,7 @@ from kminilog.cli.output import count, shown, table
 from kminilog.format.message import Message
 from kminilog.format.names import segment_name
 from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.storage.regular_file import open_regular
 
 _SHOWN_AT_EACH_END = 3
 _RIGHT = "go on to the right of it"
@@ -125,7 +126,7 @@ def _explain_scan(offset: int, found: Found) -> Iterator[str]:
 def _explain_message(found: Found) -> Iterator[str]:
     located, segment = found.located, found.segment
     message = located.message
-    with open(segment.log_path, "rb") as file:
+    with open(segment.log_path, "rb", opener=open_regular) as file:
         file.seek(located.position)
         data = file.read(message.length_bytes)
     yield ""

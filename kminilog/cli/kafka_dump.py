@@ -22,6 +22,7 @@ from kminilog.cli.message_fields import split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, SIZE_END, Message, decode
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.storage.regular_file import open_regular
 
 _CODEC_NAMES = {
     "none": "NoCompressionCodec",
@@ -80,7 +81,7 @@ def index_lines(file: str, complaints: list[str]) -> Iterator[str]:
     yield f"Dumping {file}"
     mismatches: list[tuple[int, int]] = []
     log_path = Path(file).with_suffix(LOG_SUFFIX)
-    with open(log_path, "rb") as log:
+    with open(log_path, "rb", opener=open_regular) as log:
         for entry in read_index(Path(file)):
             if entry["offset"] is None:
                 break
@@ -104,7 +105,7 @@ def is_complaint(line: str) -> bool:
 
 
 def _whole_messages(path: Path, dialect: Dialect) -> Iterator[bytes]:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=open_regular) as file:
         while len(start := file.read(SIZE_END)) == SIZE_END:
             size = int.from_bytes(start[8:], signed=True)
             if size < dialect.overhead_bytes:

@@ -28,6 +28,7 @@ from kminilog.format.message import (
     scan,
 )
 from kminilog.format.names import parse_segment_file
+from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.log_walk import walk
 
@@ -126,7 +127,7 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
         raise ValueError(
             f"{path}: an index is read by the 20 digits of its name, like {0:020d}.index"
         )
-    data = path.read_bytes()
+    data = read_regular(path)
     for start in range(0, len(data), ENTRY_SIZE_BYTES):
         previous = max(start - ENTRY_SIZE_BYTES, 0)
         try:
@@ -153,6 +154,6 @@ def _looks_like_a_message(path: Path) -> bool:
 
 
 def _read(path: Path, position: int, size: int) -> bytes:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=open_regular) as file:
         file.seek(position)
         return file.read(size)

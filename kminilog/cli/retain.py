@@ -16,7 +16,7 @@ import click
 from kminilog.cli.interrupts import interruptible, interruptible_call
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
-from kminilog.errors import CorruptLogError
+from kminilog.errors import CorruptLogError, NotARegularFileError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.examination import examine
@@ -55,7 +55,7 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
     done: list[Retained] = []
-    damaged: list[CorruptLogError] = []
+    damaged: list[CorruptLogError | NotARegularFileError] = []
     if dry_run:
         log_dir = LogDir(log_dir_path)
         done = [_plan(log_dir.reader(partition), now_ms) for partition in _partitions(log_dir)]
@@ -64,7 +64,7 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
             for partition in _partitions(writer):
                 try:
                     done.append(_delete(writer, partition, now_ms))
-                except CorruptLogError as error:
+                except (CorruptLogError, NotARegularFileError) as error:
                     damaged.append(error)
             warn_all(writer.warnings)
     _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)

@@ -44,6 +44,7 @@ from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.format.names import TopicPartition
 from kminilog.storage.durable_file import sync
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.regular_file import open_regular
 
 LOCK_SUFFIX = ".lock"
 ID_BITS = 32
@@ -171,7 +172,7 @@ class Coordinator:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Wait for a lock file, and hold it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

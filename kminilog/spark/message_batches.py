@@ -27,6 +27,7 @@ from kminilog.errors import CompressedMessageError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, Message
 from kminilog.format.names import TopicPartition
+from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.log_walk import walk
 
@@ -149,7 +150,7 @@ def _windows(
     """Yield messages that follow each other, up to the first that is not whole in its window."""
     hints = index_hints(segment.index.path)
     window = allocate(max(window_bytes, WINDOW_BYTES)).data
-    descriptor = os.open(segment.log_path, os.O_RDONLY)
+    descriptor = open_regular(segment.log_path)
     try:
         while read_bytes := os.preadv(descriptor, [window[:window_bytes]], position):
             first_hint, last_hint = hints.searchsorted([position, position + read_bytes])

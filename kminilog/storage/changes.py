@@ -7,30 +7,30 @@ number is the length of the file `.changes`, which holds nothing: reading it is 
 can only grow. A log dir that no writer of ours has opened has no such file. Source: ours.
 """
 
-import os
 from contextlib import suppress
 from pathlib import Path
+
+from kminilog.storage.regular_file import regular_status, touch, truncate
 
 CHANGES_FILE = ".changes"
 
 
 def begin_counting(log_dir: Path) -> None:
     """See to it that changes of this log dir are counted from now on."""
-    path = log_dir / CHANGES_FILE
-    if not path.exists():
-        path.touch()
+    touch(log_dir / CHANGES_FILE)
 
 
 def count_change(log_dir: Path) -> None:
     """Count one change; nothing happens where nobody counts. Only the one writer calls this."""
     path = log_dir / CHANGES_FILE
     with suppress(FileNotFoundError):
-        os.truncate(path, os.stat(path).st_size + 1)  # a hole: needs no space, so it cannot fail
+        # A hole: needs no space, so it cannot fail for want of it.
+        truncate(path, regular_status(path).st_size + 1)
 
 
 def change_count(log_dir: Path) -> int | None:
     """Return how many changes there were; None where nobody counts."""
     try:
-        return os.stat(log_dir / CHANGES_FILE).st_size
+        return regular_status(log_dir / CHANGES_FILE).st_size
     except FileNotFoundError:
         return None

@@ -13,8 +13,9 @@ this form. Source: Kafka: OffsetCheckpoint.
 from collections.abc import Mapping
 from pathlib import Path
 
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import number
 from kminilog.storage.regular_file import read_regular
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
@@ -36,7 +37,10 @@ def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
     points = {}
     for line in lines:
         topic, partition, offset = line.split(" ")
-        points[TopicPartition(topic, int(partition))] = int(offset)
+        topic_partition = parse_topic_partition(f"{topic}-{partition}")
+        if topic_partition is None:
+            raise ValueError(f"{topic} {partition} names no partition")
+        points[topic_partition] = number(int(offset))
     return points
 
 

@@ -18,6 +18,7 @@ from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.settings import INT64_MAX
 from kminilog.storage.regular_file import read_regular
 
+SMALL_FILE_BYTES = 1 << 28  # far above what a manifest of the largest topic takes
 _REASON_LENGTH = 200
 
 Value = TypeVar("Value")
@@ -36,7 +37,7 @@ def read_json(
     TypeError, ValueError, AttributeError or errors of ours. Raises OSError as `read_regular` does,
     FileNotFoundError among them. O(bytes), up to SMALL_FILE_BYTES.
     """
-    data = read_regular(path)
+    data = read_regular(path, SMALL_FILE_BYTES)
     try:
         document = json.loads(
             data.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from kminilog.errors import LogDirLockedError
+from kminilog.storage.regular_file import open_regular
 
 LOCK_FILE = ".lock"
 
@@ -17,7 +18,7 @@ class LogDirLock:
     """Held from the moment it is made until `release`. Raises LogDirLockedError if another is."""
 
     def __init__(self, log_dir: Path) -> None:
-        self._descriptor = os.open(log_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+        self._descriptor = open_regular(log_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

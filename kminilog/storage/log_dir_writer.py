@@ -12,7 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kminilog.errors import CorruptLogError, KMiniLogError, TopicExistsError
+from kminilog.errors import (
+    CorruptLogError,
+    KMiniLogError,
+    NotARegularFileError,
+    TopicExistsError,
+)
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
@@ -47,7 +52,7 @@ class LogDirWriter(LogDir):
         self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._damage: dict[TopicPartition, CorruptLogError] = {}
+        self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
         self._ends = LogEnds(self.path)
         self._was_clean = self._marker.exists()
 
@@ -163,9 +168,8 @@ class LogDirWriter(LogDir):
     def delete_topic(self, name: str, *, progress: Progress = no_progress) -> None:
         """Delete a topic with all its messages and manifests, its settings last.
 
-        What is its own is told by the names of directories, each of which goes as a whole. After a
-        crash or an error in the middle the topic is still there, without some of its partitions:
-        this call finishes it. `warnings` says which manifests stay because they cannot be read.
+        Whole directories go, by their names. After a crash or an error in the middle the topic is
+        still there, without some of them, and can be deleted. `warnings` says which manifests stay.
         Raises UnknownTopicOrPartitionError, and OSError for what cannot be deleted.
         """
         self.topic(name)
@@ -184,7 +188,8 @@ class LogDirWriter(LogDir):
     def log(self, topic_partition: TopicPartition) -> PartitionLog:
         """Return the log of a partition, open for writing; the same object each time.
 
-        Raises UnknownTopicOrPartitionError, and CorruptLogError if the partition is damaged.
+        Raises UnknownTopicOrPartitionError, and CorruptLogError or NotARegularFileError
+        if the partition is damaged.
         """
         if topic_partition not in self._logs and topic_partition not in self._damage:
             finish_pending(self.path)
@@ -278,7 +283,7 @@ class LogDirWriter(LogDir):
         try:
             plan = self._plan(reader, scan_from=scan_from)
             self._ends.carry_out(plan)
-        except CorruptLogError as error:
+        except (CorruptLogError, NotARegularFileError) as error:
             self._damage[reader.topic_partition] = error
             return None
         self._warnings.update(dict.fromkeys(plan.describe()))

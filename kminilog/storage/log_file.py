@@ -19,6 +19,7 @@ from kminilog.format.message import (
     decode,
     possible_beginnings,
 )
+from kminilog.storage.regular_file import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
 
@@ -30,7 +31,7 @@ def scan_file(
 
     `NeedMoreBytes` means that the file ends inside a message. FileNotFoundError if there is none.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
         window, window_start = b"", position
@@ -58,7 +59,7 @@ def find_message(
     Only messages with a right crc and an offset not below `minimum_offset` count. Every byte is a
     possible start: O(bytes) for a regular expression, and a crc for each start that it lets pass.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
         for start in range(position, end, SCAN_WINDOW_BYTES):

@@ -7,7 +7,6 @@ Which messages get an entry is not decided here. Source: S1 5.2; Kafka: OffsetIn
 memory map and no pre-allocation, the file is as long as its entries (docs/differences.md).
 """
 
-import os
 import sys
 from array import array
 from bisect import bisect_right
@@ -18,6 +17,7 @@ from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.durable_file import append_to
+from kminilog.storage.regular_file import open_regular, read_regular, regular_status, truncate
 from kminilog.trace import UNTRACED, Tracer
 
 
@@ -53,10 +53,10 @@ class OffsetIndex:
         A missing file has no entries. Of an unsound one, the sound entries in front are taken.
         """
         try:
-            file_bytes = os.stat(self.path).st_size
+            file_bytes = regular_status(self.path).st_size
             if file_bytes == self._file_bytes:
                 return
-            data = self.path.read_bytes()
+            data = read_regular(self.path)
         except FileNotFoundError:
             data = b""
         self._file_bytes = len(data)
@@ -114,27 +114,28 @@ class OffsetIndex:
     def truncate_to(self, entry_count: int) -> None:
         """Keep the first `entry_count` entries, in memory and in the file."""
         del self._relative_offsets[entry_count:], self._positions[entry_count:]
-        os.truncate(self.path, entry_count * ENTRY_SIZE_BYTES)
+        truncate(self.path, entry_count * ENTRY_SIZE_BYTES)
         self._file_bytes = entry_count * ENTRY_SIZE_BYTES
 
     def rewrite(self, entries: Iterable[IndexEntry]) -> None:
         """Replace file and memory by these entries."""
         data = b"".join(map(encode_entry, entries))
-        self.path.write_bytes(data)
+        with open(self.path, "wb", opener=open_regular) as file:
+            file.write(data)
         self._file_bytes = -1
         self.load()
 
     def holds_exactly(self, entries: Iterable[IndexEntry]) -> bool:
         """Tell if the file, byte for byte, holds these entries and nothing else."""
         try:
-            return self.path.read_bytes() == b"".join(map(encode_entry, entries))
+            return read_regular(self.path) == b"".join(map(encode_entry, entries))
         except FileNotFoundError:
             return False
 
     def check(self) -> None:
         """Assert that the file is sound and holds what is in memory."""
         try:
-            entries = decode_entries(self.path.read_bytes())
+            entries = decode_entries(read_regular(self.path))
         except CorruptBytesError as error:
             raise AssertionError(f"{self.path.name}: {error}") from error
         assert entries == self.entries(), f"{self.path.name}: file and memory differ"

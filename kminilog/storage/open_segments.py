@@ -16,6 +16,7 @@ from pathlib import Path
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, decode
 from kminilog.storage.changes import CHANGES_FILE
+from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Located, Segment
 from kminilog.trace import Tracer
 
@@ -91,19 +92,19 @@ class OpenSegments:
     def _begin_anew(self) -> None:
         self.close()
         try:
-            self._counter = os.open(self._changes_path, os.O_RDONLY)
+            self._counter = open_regular(self._changes_path)
         except FileNotFoundError:
             return
         self._count = os.lseek(self._counter, 0, os.SEEK_END)
 
     def _open(self, segment: Segment) -> int:
         try:
-            descriptor = os.open(segment.log_path, os.O_RDONLY)
+            descriptor = open_regular(segment.log_path)
         except OSError as error:
             if error.errno != errno.EMFILE or not self._descriptors:
                 raise
             self.close()
-            descriptor = os.open(segment.log_path, os.O_RDONLY)
+            descriptor = open_regular(segment.log_path)
         if len(self._descriptors) >= self._limit:
             os.close(self._descriptors.popitem(last=False)[1])
         self._descriptors[segment] = descriptor

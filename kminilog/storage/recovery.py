@@ -39,6 +39,7 @@ from kminilog.storage.durable_file import sync
 from kminilog.storage.examination import Examined, examine, may_keep_index, sound_end
 from kminilog.storage.log_file import count_messages, find_message, whole_messages
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
 Examine = Callable[[Segment], Examined]
@@ -244,7 +245,7 @@ def _set_break(
 
 def _keep_tail(log_path: Path, position: int) -> Path:
     side_file = _side_file(log_path, position)
-    with open(log_path, "rb") as log, open(side_file, "xb") as kept:
+    with open(log_path, "rb", opener=open_regular) as log, open(side_file, "xb") as kept:
         log.seek(position)
         while data := log.read(1 << 20):
             kept.write(data)

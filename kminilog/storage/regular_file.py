@@ -14,7 +14,8 @@ import os
 import stat
 from pathlib import Path
 
-SMALL_FILE_BYTES = 1 << 28  # far above what a manifest of the largest topic takes
+from kminilog.errors import NotARegularFileError
+from kminilog.settings import INT32_MAX
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -29,8 +30,8 @@ _KINDS = {
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     """Return a descriptor of a regular file; `open(..., opener=open_regular)` makes a file object.
 
-    Never waits. Raises OSError: what the operating system says, or EINVAL for what is no regular
-    file. FileNotFoundError only if nothing has this name: a link to nothing is no regular file.
+    Never waits. Raises NotARegularFileError, and OSError as the operating system does:
+    FileNotFoundError only if nothing has this name, for a link to nothing is no regular file.
     """
     is_written = flags & os.O_ACCMODE != os.O_RDONLY
     flags |= os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if is_written else 0)
@@ -46,14 +47,27 @@ def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     raise _refusal(path, mode)
 
 
-def read_regular(path: Path | str, limit_bytes: int = SMALL_FILE_BYTES) -> bytes:
-    """Return the bytes of a small regular file; raises as `open_regular`, and EFBIG if it is not
-    small."""
+def regular_status(path: Path) -> os.stat_result:
+    """Return size and times of a regular file, or of the one that a link leads to.
+
+    Raises as `open_regular`.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        _refuse_what_is_no_file(path, follow=True)
+        raise
+    if stat.S_ISREG(status.st_mode):
+        return status
+    raise _refusal(path, status.st_mode)
+
+
+def read_regular(path: Path | str, limit_bytes: int = INT32_MAX) -> bytes:
+    """Return the bytes of a regular file; raises as `open_regular`, and EFBIG beyond a limit."""
     with open(path, "rb", opener=open_regular) as file:
-        data = file.read(limit_bytes + 1)
-    if len(data) > limit_bytes:
-        raise OSError(errno.EFBIG, f"larger than {limit_bytes} bytes; move it away", str(path))
-    return data
+        if os.fstat(file.fileno()).st_size > limit_bytes:
+            raise OSError(errno.EFBIG, f"larger than {limit_bytes} bytes; move it away", str(path))
+        return file.read()
 
 
 def truncate(path: Path, size_bytes: int) -> None:
@@ -93,13 +107,12 @@ def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
             mode = os.stat(path).st_mode
     except OSError as error:
         if os.path.islink(path):
-            reason = f"a symbolic link that leads to no file ({error.strerror}); move it away"
-            raise OSError(errno.EINVAL, reason, str(path)) from None
+            what = f"a symbolic link that leads nowhere ({error.strerror})"
+            raise NotARegularFileError(str(path), what=what) from None
         return
     if not stat.S_ISREG(mode):
         raise _refusal(path, mode) from None
 
 
-def _refusal(path: Path | str, mode: int) -> OSError:
-    kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
-    return OSError(errno.EINVAL, f"{kind}, not a regular file; move it away", str(path))
+def _refusal(path: Path | str, mode: int) -> NotARegularFileError:
+    return NotARegularFileError(str(path), what=_KINDS.get(stat.S_IFMT(mode), "a special file"))

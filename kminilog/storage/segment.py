@@ -29,6 +29,7 @@ from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
 from kminilog.storage.offset_index import OffsetIndex
+from kminilog.storage.regular_file import regular_status, touch, truncate
 from kminilog.trace import UNTRACED, Tracer
 
 _LOOKUP_WINDOW_BYTES = 1 << 13
@@ -74,12 +75,12 @@ class Segment:
     @property
     def file_bytes(self) -> int:
         """The size of the `.log` file now; FileNotFoundError if it is gone."""
-        return os.stat(self.log_path).st_size
+        return regular_status(self.log_path).st_size
 
     @property
     def last_append_ms(self) -> int | None:
         """When the last message was added, by the `.log` file's modification time; None if none."""
-        status = os.stat(self.log_path)
+        status = regular_status(self.log_path)
         return status.st_mtime_ns // 1_000_000 if status.st_size else None
 
     # ---- reading
@@ -167,8 +168,7 @@ class Segment:
     def open(self) -> None:
         """Make the files if they are missing, the index first, and get ready to add messages."""
         for path in (self.index.path, self.log_path):
-            if not path.exists():
-                path.touch()
+            touch(path)
         self.size_bytes = self.file_bytes
         self.index.load()
 
@@ -201,8 +201,8 @@ class Segment:
     def truncate_to(self, size_bytes: int, entry_count: int) -> None:
         """Cut both files, and drop what was added; the `.log` keeps its modification time."""
         self._added.clear()
-        status = os.stat(self.log_path)
-        os.truncate(self.log_path, size_bytes)
+        status = regular_status(self.log_path)
+        truncate(self.log_path, size_bytes)
         os.utime(self.log_path, ns=(status.st_atime_ns, status.st_mtime_ns))
         self.index.truncate_to(entry_count)
         self.size_bytes = size_bytes

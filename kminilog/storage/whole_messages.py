@@ -18,6 +18,7 @@ from pathlib import Path
 from kminilog.errors import CorruptLogError
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file, segment_name
 from kminilog.storage.offset_index import OffsetIndex
+from kminilog.storage.regular_file import open_regular
 
 WINDOW_BYTES = 1 << 20
 
@@ -37,7 +38,7 @@ def use_whole_messages(directory: Path, base_offset: int, use: Use) -> int:
     index.load()
     indexed = [entry.position for entry in index.entries()]
     buffer = memoryview(bytearray(WINDOW_BYTES))
-    with open(path, "rb", buffering=0) as file:
+    with open(path, "rb", buffering=0, opener=open_regular) as file:
         position, end = 0, os.fstat(file.fileno()).st_size
         while position < end:
             data = buffer[: os.preadv(file.fileno(), [buffer], position)]

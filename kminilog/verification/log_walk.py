@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, repaired_size
 from kminilog.storage.log_file import find_message
+from kminilog.storage.regular_file import open_regular, regular_status
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import FindingClass
 
@@ -94,7 +95,7 @@ def _examine(
 
 def has_grown(path: Path, size_bytes: int) -> bool:
     """Tell if a file has another size than it had, now or within a moment: a writer is at work."""
-    return any(path.stat().st_size != size_bytes for _ in range(_LOOKS))
+    return any(regular_status(path).st_size != size_bytes for _ in range(_LOOKS))
 
 
 def _message_at(segment: Segment, position: int) -> bool:
@@ -105,6 +106,6 @@ def _message_at(segment: Segment, position: int) -> bool:
 def _repaired_size(segment: Segment, position: int, end: int) -> int | None:
     if end - position > _MAX_REPAIRED_BYTES:
         return None
-    with open(segment.log_path, "rb") as file:
+    with open(segment.log_path, "rb", opener=open_regular) as file:
         file.seek(position)
         return repaired_size(file.read(end - position))

@@ -18,6 +18,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, follows
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.fingerprints import RangeSums
+from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.index_checks import IndexCheck
@@ -234,7 +235,7 @@ class _SegmentCheck:
     def _read_index(self) -> None:
         path = self._segment.index.path
         try:
-            self._index_data = path.read_bytes()
+            self._index_data = read_regular(path)
             self._has_index = True
         except FileNotFoundError:
             self._add(FindingClass.INDEX_SPARSE, f"there is no {path.name}", None, None)

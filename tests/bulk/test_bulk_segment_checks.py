@@ -180,8 +180,9 @@ def test_check_segment_without_index_or_log_says_what_the_plain_one_says(tmp_pat
     assert same(segment) == ["index-sparse"]
     segment.log_path.unlink()
     segment.log_path.mkdir()
-    assert same(segment) == ["index-sparse"]
-    assert check_segment(ORDERS_1, segment, None).unchecked != []
+    assert same(segment) == []  # nothing is said of what is no log
+    (line,) = check_segment(ORDERS_1, segment, None).unchecked
+    assert f"{segment.log_path}: a directory, not a regular file" in line
 
 
 def test_check_segment_does_not_read_what_a_writer_adds_meanwhile(tmp_path, dialect):

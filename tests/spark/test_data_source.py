@@ -1,5 +1,6 @@
 """Batch reads of the data source: what the engine's reader reads, and no file needlessly."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -149,6 +150,16 @@ def test_filter_on_offsets_starts_at_the_index_entry_in_front(push, log_dir):
     flip_byte(segment.log_path, 30, mask=1)
     rows = rows_of(push(topic="orders").where(f"partition = 0 AND offset = {wanted}"))
     assert [row[2] for row in rows] == [wanted]
+
+
+@pytest.mark.timeout(120)
+def test_load_of_a_fifo_in_place_of_a_segment_is_one_clear_error(load, log_dir):
+    segment = log_dir.reader(PARTITION).segments()[1]
+    segment.log_path.unlink()
+    os.mkfifo(segment.log_path)
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(topic="orders").collect()
+    assert f"{segment.log_path}: a FIFO, not a regular file" in str(caught.value)
 
 
 @pytest.mark.parametrize("place", [0, 1, -1], ids=["first", "second", "last"])
