@@ -5,7 +5,7 @@ directory it lies in; else in the documented one (in Kafka's with --format kafka
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,28 @@ from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
 from kminilog.cli.options import dialect_option, json_option
-from kminilog.cli.output import count, shown, write_line, write_record
+from kminilog.cli.output import count, shown, warn, write_line, write_record
+from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_topic_partition
 from kminilog.storage.topics import TOPIC_SUFFIX, read_topic
 
 _HEX_BYTES = 512
+_NOT_ALL = 2
 
 
 @click.command("dump")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--hex", "as_hex", is_flag=True, help="Also the bytes of each message.")
 @click.option("--deep", is_flag=True, help="Show what is inside compressed messages (gzip only).")
+@click.option(
+    "--max-unpacked",
+    type=click.IntRange(min=0),
+    default=MAX_UNPACKED_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="With --deep: unpack at most so much of each compressed message.",
+)
 @click.option("--print-data", is_flag=True, help="Also keys and values (JSON always has them).")
 @dialect_option
 @click.option(
@@ -42,6 +52,7 @@ def command(
     file: str,
     as_hex: bool,
     deep: bool,
+    max_unpacked: int,
     print_data: bool,
     dialect: Dialect | None,
     line_format: str,
@@ -58,6 +69,7 @@ def command(
     is_kafka = line_format == "kafka"
     if is_kafka and as_json:
         raise click.UsageError("--format kafka prints lines, not JSON: drop one of the two")
+    unpacking = Unpacking(max_unpacked, warn) if deep else None
     complaints: list[str] = []
     if path.suffix == INDEX_SUFFIX and is_kafka:
         return _write_kafka(index_lines(file, complaints), complaints)
@@ -66,10 +78,19 @@ def command(
     dialect = dialect or _dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     if is_kafka:
         next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
-        lines = log_lines(file, dialect, complaints, print_data=print_data, deep=deep)
-        return _write_kafka(lines, complaints)
+        lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
+        code = _write_kafka(lines, complaints)
+    else:
+        found = read_log(path, dialect, unpacking=unpacking)
+        code = _write_log(found, dialect, as_json=as_json, as_hex=as_hex, print_data=print_data)
+    return _NOT_ALL if unpacking and unpacking.cut_count else code
+
+
+def _write_log(
+    found: Iterable[Dumped], dialect: Dialect, *, as_json: bool, as_hex: bool, print_data: bool
+) -> int:
     exit_code = 0
-    for dumped in interruptible(read_log(path, dialect, deep=deep)):
+    for dumped in interruptible(found):
         if as_json:
             write_record(dumped.record | ({"hex": dumped.data(dialect).hex()} if as_hex else {}))
         else:

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.cli.log_dump import open_compressed, read_index
+from kminilog.cli.log_dump import read_index
 from kminilog.cli.message_fields import split_fields
+from kminilog.cli.unpacking import Unpacking
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, SIZE_END, Message, decode
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
@@ -44,13 +45,18 @@ class _Entry(NamedTuple):
 
 
 def log_lines(
-    file: str, dialect: Dialect, complaints: list[str], *, print_data: bool, deep: bool
+    file: str,
+    dialect: Dialect,
+    complaints: list[str],
+    *,
+    print_data: bool,
+    unpacking: Unpacking | None = None,
 ) -> Iterator[str]:
     """Yield the lines for a `.log`; `file` is its path as given.
 
     What Kafka writes to stderr, offsets that do not follow each other, goes into `complaints`.
-    Raises ValueError if its name is not 20 digits and `.log`, CompressedMessageError if `deep`
-    meets a codec that cannot be opened.
+    Raises ValueError if its name is not 20 digits and `.log`, CompressedMessageError if
+    `unpacking` meets a codec that cannot be opened.
     """
     path = Path(file)
     parsed = parse_segment_file(path.name)
@@ -61,12 +67,15 @@ def log_lines(
     followed: list[tuple[int, int]] = []
     position, last_offset = 0, -1
     for data in _whole_messages(path, dialect):
-        for inner in _inside(path, dialect, position, data) if deep else [data]:
+        cut_before = unpacking.cut_count if unpacking else 0
+        for inner in _inside(path, dialect, position, data, unpacking) if unpacking else [data]:
             entry = _entry(dialect, position, inner, print_data=print_data)
             if last_offset != -1 and entry.codec == _NO_CODEC and entry.offset != last_offset + 1:
                 followed.insert(0, (last_offset, entry.offset))
             last_offset = entry.offset
             yield entry.line
+        if unpacking and unpacking.cut_count > cut_before:
+            last_offset = -1  # the last one inside was not seen
         position += len(data)
     invalid_bytes = path.stat().st_size - position
     if invalid_bytes > 0:
@@ -116,16 +125,14 @@ def _whole_messages(path: Path, dialect: Dialect) -> Iterator[bytes]:
             yield start + rest
 
 
-def _inside(path: Path, dialect: Dialect, position: int, data: bytes) -> Iterator[bytes]:
+def _inside(
+    path: Path, dialect: Dialect, position: int, data: bytes, unpacking: Unpacking
+) -> Iterator[bytes]:
     message = decode(dialect, data)
     if not isinstance(message, Message) or message.codec == CODECS[0]:
         yield data
         return
-    inner = open_compressed(message, f"{path} at byte {position}")
-    while inner:
-        end = SIZE_END + int.from_bytes(inner[8:SIZE_END])
-        yield inner[:end]
-        inner = inner[end:]
+    yield from unpacking.inside(message, path, position)
 
 
 def _entry(dialect: Dialect, position: int, data: bytes, *, print_data: bool) -> _Entry:

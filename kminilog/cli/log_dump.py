@@ -9,13 +9,13 @@ Damage is named by the walk that `verify` uses, so that both say the same. Nothi
 Source: ours; Kafka: DumpLogSegments.
 """
 
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.cli.message_fields import damage_json, message_json
-from kminilog.errors import CompressedMessageError, CorruptBytesError
+from kminilog.cli.unpacking import Unpacking
+from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries
 from kminilog.format.message import (
@@ -23,9 +23,10 @@ from kminilog.format.message import (
     HEADER_BYTES,
     CorruptMessage,
     Message,
+    NeedMoreBytes,
+    decode,
     encode,
     possible_beginnings,
-    scan,
 )
 from kminilog.format.names import parse_segment_file
 from kminilog.storage.regular_file import open_regular, read_regular
@@ -50,11 +51,15 @@ class Dumped(NamedTuple):
         return encode(dialect, offset, key, value, attributes=attributes)
 
 
-def read_log(path: Path, dialect: Dialect, *, deep: bool = False) -> Iterator[Dumped]:
+def read_log(
+    path: Path, dialect: Dialect, *, unpacking: Unpacking | None = None
+) -> Iterator[Dumped]:
     """Yield what stands in a `.log`, in order; nothing for an empty one.
 
+    With `unpacking` the messages inside of compressed ones in their place.
+
     Raises ValueError if no message is in it at all and its beginning does not look like one, and
-    CompressedMessageError if `deep` meets a codec that cannot be opened.
+    CompressedMessageError if `unpacking` meets a codec that cannot be opened.
     """
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     segment = Segment(path.parent, base_offset, dialect, 0)
@@ -70,8 +75,8 @@ def read_log(path: Path, dialect: Dialect, *, deep: bool = False) -> Iterator[Du
             yield damaged(dialect, at, data, step.damage.kind, step.damage.detail, skipped_bytes)
         if step.message is None:
             return
-        if deep and step.message.codec != CODECS[0]:
-            yield from _messages_inside(path, dialect, step.position, step.message)
+        if unpacking and step.message.codec != CODECS[0]:
+            yield from _messages_inside(path, dialect, step.position, step.message, unpacking)
         else:
             yield Dumped(message_json(step.position, step.message), step.message)
 
@@ -84,37 +89,29 @@ def damaged(
     return Dumped({**damage_json(dialect, position, data), **facts}, None, data)
 
 
-def open_compressed(message: Message, where: str) -> bytes:
-    """Return the whole messages, encoded, that a compressed one holds.
-
-    Raises CompressedMessageError for another codec than gzip, ValueError if its bytes are unsound.
-    """
-    if message.codec != "gzip":
-        remedy = "only gzip can be opened; without --deep it is shown as it is stored"
-        raise CompressedMessageError(message.codec, where=where, remedy=remedy)
-    try:
-        return zlib.decompress(message.value or b"", wbits=31)
-    except zlib.error as error:
-        raise ValueError(f"the gzip data cannot be opened: {error}") from None
-
-
 def _messages_inside(
-    path: Path, dialect: Dialect, position: int, wrapper: Message
+    path: Path, dialect: Dialect, position: int, wrapper: Message, unpacking: Unpacking
 ) -> Iterator[Dumped]:
+    """Yield the messages inside a compressed one, up to the first that is damaged."""
+    inside = unpacking.inside(wrapper, path, position)
     try:
-        data = open_compressed(wrapper, f"{path} at byte {position}")
+        for data in inside:
+            outcome = decode(dialect, data)
+            if isinstance(outcome, Message):
+                found = Dumped(message_json(position, outcome), outcome)
+            else:
+                detail = _detail(outcome)
+                rest_bytes = len(data) + sum(map(len, inside))
+                shown = data[:_SHOWN_DAMAGE_BYTES]
+                found = damaged(dialect, position, shown, "bad-compression", detail, rest_bytes)
+            yield found._replace(record={**found.record, "deep": True})
     except ValueError as error:
         wrapped = _read(path, position, wrapper.length_bytes)
         yield damaged(dialect, position, wrapped, "bad-compression", str(error), len(wrapped))
-        return
-    for start, outcome in scan(dialect, data):
-        if isinstance(outcome, Message):
-            found = Dumped(message_json(position, outcome), outcome)
-        else:
-            detail = outcome.detail if isinstance(outcome, CorruptMessage) else "unfinished message"
-            rest = data[start:]
-            found = damaged(dialect, position, rest, "bad-compression", detail, len(rest))
-        yield found._replace(record={**found.record, "deep": True})
+
+
+def _detail(outcome: CorruptMessage | NeedMoreBytes) -> str:
+    return outcome.detail if isinstance(outcome, CorruptMessage) else "unfinished message"
 
 
 def read_index(path: Path) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import random
 import shutil
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -220,6 +222,55 @@ def test_dump_deep_reports_gzip_that_cannot_be_opened(kminilog, log):
     log.write_bytes(wrapper(KAFKA, 1, b"no gzip", 4) + encode(KAFKA, 5, b"k", b"5"))
     record = damaged(dump(kminilog, log, "--deep", "--json"), 0)
     assert record["fault"] == "bad-compression"
+
+
+INNER_BYTES = 28  # of each message in `log`
+
+
+@pytest.mark.parametrize(
+    ("limit_bytes", "shown"),
+    [(5 * INNER_BYTES, 5), (5 * INNER_BYTES - 1, 4), (2 * INNER_BYTES, 2), (5, 0), (0, 0)],
+)
+@pytest.mark.parametrize("line_format", ["json", "text", "kafka"])
+def test_dump_deep_beyond_the_limit_says_what_is_not_shown(
+    kminilog, compressed, limit_bytes, shown, line_format
+):
+    form = ["--json"] if line_format == "json" else ["--format", line_format]
+    run = dump(kminilog, compressed, "--deep", *form, "--max-unpacked", limit_bytes)
+    lines = [line for line in run.out.splitlines() if "offset" in line and "Starting" not in line]
+    assert len(lines) == shown + 1, run  # the plain message behind it is shown in any case
+    if shown == 5:
+        assert (run.code, run.err) == (0, "")
+        return
+    assert run.code == 2
+    assert run.err == (
+        f"kminilog: {compressed}: the message with offset 4 at byte 0 holds more than "
+        f"{limit_bytes} bytes; the rest is not shown; raise --max-unpacked\n"
+    )
+
+
+def test_dump_deep_needs_memory_for_one_message_inside_whatever_they_are_together(kminilog, log):
+    inner = b"".join(encode(KAFKA, offset, None, bytes(1 << 20)) for offset in range(48))
+    log.write_bytes(wrapper(KAFKA, 1, gzip.compress(inner, mtime=0), 47))
+    del inner
+    tracemalloc.start()
+    try:
+        run = dump(kminilog, log, "--deep")
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (run.code, len(run.out.splitlines())) == (0, 48)
+    assert peak_bytes < 16 << 20
+
+
+def test_dump_deep_shows_what_is_in_front_of_where_the_gzip_ends_too_early(kminilog, log):
+    inner = encode(KAFKA, 0, None, b"0") + encode(KAFKA, 1, None, random.Random(1).randbytes(900))
+    packed = gzip.compress(inner, mtime=0)[:-300]
+    log.write_bytes(wrapper(KAFKA, 1, packed, 1) + encode(KAFKA, 2, b"k", b"2"))
+    run = dump(kminilog, log, "--deep", "--json")
+    assert run.code == 1
+    assert [(r["offset"], r["valid"]) for r in run.records] == [(0, True), (1, False), (2, True)]
+    assert "it is not complete" in run.records[1]["detail"]
 
 
 @pytest.mark.parametrize(("codec", "name"), [(2, "snappy"), (3, "lz4")])

@@ -1,0 +1,92 @@
+"""What is inside a compressed message, one message after the other, as it is unpacked.
+
+    gzip(m0 m1 m2 ... )   -->   m0, m1, m2, ...      up to a limit of unpacked bytes
+
+A megabyte of gzip may hold a gigabyte. So nothing is unpacked before it is wanted, memory stays at
+one message inside, and behind the limit the rest is left out: in a line that says so. Only gzip can
+be opened. Source: ours; RFC 1952.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from kminilog.errors import CompressedMessageError
+from kminilog.format.message import SIZE_END, Message
+
+MAX_UNPACKED_BYTES = 64 << 20
+_PIECE_BYTES = 1 << 16
+_GZIP = 31  # for zlib: a header of gzip, and the largest window
+
+
+class Unpacking:
+    """How much of each compressed message is unpacked; for `cut_count` that was too little."""
+
+    def __init__(self, limit_bytes: int, tell: Callable[[str], None]) -> None:
+        self._limit_bytes = limit_bytes
+        self._tell = tell
+        self.cut_count = 0
+
+    def inside(self, message: Message, path: Path, position: int) -> Iterator[bytes]:
+        """Yield the bytes of each message inside, as long as its size field says; the last may be
+        shorter. One that goes beyond the limit is left out, with all behind it, and told.
+
+        Raises CompressedMessageError for another codec than gzip, ValueError where its bytes are
+        unsound: messages in front of that have been yielded.
+        """
+        if message.codec != "gzip":
+            remedy = "only gzip can be opened; without --deep it is shown as it is stored"
+            where = f"{path} at byte {position}"
+            raise CompressedMessageError(message.codec, where=where, remedy=remedy)
+        gzip = _Gzip(message.value or b"", self._limit_bytes)
+        while data := gzip.read(SIZE_END):
+            size = int.from_bytes(data[8:])
+            data += gzip.read(size)
+            if gzip.is_cut and len(data) < SIZE_END + size:
+                break
+            yield data
+        if gzip.is_cut:
+            self.cut_count += 1
+            self._tell(
+                f"{path}: the message with offset {message.offset} at byte {position} holds more "
+                f"than {self._limit_bytes} bytes; the rest is not shown; raise --max-unpacked"
+            )
+
+
+class _Gzip:
+    """Bytes that are unpacked as they are read, up to a limit; `is_cut` once there are more."""
+
+    def __init__(self, packed: bytes, limit_bytes: int) -> None:
+        self._packed = memoryview(packed)
+        self._gzip = zlib.decompressobj(_GZIP)
+        self._left_bytes = limit_bytes
+        self._ready = bytearray()
+        self.is_cut = False
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes; fewer only at the end, or at the limit. Raises ValueError."""
+        while len(self._ready) < size and self._unpack():
+            pass
+        data = bytes(self._ready[:size])
+        del self._ready[:size]
+        return data
+
+    def _unpack(self) -> bool:
+        """Unpack a piece; tell if there was one."""
+        if self._gzip.eof or self.is_cut:
+            return False
+        packed: bytes | memoryview = self._gzip.unconsumed_tail
+        if not packed:
+            packed, self._packed = self._packed[:_PIECE_BYTES], self._packed[_PIECE_BYTES:]
+        is_last = not packed
+        try:
+            # One byte more than may be: so the end is told from the limit.
+            data = self._gzip.decompress(packed, min(_PIECE_BYTES, self._left_bytes + 1))
+        except zlib.error as error:
+            raise ValueError(f"the gzip data cannot be opened: {error}") from None
+        if is_last and not data and not self._gzip.eof:
+            raise ValueError("the gzip data cannot be opened: it is not complete")
+        self.is_cut = len(data) > self._left_bytes
+        self._ready += data[: self._left_bytes]
+        self._left_bytes -= len(data)
+        return True
