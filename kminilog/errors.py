@@ -56,11 +56,17 @@ class OffsetOutOfRangeError(KMiniLogError):
 
 
 class MessageTooLargeError(KMiniLogError):
-    """One message is larger than a setting of its topic allows; nothing was written."""
+    """One message is larger than a setting of its topic allows; nothing was written.
 
-    def __init__(self, *, size_bytes: int, limit_bytes: int, setting: str) -> None:
+    Who has not read all of it gives the least that it can be, as `is_at_least` says.
+    """
+
+    def __init__(
+        self, *, size_bytes: int, limit_bytes: int, setting: str, is_at_least: bool = False
+    ) -> None:
+        size = f"at least {size_bytes} bytes" if is_at_least else f"{size_bytes} bytes"
         super().__init__(
-            f"a message of {size_bytes} bytes is larger than {setting} = {limit_bytes}; "
+            f"a message of {size} is larger than {setting} = {limit_bytes}; "
             f"nothing of its batch was written; send less or raise {setting}"
         )
         self.size_bytes = size_bytes

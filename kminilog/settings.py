@@ -172,7 +172,12 @@ class TopicSettings:
             find_setting(name, scope="topic")
         return cls(**{name.replace(".", "_"): value for name, value in config.items()})
 
-    def check_message(self, size_bytes: int) -> None:
+    @property
+    def largest_message_bytes(self) -> int:
+        """How many bytes a message of the topic has at most."""
+        return min(self.max_message_bytes, self.segment_bytes)
+
+    def check_message(self, size_bytes: int, *, is_at_least: bool = False) -> None:
         """Raise MessageTooLargeError if a message of so many bytes has no place in the topic."""
         for setting, limit_bytes in (
             ("max.message.bytes", self.max_message_bytes),
@@ -180,7 +185,10 @@ class TopicSettings:
         ):
             if size_bytes > limit_bytes:
                 raise MessageTooLargeError(
-                    size_bytes=size_bytes, limit_bytes=limit_bytes, setting=setting
+                    size_bytes=size_bytes,
+                    limit_bytes=limit_bytes,
+                    setting=setting,
+                    is_at_least=is_at_least,
                 )
 
     def to_config(self) -> dict[str, int]:

@@ -43,11 +43,12 @@ MAX_WAITING = 10_000
 
 
 class Line(NamedTuple):
-    """One line of input as a message."""
+    """One line of input as a message; of one that is cut, more was not read."""
 
     number: int
     key: bytes | None
     value: bytes | None
+    is_cut: bool
 
 
 @click.command("produce")
@@ -108,7 +109,9 @@ def command(
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
     with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
-        lines = _lines(_read(file), key_of, null_value)
+        null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
+        longest = _longest_line_bytes(found, key_separator, null)
+        lines = _lines(_read(file, longest), longest, key_of, null)
         try:
             broker = StandaloneBroker(writer, clock)
             with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
@@ -220,12 +223,21 @@ def _by_regex(regex: str) -> KeyOf:
     return search
 
 
-def _read(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file, to its end or until a signal asks to end."""
+def _longest_line_bytes(topic: Topic, separator: str | None, null: bytes | None) -> int:
+    """Return how long a line can be, without its end, that may be stored: not all of it need be."""
+    left_out = len((separator or "").encode("utf-8", "surrogateescape")) + len(null or b"")
+    return topic.settings.largest_message_bytes + left_out
+
+
+def _read(file: BinaryIO, longest_bytes: int) -> Iterator[bytes]:
+    """Yield the lines of a file, to its end or until a signal asks to end.
+
+    Of a longer one just enough to see that it is: memory is not for what cannot be stored.
+    """
     try:
         while True:
             with interruptible_wait():
-                line = file.readline()
+                line = file.readline(longest_bytes + 1)
             if not line:
                 return
             yield line
@@ -233,15 +245,18 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
         return
 
 
-def _lines(lines: Iterator[bytes], key_of: KeyOf, null_value: str | None) -> Iterator[Line]:
-    null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
+def _lines(
+    lines: Iterator[bytes], longest_bytes: int, key_of: KeyOf, null: bytes | None
+) -> Iterator[Line]:
     for number, line in enumerate(lines, 1):
-        key, value = key_of(line.removesuffix(b"\n"))
-        yield Line(number, key, None if value == null else value)
+        line = line.removesuffix(b"\n")
+        key, value = key_of(line)
+        yield Line(number, key, None if value == null else value, len(line) > longest_bytes)
 
 
 def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:
     """Raise now what the append of a whole batch would."""
     if line.value is None and not topic.dialect.has_value_length:
         raise NullValueError(topic.dialect.name)
-    topic.settings.check_message(encoded_bytes(topic.dialect, line.key, line.value))
+    size_bytes = encoded_bytes(topic.dialect, line.key, line.value)
+    topic.settings.check_message(size_bytes, is_at_least=line.is_cut)

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import time
@@ -12,7 +13,9 @@ from itertools import pairwise, permutations
 import pytest
 
 from kminilog.cli import interrupts, produce
+from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import java_bytes_hash, java_string_hash
+from kminilog.format.message import encode
 from kminilog.producer.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
@@ -201,6 +204,43 @@ def test_produce_names_the_line_that_cannot_be_sent(topic, tmp_path):
     path = tmp_path / "lines"
     path.write_bytes(b"one\ntwo\n" + bytes(2_000_000) + b"\n")
     assert_one_line(topic("produce", "t", path, "--json"), 2, f"{path}, line 3: a message of")
+
+
+def less_memory() -> None:
+    """Let this process have less memory than the line takes."""
+    resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+
+
+@pytest.mark.parametrize("is_piped", [False, True], ids=["file", "pipe"])
+def test_produce_refuses_a_line_of_400_mb_without_holding_it(topic, tmp_path, is_piped):
+    path = tmp_path / "line"
+    path.write_bytes(b"one\n")
+    os.truncate(path, 400 << 20)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+        word, stdin = ("-", cat.stdout) if is_piped else (str(path), subprocess.DEVNULL)
+        process = topic.start("produce", "t", word, stdin=stdin, preexec_fn=less_memory)
+        cat.stdout.close()
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 2
+    name = "<stdin>" if is_piped else path
+    assert error.decode() == (
+        f"kminilog: source {name}, line 2: a message of at least 1000039 bytes is larger than "
+        "max.message.bytes = 1000012; nothing of its batch was written; send less or raise "
+        "max.message.bytes; not written: all from line 1 on\n"
+    )
+
+
+def test_produce_takes_a_line_that_just_fits_whatever_it_leaves_out(topic):
+    topic.ok("topic", "alter", "t", "--config", "max.message.bytes=100")
+    room = 100 - len(encode(KAFKA, 0, b"", b""))
+    value, key = b"v" * room, b"k" * room
+    stdin = b"::" + value + b"\n" + key + b"::NULL\n" + b"v" * room + b"\n"
+    topic.ok("produce", "t", "--key-separator", "::", "--null-value", "NULL", stdin=stdin)
+    assert stored(topic) == [[(b"", value), (key, None), (None, b"v" * room)]]
+    options = ["--key-separator", "::", "--null-value", "NULL"]
+    for line in (b"::" + value + b"v", key + b"k::NULL"):
+        run = topic("produce", "t", *options, stdin=line + b"\n")
+        assert_one_line(run, 2, "line 1: a message of 101 bytes")
 
 
 def test_produce_seed_repeats_the_draws(kminilog, tmp_path):
