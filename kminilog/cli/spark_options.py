@@ -4,7 +4,7 @@ import logging
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -93,7 +93,7 @@ def spark_at_work(
     raises SparkUnavailableError if there is none. From then on all is a wait for Spark: Ctrl-C is
     raised at once.
     """
-    from kminilog.spark.session import spark_session
+    from kminilog.spark.session import spark_session, stop
 
     with working(title) as at, ExitStack() as in_the_end:
 
@@ -104,7 +104,8 @@ def spark_at_work(
             spark = spark_session(master)
             take_signal(signal.SIGINT)  # which pyspark has taken
             if spark is not before:
-                in_the_end.callback(spark.stop)
+                in_the_end.callback(stop, spark)
+            in_the_end.enter_context(_failures_of_a_dead_jvm())
             _register(spark)
             in_the_end.enter_context(interruptible_wait())
             return spark
@@ -119,6 +120,12 @@ def spark_at_work(
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
     """For the root logger, which py4j tells, with a traceback, that a wait was interrupted."""
     return not record.exc_info or record.exc_info[0] is not KeyboardInterrupt
+
+
+def _failures_of_a_dead_jvm() -> AbstractContextManager[None]:
+    from kminilog.spark.failures import failures_of_a_dead_jvm  # loads pyspark
+
+    return failures_of_a_dead_jvm()
 
 
 def _register(spark: "SparkSession") -> None:

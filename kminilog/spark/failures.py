@@ -1,15 +1,22 @@
 """Spark's exceptions as ours: one line that says what, where and what to do.
 
-A failure in a Python worker comes back as text that ends with the worker's own error; if that is
-one of kminilog's, its text is taken as it is. The rest of a traceback is there for --debug, as the
-cause of the error. Nothing here knows what the job was.
+    a process died     which one, of what, and how often Spark tried: a Python worker, an executor,
+                       the JVM of the driver
+    Python code        an error of kminilog's is taken as it is; of any other its type, its message
+                       and the line that raised it
+    the JVM            Spark's own text for it, without stack traces
+
+A dead process leaves no exception of its own: the others tell of it, each in its way. The rest of a
+traceback is there for --debug, as the cause of the error. Nothing here knows what the job was.
 """
 
 import re
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
 from kminilog.errors import KMiniLogError, SourceError
@@ -17,16 +24,51 @@ from kminilog.errors import KMiniLogError, SourceError
 _OURS = re.compile(r"^kminilog\.errors\.(\w+): (.*)$", re.MULTILINE)
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
-_LAST_OF_TRACEBACK = re.compile(r"^[\w.]+(?:Error|Exception|Interrupt)\b.*$", re.MULTILINE)
+_LOST_TASK = re.compile(
+    r"failed (?P<attempts>\d+) times?, most recent failure: "
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \((?P<host>\S+) executor (?P<executor>\S+)\): "
+    r"(?P<reason>.*)"
+)
+_LOST_EXECUTOR = re.compile(r"ExecutorLostFailure \(executor \S+ [^)]*\) Reason: (.*)")
+_LOST_WORKER = "Python worker exited unexpectedly"
+_NO_FAULT_HANDLER = "Consider setting"  # it would have told of a crash
+_FAULT = re.compile(r"Fatal Python error: ([^\n]+)")
+_SIGNALS = {
+    "Aborted": 6,
+    "Bus error": 7,
+    "Floating-point exception": 8,
+    "Illegal instruction": 4,
+    "Segmentation fault": 11,
+}
+_EXIT_CODE = re.compile(r"exited with code (\d+)")
+_TRACEBACK = "Traceback (most recent call last):\n"
+_FRAME = re.compile(r'^ +File "(.+)", line (\d+)', re.MULTILINE)
+_RAISED = re.compile(r"^(?=\S)(.+?)(?=\n\s*\n|\n\s*at |\nCaused by: |\Z)", re.MULTILINE | re.DOTALL)
+_SECONDS_TO_END = 5.0
+_EXIT_CODE_OUT_OF_MEMORY = 52  # SparkExitCode.OOM
+_MORE_MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
 
 
 @contextmanager
 def spark_failures(source: str) -> Iterator[None]:
     """Raise a KMiniLogError in place of Spark's exceptions; a SourceError if the source is why."""
+    with failures_of_a_dead_jvm():
+        try:
+            yield
+        except (Py4JError, PySparkException) as error:
+            raise translate(error, source) from error
+
+
+@contextmanager
+def failures_of_a_dead_jvm() -> Iterator[None]:
+    """Raise a KMiniLogError in place of what its broken connections raise in this process."""
     try:
         yield
-    except (Py4JError, PySparkException) as error:
-        raise translate(error, source) from error
+    except (ConnectionError, EOFError) as error:
+        ended = _end_of_jvm()
+        if ended is None:
+            raise
+        raise KMiniLogError(f"a Spark job failed: {ended}") from error
 
 
 def translate(error: Exception, source: str) -> KMiniLogError:
@@ -35,16 +77,92 @@ def translate(error: Exception, source: str) -> KMiniLogError:
     ours = _OURS.findall(text)
     if ours:
         return _rebuild(*ours[-1])
-    of_spark = _OF_SPARK.search(text)
+    died = _dead_process(text)
+    of_spark = None if died else _OF_SPARK.search(text)
     if of_spark and (
         isinstance(error, AnalysisException) or not isinstance(error, PythonException)
     ):
         return SourceError(source, reason=of_spark[0])
-    if _OUT_OF_MEMORY in text:
-        reason = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
-        return KMiniLogError(f"a Spark job failed: the JVM has too little memory; {reason}")
-    lines = _LAST_OF_TRACEBACK.findall(text) or text.strip().splitlines() or [repr(error)]
-    return KMiniLogError(f"a Spark job failed: {lines[-1].strip()}")
+    if not died and _OUT_OF_MEMORY in text:
+        died = f"the JVM has too little memory; {_MORE_MEMORY}"
+    if not died and isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError):
+        died = _end_of_jvm()
+    reason = died or _raised(text) or _told_by_the_jvm(text) or repr(error)
+    return KMiniLogError(f"a Spark job failed: {reason}")
+
+
+def _end_of_jvm() -> str | None:
+    """Return how the JVM of the driver has ended; None if it goes on, or was not started here."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return None
+    with suppress(subprocess.TimeoutExpired):  # its connections are closed before it has ended
+        code = process.wait(_SECONDS_TO_END)
+        return f"the JVM of Spark's driver {_ended(code if code >= 0 else 128 - code)}"
+    return None
+
+
+def _dead_process(text: str) -> str | None:
+    """Return which process of a task died, and how, if Spark says so."""
+    lost = _LOST_TASK.search(text)
+    executor = _LOST_EXECUTOR.search(text)
+    if executor:
+        code = _EXIT_CODE.search(executor[1])
+        ended = _ended(int(code[1])) if code else f"was lost: {executor[1].strip()}"
+        what = f"an executor{_where(lost)} {ended}"
+    elif _LOST_WORKER in text:
+        what = f"a Python worker{_where(lost)} {_worker_ended(text)}"
+    else:
+        return None
+    return what + _attempts(lost)
+
+
+def _worker_ended(text: str) -> str:
+    fault = _FAULT.search(text)
+    if fault:
+        number = _SIGNALS.get(fault[1].strip())
+        return f"crashed: {fault[1].strip()}" + (f" (signal {number})" if number else "")
+    ended = "was killed or crashed" if _NO_FAULT_HANDLER in text else "was killed"
+    return f"{ended} (signal 9, most likely: by hand or for lack of memory)"
+
+
+def _ended(code: int) -> str:
+    """Say in words how a process ended, by its exit code as a shell would give it."""
+    if code == _EXIT_CODE_OUT_OF_MEMORY:
+        return f"has too little memory; {_MORE_MEMORY}"
+    return f"was killed (signal {code - 128})" if code > 128 else f"ended with exit code {code}"
+
+
+def _where(lost: re.Match[str] | None) -> str:
+    return f" on {lost['host']}" if lost and lost["executor"] != "driver" else ""
+
+
+def _attempts(lost: re.Match[str] | None) -> str:
+    if lost is None:
+        return ""
+    number = int(lost["attempts"])
+    return f"; Spark gave up after {number} attempt{'' if number == 1 else 's'}"
+
+
+def _raised(text: str) -> str | None:
+    """Return the exception at the end of the last Python traceback in a text, and its place."""
+    _, is_there, traceback = text.rpartition(_TRACEBACK)
+    raised = _RAISED.search(traceback) if is_there else None
+    if raised is None:
+        return None
+    frames = _FRAME.findall(traceback[: raised.start()])
+    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
+    return " ".join(raised[1].split()) + place
+
+
+def _told_by_the_jvm(text: str) -> str | None:
+    """Return what the JVM says failed, without the stack."""
+    lost = _LOST_TASK.search(text)
+    if lost:
+        return lost["reason"].strip() + _attempts(lost)
+    lines = [line.removeprefix(": ").strip() for line in text.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("An error occurred", "at "))]
+    return told[0] if told else None
 
 
 def _rebuild(name: str, text: str) -> KMiniLogError:

@@ -7,6 +7,7 @@ Nothing here knows what the session is for. This module loads pyspark only when 
 """
 
 import atexit
+import logging
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _CONFIG = {
     "spark.ui.showConsoleProgress": "false",
     # Between the JVM and the Python workers: a third faster than TCP for short tasks.
     "spark.python.unix.domain.socket.enabled": "true",
+    # A worker that crashes tells of what: see failures.py.
+    "spark.python.worker.faulthandler.enabled": "true",
     # A timestamp becomes the same text on every machine.
     "spark.sql.session.timeZone": "UTC",
     # Two columns whose names differ in case only are two columns.
@@ -88,7 +91,24 @@ def spark_session(
             reason = f"the session on {master} did not start: {_cause(f'{error}{_text(log)}')}"
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
+    _say_nothing_of_a_dead_jvm(session)
     return session
+
+
+def stop(session: "SparkSession") -> None:
+    """Stop a session; one whose JVM has died has nothing to be stopped any more."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, ConnectionError):
+        session.stop()
+
+
+def _say_nothing_of_a_dead_jvm(session: "SparkSession") -> None:
+    """Its end breaks connections; py4j and a thread of pyspark's would print tracebacks of that."""
+    logging.getLogger().addFilter(_is_no_broken_connection)
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, client_address: None
 
 
 def is_local(master: str) -> bool:
@@ -98,6 +118,10 @@ def is_local(master: str) -> bool:
     (True, True, False)
     """
     return _LOCAL.fullmatch(master) is not None
+
+
+def _is_no_broken_connection(record: logging.LogRecord) -> bool:
+    return record.msg != "Exception while sending command."  # py4j's, which also raises an error
 
 
 def _linked_spark_home() -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 PROJECT = Path(__file__).parents[2]
 READING, STAGING, PUBLISHING = "reading", "staging", "publishing"
 EVERYTHING, DRIVER, WORKER, EXECUTOR, FAILURE = "all", "driver", "worker", "executor", "failure"
+JVM = "jvm"  # of the driver
 MARKER = "KMINILOG_TEST_FAILS_ONCE"
 _TASK = re.compile(r"pyspark\.daemon pyspark\.worker$")
 _READING_SECONDS = 2.0  # about as long as it takes until the first segment
@@ -101,7 +102,8 @@ class Progress:
 
 
 def kill_one(session: int, victim: str, chance: random.Random) -> bool:
-    """Kill -9 one executor of a session, or one worker that is at work in a task, if there is one.
+    """Kill -9 the driver's JVM or one executor of a session, or one worker at work in a task, if
+    there is one.
 
     What only plans or commits is no worker here: its work is over before the tasks begin, or after.
     """
@@ -112,6 +114,7 @@ def kill_one(session: int, victim: str, chance: random.Random) -> bool:
             p for p in alive if p.parent in daemons and _TASK.search(p.command) and "R" in p.state
         ],
         EXECUTOR: [p for p in alive if "CoarseGrainedExecutorBackend" in p.command],
+        JVM: [p for p in alive if "org.apache.spark.deploy.SparkSubmit" in p.command],
     }[victim]
     if targets:
         os.kill(chance.choice(targets).pid, signal.SIGKILL)

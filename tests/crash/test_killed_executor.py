@@ -16,6 +16,7 @@ import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from tests.cli.command_line import Run, assert_one_line
+from tests.crash.failing_partitioner import KillsItsExecutor
 from tests.crash.killed_ingest import EXECUTOR, STAGING, Progress, environment, kill_all, kill_one
 from tests.crash.plain_parser import messages_in
 from tests.damage import files_of
@@ -115,6 +116,14 @@ def test_executor_killed_in_the_middle_of_an_ingest_leaves_every_row_once(
     assert verified.code == 0, verified
     assert verified.document["verdict"] == "ok", verified
     assert not list((tmp_path / "log").glob(".*staging/*"))
+
+
+@pytest.mark.soak  # four executors for each task; test_failures.py has what Spark says of it
+def test_executors_that_are_killed_again_and_again_are_told_in_one_line(kminilog, source):
+    partitioner = f"{KillsItsExecutor.__module__}.{KillsItsExecutor.__qualname__}"
+    to = ["--topic", "t", "--partitions", PARTITIONS, "--partitioner", partitioner]
+    run = kminilog("ingest", source, *to, "--key-regex", "^(k[0-9]+):")
+    assert_one_line(run, 2, "an executor on ", " was killed (signal 9); Spark gave up after ")
 
 
 def test_executors_that_cannot_write_the_log_dir_are_one_clear_line(kminilog, source, tmp_path):

@@ -20,6 +20,7 @@ from tests.crash.killed_ingest import (
     EVERYTHING,
     EXECUTOR,
     FAILURE,
+    JVM,
     PUBLISHING,
     READING,
     STAGING,
@@ -39,7 +40,11 @@ READING_OPTIONS = {
     TEXT: ["--key-regex", "^(k[0-9]+) "],
     COLUMNS: ["--format", "parquet", "--key", "key", "--value", "value"],
 }
-VICTIMS = [EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR]
+VICTIMS = [EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR, JVM]
+TOLD = {
+    WORKER: "a Python worker was killed (signal 9",
+    JVM: "the JVM of Spark's driver was killed (signal 9)",
+}
 PLANS = ["sorted", "runs"]
 ALLOWED = re.compile(
     r"\.lock|\.clean-shutdown|\.changes|recovery-point-offset-checkpoint|t\.json"
@@ -76,7 +81,9 @@ class Round:
         self.dialect = list(DIALECTS.values())[number // 2 % 2]
         ends_itself = self.victim in (WORKER, EXECUTOR)
         phases = [READING, STAGING] if ends_itself else [READING, STAGING, PUBLISHING]
-        self.phase = "tasks" if self.victim == FAILURE else phases[number // 5 % len(phases)]
+        self.phase = (
+            "tasks" if self.victim == FAILURE else phases[number // len(VICTIMS) % len(phases)]
+        )
         self.directory = directory / f"{number}-{tries}"
         self.log_dir = self.directory / "log"
         self.kminilog = CommandLine(self.log_dir)
@@ -104,8 +111,8 @@ class Round:
             ):
                 return False
             code = ingest.end()
-            if self.victim == WORKER and code == 0:
-                return False  # it had nothing to do just then
+            if self.victim in TOLD and code == 0:
+                return False  # it had nothing to do just then, or no more
             self.assert_right_end(code, ingest.complaints)
             again = self.kminilog("ingest", *self.arguments, "--job-id", "job", "--json")
             assert again.code == 0, again
@@ -131,6 +138,7 @@ class Round:
         else:
             assert (code, len(complaints)) == (2, 1), complaints
             assert complaints[0].startswith("kminilog: "), complaints
+            assert TOLD.get(self.victim, "") in complaints[0]
 
     def assert_every_row_once(self) -> None:
         numbers, before = [], 0

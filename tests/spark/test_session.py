@@ -81,10 +81,10 @@ def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
 
 
 FAIL_THEN_WORK = """
-import sys
-from kminilog.errors import SourceError, SparkUnavailableError
+import os, signal
+from kminilog.errors import KMiniLogError, SourceError, SparkUnavailableError
 from kminilog.spark.failures import spark_failures
-from kminilog.spark.session import spark_session
+from kminilog.spark.session import spark_session, stop
 try:
     spark_session("local[nonsense]")
 except SparkUnavailableError as error:
@@ -96,7 +96,14 @@ for sql in ("cast(id || 'x' AS int)", "nosuch(1)"):
             spark.range(9).selectExpr(sql).write.format("noop").mode("append").save()
     except SourceError as error:
         print(error)
-spark.stop()
+spark.sparkContext.parallelize([1], 1).map(abs).collect()  # a worker is connected
+os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+try:
+    with spark_failures("S"):
+        spark.range(9).count()
+except KMiniLogError as error:
+    print(error)
+stop(spark)
 """
 
 
@@ -104,10 +111,11 @@ def test_spark_session_says_nothing_but_our_errors(tmp_path):
     log = tmp_path / "spark.log"
     result = run(FAIL_THEN_WORK, KMINILOG_SPARK_LOG=str(log))
     lines = result.stdout.splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     where = "Spark cannot run: the session on local[nonsense] did not start: "
     assert lines[0] == where + "Could not parse Master URL: 'local[nonsense]'"
     assert lines[1].startswith("source S: [CAST_INVALID_INPUT]")
     assert lines[2].startswith("source S: [UNRESOLVED_ROUTINE]")
+    assert lines[3] == "a Spark job failed: the JVM of Spark's driver was killed (signal 9)"
     assert result.stderr == ""
     assert "CAST_INVALID_INPUT" in log.read_text()
