@@ -8,6 +8,7 @@ Quarantine files are read by tasks and joined by place; no record reaches the dr
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,15 +19,24 @@ from kminilog.spark.belonging import recorded_paths
 from kminilog.spark.source import Source, as_glob
 from kminilog.spark.source_files import SourceFile, files_outside
 from kminilog.storage.manifests import Manifest, quarantine_path
+from kminilog.storage.regular_file import regular_status
 
 _FIELDS = "file string, row long, position long"
 _PLACE = ("source_rank", "source_position", "_row")
 
 
 def quarantine_files(log_dir: Path, jobs: Sequence[Manifest]) -> list[Path]:
-    """Return where the rejected records of these jobs are, if there are any."""
-    paths = [quarantine_path(log_dir, job.job_id) for job in jobs]
-    return [path.absolute() for path in paths if path.exists()]
+    """Return where the rejected records of these jobs are, if there are any.
+
+    Raises NotARegularFileError, which Spark would take for an empty file or wait for.
+    """
+    found = []
+    for job in jobs:
+        path = quarantine_path(log_dir, job.job_id).absolute()
+        with suppress(FileNotFoundError):
+            regular_status(path)
+            found.append(path)
+    return found
 
 
 def mark_rejected(
