@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,45 @@ def test_open_with_a_broken_file_says_so_and_lets_go(tmp_path, text):
     for _ in range(2):
         with pytest.raises(LogDirError, match="mend it or move it away"):
             ControllerState.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"replicas": []},
+        {"replicas": [0, 0]},
+        {"replicas": [0, -1]},
+        {"replicas": [0, True]},
+        {"leader": 2},
+        {"leader": "0"},
+        {"leader_epoch": -1},
+        {"leader_epoch": 0.5},
+        {"in_sync": []},
+        {"in_sync": [0, 2]},
+        {"in_sync": "01"},
+    ],
+)
+def test_open_with_a_leadership_that_cannot_be_says_so(tmp_path, change):
+    sound = {"replicas": [0, 1], "leader": 0, "leader_epoch": 0, "in_sync": [0, 1]}
+    topics = [Topic("orders", 1).to_json()]
+    write_state(tmp_path, {"topics": topics, "partitions": {"orders-0": sound}})
+    ControllerState.open(tmp_path).close()
+    write_state(tmp_path, {"topics": topics, "partitions": {"orders-0": {**sound, **change}}})
+    with pytest.raises(LogDirError, match="holds no state of a cluster"):
+        ControllerState.open(tmp_path)
+
+
+@pytest.mark.parametrize("names", [[], ["orders-1"], ["orders-0", "orders-1"], ["others-0"]])
+def test_open_with_other_partitions_than_those_of_the_topics_says_so(tmp_path, names):
+    sound = {"replicas": [0], "leader": None, "leader_epoch": 3, "in_sync": [0]}
+    partitions = dict.fromkeys(names, sound)
+    write_state(tmp_path, {"topics": [Topic("orders", 1).to_json()], "partitions": partitions})
+    with pytest.raises(LogDirError, match="the partitions are not those of the topics"):
+        ControllerState.open(tmp_path)
+
+
+def write_state(directory: Path, state: object) -> None:
+    (directory / STATE_FILE).write_text(json.dumps(state))
 
 
 def test_open_twice_is_refused(tmp_path):

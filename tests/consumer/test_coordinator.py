@@ -217,6 +217,16 @@ BROKEN = {
     "generation is a text": json.dumps({**GOOD, "generation": "4"}),
     "no partition": json.dumps({**GOOD, "committed": {"orders": 1}}),
     "offset is a fraction": json.dumps({**GOOD, "committed": {"orders-0": 1.5}}),
+    "offset is negative": json.dumps({**GOOD, "committed": {"orders-0": -1}}),
+    "offset beyond 63 bits": json.dumps({**GOOD, "committed": {"orders-0": 2**63}}),
+    "offset is true": json.dumps({**GOOD, "committed": {"orders-0": True}}),
+    "committed twice": json.dumps(GOOD).replace('"orders-0": ', '"orders-0": 5, "orders-0": '),
+    "topic is a path": json.dumps({**GOOD, "partitions": {"../orders": 1}}),
+    "committed of a path": json.dumps({**GOOD, "committed": {"..-0": 1}}),
+    "member twice": json.dumps(
+        {**GOOD, "state": "PreparingRebalance", "members": [MEMBER, MEMBER]}
+    ),
+    "member heard of never": json.dumps({**GOOD, "members": [{**MEMBER, "heard_ms": -1}]}),
     "stable without members": json.dumps({**GOOD, "state": "Stable"}),
     "empty with members": json.dumps({**GOOD, "members": [MEMBER]}),
     "not assigned": json.dumps({**GOOD, "state": "Stable", "members": [MEMBER]}),

@@ -118,6 +118,11 @@ def test_create_topic_over_empty_leftovers_of_a_crash_takes_them(tmp_path):
         '{"topic": "x", "partitions": 1, "dialect": "kafka", "config": {}}',
         '{"topic": "orders", "partitions": 2.5, "dialect": "kafka", "config": {}}',
         '{"topic": "orders", "partitions": true, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "partitions": 2, "dialect": ["kafka"], "config": {}}',
+        '{"topic": "orders", "partitions": 2, "dialect": "old", "config": {}}',
+        '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": []}',
+        '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": null}',
+        '{"topic": "orders", "partitions": 2, "partitions": 3, "dialect": "kafka", "config": {}}',
         pytest.param("[" * 100_000, id="too deep"),
     ],
 )
