@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kminilog.format.hashing import murmur2, to_positive
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
+    from kminilog.notices import KMiniLogWarning
     from kminilog.producer.producer import HandDrivenProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer
@@ -39,6 +40,7 @@ _HOMES = {
     "HandDrivenProducer": "producer.producer",
     "KAFKA": "format.dialect",
     "KMiniLogError": "errors",
+    "KMiniLogWarning": "notices",
     "KafkaStream": "consumer.stream",
     "LogDir": "storage.log_dir",
     "LogDirSource": "consumer.sources",

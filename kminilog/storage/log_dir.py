@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic, read_topic, read_topics
 
@@ -44,17 +45,28 @@ class LogDir:
         """Return the directory of a partition."""
         return self.path / str(topic_partition)
 
-    def reader(self, topic_partition: TopicPartition) -> PartitionReader:
-        """Return a reader of one partition; UnknownTopicOrPartitionError if there is none."""
+    def reader(
+        self, topic_partition: TopicPartition, *, on_gap: OnGap | None = None
+    ) -> PartitionReader:
+        """Return a reader of one partition; UnknownTopicOrPartitionError if there is none.
+
+        `on_gap` is for a log of other origin: there gaps are passed, and it is told of each.
+        """
         topic = self.topic(topic_partition.topic)
-        return self._reader(topic, topic.partition(topic_partition.partition))
+        return self._reader(topic, topic.partition(topic_partition.partition), on_gap)
 
     def readers(self, topic: Topic) -> Iterator[PartitionReader]:
         """Yield a reader of each partition of a topic, without a look at its settings file."""
         for topic_partition in topic.all_partitions():
-            yield self._reader(topic, topic_partition)
+            yield self._reader(topic, topic_partition, None)
 
-    def _reader(self, topic: Topic, topic_partition: TopicPartition) -> PartitionReader:
+    def _reader(
+        self, topic: Topic, topic_partition: TopicPartition, on_gap: OnGap | None
+    ) -> PartitionReader:
         return PartitionReader(
-            self.directory(topic_partition), topic_partition, topic.dialect, topic.settings
+            self.directory(topic_partition),
+            topic_partition,
+            topic.dialect,
+            topic.settings,
+            on_gap=on_gap,
         )

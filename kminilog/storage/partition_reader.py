@@ -6,6 +6,9 @@ vanished, it lists the directory again. What the writer has handed to the operat
 visible at once; an unfinished message at the end of the last segment is the end of the log. A job
 that is being published is visible all at once, when it is committed (pending_jobs.py).
 
+What kminilog writes has no gaps, so a message or a segment that is not the next one is damage. A
+reader of a log of other origin is made with `on_gap`, which is told of each gap that a read passes.
+
     find: names in a SortedDict  --bisect-->  segment  --bisect-->  index entry  --walk-->  message
 
 The walk follows size fields in the bytes between two entries, which one read of an open file brings
@@ -14,20 +17,22 @@ The walk follows size fields in the bytes between two entries, which one read of
 Source: S1 5.3; Kafka: Log.read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from sortedcontainers import SortedDict
 
-from kminilog.errors import CompressedMessageError, LogDirError, OffsetOutOfRangeError
+from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, Message, follows, skip_sound, skip_to
+from kminilog.format.message import Message, skip_sound, skip_to
 from kminilog.format.names import TopicPartition
+from kminilog.notices import Gap, OnGap
 from kminilog.settings import TopicSettings
 from kminilog.storage.open_segments import OpenSegments, Skip, Walk, decode_walk
 from kminilog.storage.pending_jobs import VisibleFiles
-from kminilog.storage.segment import Located, Segment
+from kminilog.storage.segment import Located, Segment, misplaced_segment, refuse_compressed
+from kminilog.storage.sequence import messages_from
 from kminilog.trace import UNTRACED, Probe, Trace, Tracer
 
 Result = TypeVar("Result")
@@ -52,11 +57,14 @@ class PartitionReader:
         topic_partition: TopicPartition,
         dialect: Dialect,
         settings: TopicSettings,
+        *,
+        on_gap: OnGap | None = None,
     ) -> None:
         self.directory = directory
         self.topic_partition = topic_partition
         self.dialect = dialect
         self.settings = settings
+        self._on_gap = on_gap
         self._segments: SortedDict[int, Segment] = SortedDict()
         self._in_order: list[Segment] = []
         self._base_offsets: list[int] = []
@@ -88,7 +96,8 @@ class PartitionReader:
     def log_end_offset(self) -> int:
         """One past the offset of the last message; where the next one will go.
 
-        Scans the last segment from its last index entry on.
+        Damage in the last segment behind its last true index entry is where the log ends: a read
+        from there says what it is. Scans from that entry on.
         """
         while True:
             segments = self.segments()
@@ -114,10 +123,10 @@ class PartitionReader:
         if step is None:
             trace = Trace()
             step = self._locate(offset, trace)
+        if step:
+            refuse_compressed(*step)
         if step is None or step[1].message.offset != offset:
-            self._refuse_compressed(step)
             raise self._out_of_range(offset)
-        self._refuse_compressed(step)
         return Found(*step, trace.probes("segments"), trace.probes("index"))
 
     def position_of(self, offset: int) -> tuple[Segment, int]:
@@ -136,11 +145,16 @@ class PartitionReader:
     def read(self, offset: int, max_bytes: int) -> list[Message]:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
 
-        At least one message if there is one, whatever its size; none at the log end offset. Where
-        a log of other origin has a gap, a read ends, and the next message is the first of a read
-        from inside the gap. Raises as `find` does.
+        At least one message if there is one, whatever its size; none at the log end offset. A read
+        ends in front of damage, and the next one raises. Where gaps are allowed it ends at a gap,
+        and the next message is the first of a read from inside the gap. Raises as `find` does.
         """
-        return self.undisturbed(lambda: self._read(offset, max_bytes))
+        messages = self.undisturbed(lambda: self._read(offset, max_bytes))
+        if self._on_gap and messages and messages[0].offset > offset:
+            segment, position = self.position_of(messages[0].offset)
+            gap = (offset, messages[0].offset, str(segment.log_path), position)
+            self._on_gap(Gap(self.topic_partition, *gap))
+        return messages
 
     def undisturbed(self, work: Callable[[], Result]) -> Result:
         """Return what a piece of work returns that reads this partition; it is done again if a job
@@ -158,32 +172,8 @@ class PartitionReader:
             if offset > self.log_end_offset:
                 raise self._out_of_range(offset)
             return []
-        self._refuse_compressed(step)
-        messages: list[Message] = []
-        total_bytes = 0
-        for message in self._messages_from(*step, max_bytes):
-            total_bytes += message.length_bytes
-            if messages and (total_bytes > max_bytes or message.codec != CODECS[0]):
-                break
-            messages.append(message)
-        return messages
-
-    def _messages_from(
-        self, segment: Segment, located: Located, max_bytes: int
-    ) -> Iterator[Message]:
-        window_bytes = min(max(max_bytes, located.message.length_bytes), 1 << 20)
-        position, next_offset = located.position, located.message.offset
-        following: Segment | None = segment
-        while following:
-            try:
-                for _, outcome in following.scan(position, window_bytes):
-                    if not isinstance(outcome, Message) or not follows(outcome, next_offset):
-                        return  # the next read starts here, and says what it is
-                    yield outcome
-                    next_offset = outcome.offset + 1
-            except FileNotFoundError:
-                return
-            following, position = self._segment_after(following), 0
+        refuse_compressed(*step)
+        return messages_from(*step, max_bytes, self._segment_after)
 
     def _segment_after(self, segment: Segment) -> Segment | None:
         """The next segment, perhaps one that has come since the last look; None after the last."""
@@ -232,6 +222,11 @@ class PartitionReader:
             except FileNotFoundError:
                 self._look()
                 continue
+            except CorruptLogError:
+                is_overtaken = self._is_overtaken()
+                if not self._look() and not is_overtaken:
+                    raise
+                continue  # the list was old
             if self._is_overtaken():
                 self._look()
                 continue
@@ -244,11 +239,13 @@ class PartitionReader:
     ) -> tuple[Segment, Located] | None:
         segments = self._in_order
         for place in range(slot, len(segments)):
-            is_last = place + 1 == len(segments)
-            following_offset = None if is_last else segments[place + 1].first_offset
+            following = segments[place + 1] if place + 1 < len(segments) else None
+            following_offset = following.first_offset if following else None
             located = segments[place].locate(offset, tracer, following_offset=following_offset)
             if located:
                 return segments[place], located
+            if following and self._on_gap is None:
+                raise misplaced_segment(following, segments[place].end_offset())
         return None
 
     def _look(self) -> bool:
@@ -277,7 +274,11 @@ class PartitionReader:
         return self._visible.is_overtaken()
 
     def _segment(self, base_offset: int, directory: Path) -> Segment:
-        return Segment(directory, base_offset, self.dialect, self.settings.index_interval_bytes)
+        interval_bytes = self.settings.index_interval_bytes
+        allows_gaps = self._on_gap is not None
+        return Segment(
+            directory, base_offset, self.dialect, interval_bytes, allows_gaps=allows_gaps
+        )
 
     def _out_of_range(self, offset: int) -> OffsetOutOfRangeError:
         return OffsetOutOfRangeError(
@@ -286,12 +287,3 @@ class PartitionReader:
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
         )
-
-    def _refuse_compressed(self, step: tuple[Segment, Located] | None) -> None:
-        if step and step[1].message.codec != CODECS[0]:
-            segment, located = step
-            raise CompressedMessageError(
-                located.message.codec,
-                where=f"{segment.log_path} at byte {located.position}",
-                remedy="only `kminilog dump --deep` looks inside, and only with gzip",
-            )

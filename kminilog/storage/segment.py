@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.errors import CorruptLogError
+from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
 from kminilog.format.message import (
+    CODECS,
     CorruptMessage,
     Message,
     NeedMoreBytes,
@@ -49,16 +50,26 @@ class Located(NamedTuple):
 
 
 class Segment:
-    """One pair of files. Making the object touches no file."""
+    """One pair of files. Making the object touches no file.
+
+    `allows_gaps` is for a log of other origin: there an offset may be missing.
+    """
 
     def __init__(
-        self, directory: Path, base_offset: int, dialect: Dialect, index_interval_bytes: int
+        self,
+        directory: Path,
+        base_offset: int,
+        dialect: Dialect,
+        index_interval_bytes: int,
+        *,
+        allows_gaps: bool = False,
     ) -> None:
         self.log_path = directory / (segment_name(base_offset) + LOG_SUFFIX)
         self.base_offset = base_offset
         self.dialect = dialect
         self.index = OffsetIndex(directory, base_offset)
         self.index_interval_bytes = index_interval_bytes
+        self.allows_gaps = allows_gaps
         self.size_bytes = 0
         self._added: list[bytes] = []
 
@@ -100,7 +111,8 @@ class Segment:
         message with that entry's offset stands there. O(log entries + bytes between two entries).
         `following_offset` is where the next segment begins, None if this is the last one. An
         unfinished message ends the last segment; raises CorruptLogError for it elsewhere, for one
-        with messages behind it, for bytes that are no message, and for offsets that do not ascend.
+        with messages behind it, for bytes that are no message, and for a message whose offset is
+        not the next one. Where gaps are allowed, a greater offset is right if the next is above it.
         """
         self.index.load()
         entry = self.index.lookup(offset, tracer)
@@ -118,8 +130,7 @@ class Segment:
                     return self.locate(offset, tracer, following_offset=following_offset)
                 raise damage_error(self, position, "an unfinished message, and others behind it")
             if not self._is_in_order(position, outcome, next_offset, following_offset):
-                reason = f"a whole message with offset {outcome.offset} where {next_offset} belongs"
-                raise damage_error(self, position, reason)
+                raise misplaced_message(self, position, outcome.offset, next_offset)
             if outcome.offset >= offset:
                 scanned_bytes = position + outcome.length_bytes - start
                 return Located(position, outcome, entry, ordinal, scanned_bytes)
@@ -129,10 +140,10 @@ class Segment:
     def _is_in_order(
         self, position: int, message: Message, next_offset: int, following_offset: int | None
     ) -> bool:
-        """The crc does not cover the offset. A log of other origin may have a gap; then the offset
-        is believed only if what comes next is above it."""
-        if follows(message, next_offset):
-            return True
+        """The crc does not cover the offset. Where a gap is allowed, an offset that makes one is
+        believed only if what comes next is above it."""
+        if follows(message, next_offset) or not self.allows_gaps:
+            return follows(message, next_offset)
         after = self._message_at(position + message.length_bytes)
         limit = after.offset if after else following_offset
         return next_offset <= message.offset and (limit is None or message.offset < limit)
@@ -155,12 +166,19 @@ class Segment:
         return entry if entry and self._is_true(entry) else None
 
     def end_offset(self) -> int:
-        """Return one past the last offset; reads from the last index entry on."""
+        """Return one past the last message that is sound and has the offset that belongs there.
+
+        So damage ends a segment, as an unfinished message does; `locate` tells which it is. Reads
+        from the last index entry on, or all of the segment if the entry is false.
+        """
         entry = self.last_entry()
-        next_offset = self.first_offset
-        for _, outcome in self.scan(entry.position if entry else 0):
-            if isinstance(outcome, Message):
-                next_offset = outcome.offset + 1
+        next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
+        for position, outcome in self.scan(entry.position if entry else 0):
+            if not isinstance(outcome, Message):
+                break
+            if not self._is_in_order(position, outcome, next_offset, None):
+                break
+            next_offset = outcome.offset + 1
         return next_offset
 
     # ---- writing: for the one writer of the partition
@@ -214,7 +232,36 @@ class Segment:
         count_change(self.log_path.parent.parent)
 
 
-def damage_error(segment: Segment, position: int, reason: str) -> CorruptLogError:
+def damage_error(
+    segment: Segment, position: int, reason: str, *, is_gap: bool = False
+) -> CorruptLogError:
     """Return the error that names a place in a segment."""
     remedy = "`kminilog verify` lists all damage, `kminilog recover` says what can be kept"
+    if is_gap:
+        remedy += "; allow gaps only if another program wrote this log"
     return CorruptLogError(str(segment.log_path), position=position, reason=reason, remedy=remedy)
+
+
+def refuse_compressed(segment: Segment, located: Located) -> None:
+    """Raise CompressedMessageError if what was found is a compressed message."""
+    if located.message.codec != CODECS[0]:
+        raise CompressedMessageError(
+            located.message.codec,
+            where=f"{segment.log_path} at byte {located.position}",
+            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
+        )
+
+
+def misplaced_message(
+    segment: Segment, position: int, offset: int, expected: int
+) -> CorruptLogError:
+    """Return the error for a whole message whose offset is not the one that belongs there."""
+    reason = f"a whole message with offset {offset} where {expected} belongs"
+    return damage_error(segment, position, reason, is_gap=offset > expected)
+
+
+def misplaced_segment(segment: Segment, expected: int) -> CorruptLogError:
+    """Return the error for a segment that does not begin where the one before it ends."""
+    offset = segment.first_offset
+    reason = f"by its name the segment begins with offset {offset}, but {expected} comes next"
+    return damage_error(segment, 0, reason, is_gap=offset > expected)

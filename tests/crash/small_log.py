@@ -94,15 +94,12 @@ def contents(read: list[Message]) -> list[KeyValue]:
     return [(message.key, message.value) for message in read]
 
 
-def assert_never_a_wrong_message(
-    reader: PartitionReader, messages: list[KeyValue], *, also: dict[int, KeyValue] | None = None
-) -> None:
+def assert_never_a_wrong_message(reader: PartitionReader, messages: list[KeyValue]) -> None:
     """Whatever the reader answers, by reading or finding, is what was written, or an error of ours.
 
-    Reading goes on behind an offset that cannot be read, as a consumer that skips it would. `also`
-    are messages that may be shown at offsets at which they were not written.
+    Reading goes on behind an offset that cannot be read, as a consumer that skips it would.
     """
-    written = {**dict(enumerate(messages)), **(also or {})}
+    written = dict(enumerate(messages))
     for offset in written:
         with contextlib.suppress(KMiniLogError):
             found = reader.find(offset).located.message

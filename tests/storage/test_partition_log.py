@@ -17,6 +17,7 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.notices import Gap
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
@@ -386,14 +387,16 @@ def test_find_of_a_compressed_message_is_refused(tmp_path, dialect):
 
 
 @both_dialects
-def test_read_of_a_foreign_log_with_a_gap_goes_on_behind_it(tmp_path, dialect):
+def test_read_of_a_foreign_log_with_a_gap_goes_on_behind_it_if_gaps_are_allowed(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     fill(log, 3)
     log.close()
     with open(log.segments()[0].log_path, "ab") as file:
         file.write(encode(dialect, 10, None, b"behind the gap"))
-    reader = open_reader(log)
+    gaps: list[Gap] = []
+    reader = PartitionReader(log.directory, ORDERS, dialect, log.settings, on_gap=gaps.append)
     assert [m.offset for m in reader.read(5, 10**6)] == [10]
+    assert [(gap.first_offset, gap.next_offset) for gap in gaps] == [(5, 10)]
     assert reader.log_end_offset == 11
     with pytest.raises(OffsetOutOfRangeError):
         reader.find(5)

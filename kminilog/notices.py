@@ -1,0 +1,70 @@
+"""What must be said although it is no error: what was passed over, or where reading goes on.
+
+A caller hands in a callable that takes a notice; its text is one line. Who hands in none gets a
+Python warning of the class `KMiniLogWarning`, which Python writes to stderr, once for each text.
+Source: ours.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kminilog.format.names import TopicPartition
+
+
+class KMiniLogWarning(UserWarning):
+    """A notice that nobody has asked for."""
+
+
+class Gap(NamedTuple):
+    """Offsets from `first_offset` to `next_offset` - 1 that a log of other origin does not hold.
+
+    What comes instead stands in the file `path` at byte `position`, or behind it.
+    """
+
+    topic_partition: TopicPartition
+    first_offset: int
+    next_offset: int
+    path: str
+    position: int
+
+    def __str__(self) -> str:
+        last = self.next_offset - 1
+        missing = f"offset {last} is"
+        if last > self.first_offset:
+            missing = f"offsets {self.first_offset} to {last} are"
+        place = f"{self.path}: byte {self.position}"
+        return f"{self.topic_partition}: a gap: {missing} not in the log ({place})"
+
+
+OnGap = Callable[[Gap], object]
+
+
+class OffsetReset(NamedTuple):
+    """A position outside of the log, and the offset at which reading goes on instead.
+
+    `reset` is what auto.offset.reset says; `is_committed` tells if the position was on record.
+    """
+
+    topic_partition: TopicPartition
+    offset: int
+    log_start_offset: int
+    log_end_offset: int
+    reset: str
+    next_offset: int
+    is_committed: bool
+
+    def __str__(self) -> str:
+        what = "the committed offset" if self.is_committed else "offset"
+        where = f"below the log start {self.log_start_offset}"
+        if self.offset > self.log_end_offset:
+            where = f"above the log end {self.log_end_offset}"
+        return (
+            f"{self.topic_partition}: {what} {self.offset} is {where}; reading goes on at "
+            f"{self.next_offset}, as auto.offset.reset = {self.reset} says"
+        )
+
+
+def warn(notice: object) -> None:
+    """Say it as a Python warning."""
+    warnings.warn(str(notice), KMiniLogWarning, stacklevel=3)
