@@ -20,10 +20,12 @@ from kminilog.clock import Clock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import UnknownMemberError
 from kminilog.consumer.fetching import Fetching
+from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.consumer.source import ConsumerRecord, Source
 from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OffsetReset, warn
 from kminilog.settings import complete_config
 
 PAUSE_MS = 10
@@ -40,6 +42,8 @@ class Consumer:
     `config` has Kafka's dotted names, see kminilog.settings; a group needs `group.id` and the
     `coordinator`. `on_assigned` is called after partitions came, `on_revoked` before some are given
     up, while commits still count, `on_lost` after some are gone that others may have already.
+    `on_reset` is told when a position was outside of its log and auto.offset.reset has moved it;
+    without it that is a Python warning.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Consumer:
         on_assigned: Change = _nothing,
         on_revoked: Change = _nothing,
         on_lost: Change = _nothing,
+        on_reset: Callable[[OffsetReset], object] = warn,
     ) -> None:
         self.config = complete_config(config or {}, scope="consumer")
         self._source = source
@@ -64,6 +69,7 @@ class Consumer:
             source,
             reset=self.config["auto.offset.reset"],
             max_bytes=self.config["fetch.max.bytes"],
+            on_reset=on_reset,
         )
         self._wanted: Callable[[str], object] | None = None
         self._names: tuple[str, ...] = ()
@@ -170,15 +176,20 @@ class Consumer:
         """Put offsets on record, of the next records to read; all positions if none are given.
 
         Once it returns, they survive kill -9. Raises UnknownMemberError or IllegalGenerationError
-        if others may have the partitions by now, ValueError without group.id.
+        if others may have the partitions by now, ValueError without group.id, and
+        OffsetOutOfRangeError for an offset above the end of its log; nothing is committed then. Of
+        all positions, those above the end are left out: the next `poll` moves them.
         """
         coordinator, group = self._group()
         membership = self._member.membership if self._member else None
         if self._member and membership is None:
             raise UnknownMemberError(group, member="this consumer")
-        coordinator.commit(
-            group, self._fetching.positions if offsets is None else offsets, membership
-        )
+        if offsets is None:
+            offsets = self._fetching.positions_in_log()
+        else:
+            check_offsets(offsets)
+            self._fetching.refuse_above_end(offsets)
+        coordinator.commit(group, offsets, membership)
         self._commit_due_ms = self._clock.now_ms() + self.config["auto.commit.interval.ms"]
 
     def committed(self) -> dict[TopicPartition, int]:

@@ -8,11 +8,13 @@ handed out; where nobody has said where to begin, or where that is out of range,
     latest    from the end on
     none      an error: NoOffsetError, OffsetOutOfRangeError
 
+A position that was out of range is a notice: from where reading goes on is not where it stopped.
+
 Source: S3; Kafka: Fetcher, auto.offset.reset.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from kminilog.consumer.errors import NoOffsetError
@@ -25,17 +27,27 @@ from kminilog.errors import (
 )
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OffsetReset
 
 
 class Fetching:
     """The partitions of one consumer."""
 
-    def __init__(self, source: Source, *, reset: str, max_bytes: int) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        reset: str,
+        max_bytes: int,
+        on_reset: Callable[[OffsetReset], object],
+    ) -> None:
         self._source = source
         self._reset = reset
         self._max_bytes = max_bytes
+        self._on_reset = on_reset
         self._turns: deque[TopicPartition] = deque()
         self._positions: dict[TopicPartition, int] = {}
+        self._reached: dict[TopicPartition, int] = {}  # the log is known to go as far as that
         self._fetched: dict[TopicPartition, deque[Message]] = {}
         self._error: KMiniLogError | None = None
 
@@ -54,19 +66,21 @@ class Fetching:
     ) -> None:
         """Read these from now on; those that are new begin at `starts`, else by reset.
 
-        What reset says is settled now if it can be: the end of a log is where it ends now.
+        `starts` are committed offsets; one above the end of the log does not count. What reset says
+        is settled now if it can be: the end of a log is where it ends now.
         """
         wanted = list(partitions)
         self._error = None
         for gone in set(self._turns) - set(wanted):
-            self._positions.pop(gone, None)
-            self._fetched.pop(gone, None)
-        for new in set(wanted) - set(self._turns):
-            if new in starts:
-                self._positions[new] = starts[new]
+            for known in (self._positions, self._reached, self._fetched):
+                known.pop(gone, None)
+        new = {p: starts[p] for p in wanted if p in starts and p not in self._turns}
+        self._positions |= new
         self._turns = deque(wanted)
         for partition in wanted:
             with suppress(NoOffsetError, LeaderNotAvailableError, UnknownTopicOrPartitionError):
+                if partition in new:
+                    self._check_start(partition)
                 self.position(partition)  # else it is tried, or told, when it is read
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -84,6 +98,26 @@ class Fetching:
         if partition not in self._positions:
             self._positions[partition] = self._reset_position(partition)
         return self._positions[partition]
+
+    def positions_in_log(self) -> dict[TopicPartition, int]:
+        """Return the positions, without those that somebody has put above the end of a log."""
+        positions = self._positions.items()
+        return {p: offset for p, offset in positions if self._end_below(p, offset) is None}
+
+    def refuse_above_end(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Raise OffsetOutOfRangeError if one of these offsets lies above the end of its log.
+
+        What was taken before counts as inside, even if the log has been cut since.
+        """
+        for partition, offset in offsets.items():
+            end = self._end_below(partition, offset)
+            if end is not None:
+                raise OffsetOutOfRangeError(
+                    f"{partition}: nothing was committed",
+                    offset=offset,
+                    log_start_offset=self._source.beginning(partition),
+                    log_end_offset=end,
+                )
 
     def take(self, max_records: int) -> list[ConsumerRecord]:
         """Return up to so many records; each partition is asked once, the next one first.
@@ -119,7 +153,7 @@ class Fetching:
         kept = self._fetched[partition]
         taken = [kept.popleft() for _ in range(min(count, len(kept)))]
         if taken:
-            self._positions[partition] = taken[-1].offset + 1
+            self._positions[partition] = self._reached[partition] = taken[-1].offset + 1
         return [
             ConsumerRecord(*partition, message.offset, message.key, message.value)
             for message in taken
@@ -129,12 +163,37 @@ class Fetching:
         offset = self.position(partition)
         try:
             return self._source.fetch(partition, offset, self._max_bytes)
-        except OffsetOutOfRangeError:
+        except OffsetOutOfRangeError as error:
             if self._reset == "none":
                 raise
             # The log has lost its beginning to retention, or its end to a crash.
-            self._positions[partition] = self._reset_position(partition)
+            self._go_on(partition, error.log_start_offset, error.log_end_offset)
             return self._source.fetch(partition, self._positions[partition], self._max_bytes)
+
+    def _check_start(self, partition: TopicPartition) -> None:
+        """Nobody can have read up to a committed offset above the end: the log was cut since."""
+        end = self._end_below(partition, self._positions[partition])
+        if end is not None and self._reset != "none":
+            self._go_on(partition, self._source.beginning(partition), end, is_committed=True)
+
+    def _end_below(self, partition: TopicPartition, offset: int) -> int | None:
+        """The end of a log if this offset lies above it; None if not, or if nobody knows now."""
+        if offset > self._reached.get(partition, 0):
+            with suppress(KMiniLogError):
+                end = self._source.log_end(partition)
+                if offset > end:
+                    return end
+                self._reached[partition] = offset
+        return None
+
+    def _go_on(
+        self, partition: TopicPartition, start: int, end: int, *, is_committed: bool = False
+    ) -> None:
+        offset, position = self._positions[partition], self._reset_position(partition)
+        self._positions[partition] = position
+        self._on_reset(
+            OffsetReset(partition, offset, start, end, self._reset, position, is_committed)
+        )
 
     def _reset_position(self, partition: TopicPartition) -> int:
         if self._reset == "earliest":

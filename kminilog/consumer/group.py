@@ -36,8 +36,8 @@ from kminilog.consumer.errors import (
     InconsistentStrategyError,
     UnknownMemberError,
 )
-from kminilog.consumer.members import Assigned, JoinRequest, KnownMember, Membership
-from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.consumer.members import Assigned, JoinRequest, KnownMember, Membership, check_offsets
+from kminilog.format.names import TopicPartition
 
 EMPTY = "Empty"
 PREPARING = "PreparingRebalance"
@@ -181,11 +181,7 @@ class Group:
             self._hear(member, now_ms)
         elif self.members:
             raise GroupInUseError(self.name, members=len(self.members))
-        for partition, offset in offsets.items():
-            if type(offset) is not int or offset < 0:
-                raise ValueError(f"{partition}: {offset!r} is no offset")
-            if parse_topic_partition(str(partition)) != partition:
-                raise ValueError(f"{partition!r} is no partition")
+        check_offsets(offsets)
         self.committed |= offsets
 
     def expire(self, now_ms: int) -> None:

@@ -122,3 +122,12 @@ def from_name(name: Any) -> TopicPartition:
 def _topic(name: Any) -> str:
     check_topic(typed(name, str))
     return str(name)
+
+
+def check_offsets(offsets: Mapping[TopicPartition, int]) -> None:
+    """Raise ValueError if something that is to be committed is no offset of a partition."""
+    for partition, offset in offsets.items():
+        if type(offset) is not int or offset < 0:
+            raise ValueError(f"{partition}: {offset!r} is no offset")
+        if parse_topic_partition(str(partition)) != partition:
+            raise ValueError(f"{partition!r} is no partition")

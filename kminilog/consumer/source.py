@@ -46,3 +46,10 @@ class Source(Protocol):
     def end(self, topic_partition: TopicPartition) -> int:
         """Return the offset that the next message to be read will have; raises as `fetch`."""
         ...
+
+    def log_end(self, topic_partition: TopicPartition) -> int:
+        """Return the offset that the next message to be written will have; raises as `fetch`.
+
+        Nobody can have read up to a greater one.
+        """
+        ...

@@ -7,16 +7,22 @@ its leader. A log dir has one copy and no high watermark. Source: S1; Kafka: Log
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.message import Message
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 
 
 class LogDirSource:
-    """The topics of a log dir; beside any writer, without a lock. One object, one thread."""
+    """The topics of a log dir; beside any writer, without a lock. One object, one thread.
 
-    def __init__(self, log_dir: LogDir) -> None:
+    `on_gap` is for logs of other origin: there gaps are passed, and it is told of each. Without it
+    a gap is damage.
+    """
+
+    def __init__(self, log_dir: LogDir, *, on_gap: OnGap | None = None) -> None:
         self._log_dir = log_dir
+        self._on_gap = on_gap
         self._readers: dict[TopicPartition, PartitionReader] = {}
 
     def topics(self) -> dict[str, int]:
@@ -42,9 +48,13 @@ class LogDirSource:
         """Return the log end offset."""
         return self._reader(topic_partition).log_end_offset
 
+    log_end = end
+
     def _reader(self, topic_partition: TopicPartition) -> PartitionReader:
         if topic_partition not in self._readers:
-            self._readers[topic_partition] = self._log_dir.reader(topic_partition)
+            self._readers[topic_partition] = self._log_dir.reader(
+                topic_partition, on_gap=self._on_gap
+            )
         return self._readers[topic_partition]
 
 
@@ -70,6 +80,14 @@ class ClusterSource:
         except OffsetOutOfRangeError as error:
             return error.log_start_offset
         return 0
+
+    def log_end(self, topic_partition: TopicPartition) -> int:
+        """Return where the leader's log ends: under a new leader the high watermark lags behind."""
+        try:
+            self._cluster.fetch(topic_partition, MAX_OFFSET, max_bytes=1)
+        except OffsetOutOfRangeError as error:
+            return error.log_end_offset
+        return MAX_OFFSET
 
     def end(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark."""

@@ -18,7 +18,7 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
@@ -27,6 +27,7 @@ from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.source import ConsumerRecord, Source
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OffsetReset, warn
 from kminilog.settings import complete_config
 
 _POLL_MS = 20
@@ -48,8 +49,8 @@ class _Look(NamedTuple):
 class KafkaStream(Iterator[ConsumerRecord]):
     """One stream; iterate in one thread, `stop` and `close` in any. A context manager that closes.
 
-    `make_consumer` is called in the fetcher's thread with `on_revoked` and `on_lost`, so that what
-    it makes belongs to that thread.
+    `make_consumer` is called in the fetcher's thread with what the consumer is to call when
+    partitions come, go or are reset, so that what it makes belongs to that thread.
     """
 
     def __init__(
@@ -163,7 +164,10 @@ class KafkaStream(Iterator[ConsumerRecord]):
     def _run(self) -> None:
         try:
             consumer = self._make_consumer(
-                on_assigned=self._on_assigned, on_revoked=self._on_revoked, on_lost=self._forget
+                on_assigned=self._on_assigned,
+                on_revoked=self._on_revoked,
+                on_lost=self._forget,
+                on_reset=self._on_reset,
             )
             self._consumer = consumer
             with ExitStack() as last_steps:
@@ -206,6 +210,13 @@ class KafkaStream(Iterator[ConsumerRecord]):
                 with suppress(NoOffsetError):
                     self._read[partition] = self._consumer.position(partition)
 
+    def _on_reset(self, reset: OffsetReset) -> None:
+        """What was read above the end of a log that was cut is on record no more."""
+        warn(reset)
+        with self._lock:
+            if self._read.get(reset.topic_partition, 0) > reset.log_end_offset:
+                self._read[reset.topic_partition] = reset.next_offset
+
     def _on_revoked(self, partitions: list[TopicPartition]) -> None:
         try:
             self._commit()
@@ -241,7 +252,7 @@ def open_streams(
     """
     client_id = complete_config(config, scope="consumer")["client.id"]
 
-    def make(name: str, **on_change: Callable[[list[TopicPartition]], object]) -> Consumer:
+    def make(name: str, **on_change: Callable[[Any], object]) -> Consumer:
         source = make_source()
         # What counts as read is known to the stream, so it commits.
         own = {**config, "client.id": name, "enable.auto.commit": False}

@@ -1,6 +1,7 @@
 """The consumer, alone and in groups, on real files, with a clock that is moved by hand."""
 
 from collections import Counter
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -24,6 +25,7 @@ from kminilog.errors import (
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.notices import Gap, KMiniLogWarning, OffsetReset
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -160,7 +162,8 @@ def test_poll_at_an_offset_that_retention_took_begins_where_reset_says(place, re
         delete_expired(log, now_ms=place.clock.now_ms())
         start = log.log_start_offset
     assert 0 < start < 40
-    got = offsets(consumer.poll())
+    with pytest.warns(KMiniLogWarning, match=f"offset 0 is below the log start {start}; reading"):
+        got = offsets(consumer.poll())
     assert got == (list(range(start, 40)) if first == "start" else [])
 
 
@@ -512,8 +515,8 @@ def test_poll_for_no_records_commits_nothing_that_is_being_worked_on(place):
 
 def test_settings_of_a_topic_that_are_broken_are_told_as_such(place):
     place.write(0, 2)
+    place.consumer("readers").commit({orders(0): 1})
     consumer = place.consumer("readers")
-    consumer.commit({orders(0): 1})
     (place.path / "orders.json").write_text("{")
     consumer.assign([orders(0)])
     for _ in range(2):
@@ -566,3 +569,112 @@ def test_cooperative_member_that_closes_while_it_waits_commits_what_it_read(plac
     assert offsets(first.poll()) == [5, 6]
     first.close()
     assert first.committed()[orders(0)] == 7
+
+
+# ---- the end of the log
+
+
+def cut_log(place: Place, offset: int) -> None:
+    """Cut the log, as recovery does to one whose end is damaged."""
+    with LogDirWriter.open(place.path) as writer:
+        writer.log(orders(0)).truncate_to(offset)
+
+
+def put_on_record(place: Place, offset: int) -> None:
+    """Commit without asking if the log goes that far."""
+    place.consumer()._coordinator.commit("readers", {orders(0): offset})
+
+
+@pytest.mark.parametrize(("reset", "first"), [("earliest", 0), ("latest", 7)])
+def test_committed_offset_above_the_log_end_is_reset_and_told(place, reset, first):
+    place.write(0, 7)
+    put_on_record(place, 1 << 40)
+    told: list[OffsetReset] = []
+    consumer = place.consumer("readers", reset=reset, on_reset=told.append)
+    consumer.assign([orders(0)])
+    assert offsets(consumer.poll()) == list(range(first, 7))
+    consumer.close()
+    assert consumer.committed() == {orders(0): 7}
+    assert told == [OffsetReset(orders(0), 1 << 40, 0, 7, reset, first, True)]
+    assert str(told[0]) == (
+        f"orders-0: the committed offset {1 << 40} is above the log end 7; "
+        f"reading goes on at {first}, as auto.offset.reset = {reset} says"
+    )
+
+
+def test_committed_offset_above_the_log_end_without_reset_is_an_error(place):
+    place.write(0, 7)
+    put_on_record(place, 8)
+    consumer = place.consumer("readers", reset="none")
+    consumer.assign([orders(0)])
+    with pytest.raises(OffsetOutOfRangeError, match="offset 8 is out of range"):
+        consumer.poll()
+    consumer.close()
+    assert consumer.committed() == {orders(0): 8}
+
+
+def test_commit_above_the_log_end_is_refused_and_changes_nothing(place):
+    place.write(0, 7)
+    consumer = place.consumer("readers")
+    consumer.assign([orders(0), orders(1)])
+    consumer.commit({orders(0): 7})
+    with pytest.raises(OffsetOutOfRangeError, match="nothing was committed: offset 8 is out of"):
+        consumer.commit({orders(1): 0, orders(0): 8})
+    assert consumer.committed() == {orders(0): 7}
+    consumer.seek(orders(0), 8)
+    consumer.commit()
+    consumer.close()
+    assert consumer.committed() == {orders(0): 7, orders(1): 0}
+
+
+def test_log_that_is_cut_while_it_is_read_is_told_and_read_by_reset(place):
+    place.write(0, 7)
+    consumer = place.consumer("readers", reset="latest")
+    consumer.assign([orders(0)])
+    cut_log(place, 4)
+    with pytest.warns(KMiniLogWarning, match="offset 7 is above the log end 4; reading goes on at"):
+        assert consumer.poll() == []
+    place.written[0] = 4
+    place.write(0, 2)
+    assert offsets(consumer.poll()) == [4, 5]
+
+
+def test_cluster_offset_between_high_watermark_and_log_end_is_no_reset(tmp_path):
+    """Under a new leader the high watermark can be below what was read before."""
+    clock = ManualClock()
+    with closing(MiniCluster.open(tmp_path, brokers=2, clock=clock)) as cluster:
+        cluster.create_topic(Topic("orders", 1), replication_factor=2)
+        cluster.produce(orders(0), encode(KAFKA, 0, None, b"x"), acks=1)
+        source = ClusterSource(cluster)
+        assert (source.end(orders(0)), source.log_end(orders(0))) == (0, 1)
+        coordinator = Coordinator(tmp_path, source.topics, clock=clock, chance=Random(1))
+        coordinator.commit("readers", {orders(0): 1})
+        config = {"group.id": "readers", "auto.offset.reset": "earliest"}
+        consumer = Consumer(source, config, clock=clock, coordinator=coordinator)
+        consumer.assign([orders(0)])
+        assert consumer.poll() == []
+        assert consumer.position(orders(0)) == 1
+
+
+def test_gap_is_damage_unless_gaps_are_allowed(place):
+    place.write(0, 40)
+    second = sorted((place.path / "orders-0").glob("*.log"))[1]
+    third = sorted((place.path / "orders-0").glob("*.log"))[2]
+    second.unlink()
+    consumer = place.consumer()
+    consumer.assign([orders(0)])
+    first = offsets(consumer.poll())
+    assert first == list(range(len(first)))
+    with pytest.raises(CorruptLogError, match=f"but {len(first)} comes next") as caught:
+        consumer.poll()
+    assert (caught.value.path, caught.value.position) == (str(third), 0)
+    assert consumer.position(orders(0)) == len(first)
+
+    gaps: list[Gap] = []
+    source = LogDirSource(LogDir(place.path), on_gap=gaps.append)
+    consumer = Consumer(source, {"auto.offset.reset": "earliest"}, clock=place.clock)
+    consumer.assign([orders(0)])
+    got = offsets(consumer.poll()) + offsets(consumer.poll())
+    (gap,) = gaps
+    assert got == [o for o in range(40) if not gap.first_offset <= o < gap.next_offset]
+    assert gap == Gap(orders(0), len(first), got[len(first)], str(third), 0)

@@ -16,6 +16,7 @@ from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.consumer.sources import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
+from kminilog.notices import KMiniLogWarning
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -192,6 +193,32 @@ def test_stream_whose_fetcher_fails_says_why(path):
         next(stream)
     with pytest.raises(NoOffsetError):
         stream.close()
+
+
+def test_stream_with_a_committed_offset_above_the_log_end_begins_by_reset_and_says_so(path):
+    coordinator = Coordinator(path, dict, clock=SystemClock(), chance=Random())
+    coordinator.commit("readers", {TopicPartition("orders", 0): 1 << 40})
+
+    def read_all() -> int:
+        with streams(path)[0] as stream:
+            return len(read_until_timeout(stream))
+
+    with pytest.warns(KMiniLogWarning, match=f"orders-0: the committed offset {1 << 40} is above"):
+        assert read_all() == len(ALL)
+    assert committed(path) == len(ALL)
+
+
+def test_stream_of_a_log_that_is_cut_commits_no_offset_above_its_end(path):
+    def cut_and_read(stream: KafkaStream) -> None:
+        with LogDirWriter.open(path) as writer:
+            writer.log(TopicPartition("orders", 0)).truncate_to(20)
+        assert read_until_timeout(stream) == []
+
+    with streams(path, auto_offset_reset="latest")[0] as stream:
+        assert read_until_timeout(stream) == []
+        with pytest.warns(KMiniLogWarning, match=f"offset {EACH} is above the log end 20; reading"):
+            cut_and_read(stream)
+    assert committed(path) == 20 + (PARTITIONS - 1) * EACH
 
 
 def test_stream_left_with_an_error_gives_the_record_at_hand_again(path):
