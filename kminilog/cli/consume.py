@@ -4,7 +4,8 @@ Reads partitions in turn and waits for more. It ends after `--max-messages`, or 
 come for consumer.timeout.ms, with exit code 0 both times. With `--group` it reads its share:
 several processes with the same group share the partitions, and those of a killed one go to the
 others. What was written to stdout is committed; what was not is read again, by whoever has the
-partition then. Order holds inside a partition only. Source: S3; Kafka: ConsoleConsumer.
+partition then. Order holds inside a partition only. A gap is damage, unless gaps are allowed:
+then stderr has a line for each. Source: S3; Kafka: ConsoleConsumer.
 """
 
 import random
@@ -18,8 +19,8 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.options import config_option, json_option, to_offset
-from kminilog.cli.output import bytes_field, flush, write_bytes, write_record
+from kminilog.cli.options import allow_gaps_option, config_option, json_option, to_offset
+from kminilog.cli.output import bytes_field, flush, warn, write_bytes, write_record
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
@@ -28,6 +29,7 @@ from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.source import ConsumerRecord
 from kminilog.consumer.sources import LogDirSource
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OffsetReset, OnGap
 from kminilog.settings import parse_config
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -56,6 +58,7 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
 @click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N.")
 @click.option("--group", metavar="G", help="Read a share of the partitions, as a member of G.")
 @click.option("--print-key", is_flag=True, help="Key, tab, value instead of just the value.")
+@allow_gaps_option
 @config_option("A setting of the consumer, e.g. consumer.timeout.ms=1000; repeatable.")
 @json_option
 @click.pass_obj
@@ -68,11 +71,13 @@ def command(
     max_messages: int | None,
     group: str | None,
     print_key: bool,
+    on_gap: OnGap | None,
     config: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Print the messages of TOPIC, and wait for more."""
     log_dir = LogDir(log_dir_path)
+    source = LogDirSource(log_dir, on_gap=on_gap)
     topics = _topics(log_dir, topic, pattern)
     clock = SystemClock()
     printing = _Printing(clock, as_json=as_json, print_key=print_key)
@@ -85,24 +90,25 @@ def command(
         if partition is not None or isinstance(start, int):
             raise click.UsageError("a group shares partitions out: no --partition, no --offset N")
         settings = {**settings, "group.id": group}
-        consumer = _member(log_dir, topics, pattern, settings, start, printing, clock)
+        consumer = _member(log_dir, source, topics, pattern, settings, start, printing, clock)
     else:
-        consumer = _reader(log_dir, _partitions(topics, partition), settings, start, clock)
+        consumer = _reader(source, _partitions(topics, partition), settings, start, printing, clock)
     printing.run(consumer, max_messages)
 
 
 def _reader(
-    log_dir: LogDir,
+    source: LogDirSource,
     partitions: list[TopicPartition],
     settings: dict[str, Any],
     start: int | str,
+    printing: "_Printing",
     clock: Clock,
 ) -> Consumer:
     """A consumer of these partitions, without a group."""
     if isinstance(start, int) and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --partition")
-    source = LogDirSource(log_dir)
-    consumer = Consumer(source, {"auto.offset.reset": "none", **settings}, clock=clock)
+    config = {"auto.offset.reset": "none", **settings}
+    consumer = Consumer(source, config, clock=clock, on_reset=printing.on_reset)
     consumer.assign(partitions)
     for found in partitions:
         if isinstance(start, int):
@@ -116,6 +122,7 @@ def _reader(
 
 def _member(
     log_dir: LogDir,
+    source: LogDirSource,
     topics: list[Topic],
     pattern: str | None,
     settings: dict[str, Any],
@@ -124,7 +131,6 @@ def _member(
     clock: Clock,
 ) -> Consumer:
     """A consumer of a share of these topics."""
-    source = LogDirSource(log_dir)
     printing.is_committing = settings.get("enable.auto.commit", True)
     consumer = Consumer(
         source,
@@ -136,6 +142,7 @@ def _member(
         on_assigned=printing.on_assigned,
         on_revoked=printing.on_revoked,
         on_lost=printing.on_lost,
+        on_reset=printing.on_reset,
     )
     if pattern is None:
         consumer.subscribe([found.name for found in topics])
@@ -199,6 +206,11 @@ class _Printing:
         """Commit nothing of these any more."""
         for partition in partitions:
             self._printed.pop(partition, None)
+
+    def on_reset(self, reset: OffsetReset) -> None:
+        """Say it, and go on from there: what was committed outside of the log counts no more."""
+        warn(str(reset))
+        self._printed[reset.topic_partition] = reset.next_offset
 
     def _print(self, records: list[ConsumerRecord]) -> None:
         for record in records:

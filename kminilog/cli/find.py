@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 
 from kminilog.cli.explanation import explain, found_json
-from kminilog.cli.options import json_option, to_offset, topic_partition_argument
+from kminilog.cli.options import allow_gaps_option, json_option, to_offset, topic_partition_argument
 from kminilog.cli.output import shown, write_document, write_line, write_lines
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 
 
@@ -16,6 +17,7 @@ from kminilog.storage.log_dir import LogDir
 @topic_partition_argument
 @click.argument("offset", callback=to_offset)
 @click.option("--explain", "is_explained", is_flag=True, help="Show each probe and each byte.")
+@allow_gaps_option
 @json_option
 @click.pass_obj
 def command(
@@ -23,13 +25,14 @@ def command(
     topic_partition: TopicPartition,
     offset: int,
     is_explained: bool,
+    on_gap: OnGap | None,
     as_json: bool,
 ) -> None:
     """Find the message with OFFSET in the partition TOPIC-P.
 
     For example: kminilog find orders-0 7
     """
-    reader = LogDir(log_dir_path).reader(topic_partition)
+    reader = LogDir(log_dir_path).reader(topic_partition, on_gap=on_gap)
     found = reader.find(offset)
     if as_json:
         write_document(found_json(reader, offset, found))

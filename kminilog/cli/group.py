@@ -1,7 +1,8 @@
 """`kminilog group`: which groups there are, how far each has read, and a rebalance to watch.
 
 Nothing is written to the log dir: `describe` shows what the group's file says, without the members
-whose session is over by now. Lag is what is left to read: log end minus committed offset.
+whose session is over by now. Lag is what is left to read: log end minus committed offset. It is
+unknown if the committed offset is above the log end, which is said.
 Source: Kafka: ConsumerGroupCommand.
 """
 
@@ -14,14 +15,16 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import json_option
+from kminilog.cli.options import allow_gaps_option, json_option
 from kminilog.cli.output import count, table, warn, write_document, write_lines
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
+from kminilog.consumer.sources import LogDirSource
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OnGap
 from kminilog.settings import SETTINGS
 from kminilog.steps.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
 from kminilog.storage.log_dir import LogDir
@@ -65,12 +68,14 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
 
 @command.command("describe")
 @click.argument("name", metavar="GROUP")
+@allow_gaps_option
 @json_option
 @click.pass_obj
-def describe(log_dir_path: Path, name: str, as_json: bool) -> None:
+def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show members, assignment, committed offsets and lag of GROUP."""
     group = _coordinator(log_dir_path).describe(name)
-    description = _describe(group, LogDir(log_dir_path), WallClock().now_ms())
+    source = LogDirSource(LogDir(log_dir_path), on_gap=on_gap)
+    description = _describe(group, source, WallClock().now_ms())
     if as_json:
         write_document(description)
     else:
@@ -132,8 +137,8 @@ def _summary(group: Group) -> dict[str, Any]:
     }
 
 
-def _describe(group: Group, log_dir: LogDir, now_ms: int) -> dict[str, Any]:
-    partitions = _partitions(group, log_dir)
+def _describe(group: Group, source: LogDirSource, now_ms: int) -> dict[str, Any]:
+    partitions = _partitions(group, source)
     idle = group.idle
     return {
         **_summary(group),
@@ -148,30 +153,40 @@ def _describe(group: Group, log_dir: LogDir, now_ms: int) -> dict[str, Any]:
             }
             for member in sorted(group.members.values(), key=lambda member: text_order(member.id))
         ],
-        "partitions": [_partition_fields(group, log_dir, partition) for partition in partitions],
+        "partitions": [_partition_fields(group, source, partition) for partition in partitions],
         "idle": idle,
     }
 
 
-def _partitions(group: Group, log_dir: LogDir) -> list[TopicPartition]:
+def _partitions(group: Group, source: LogDirSource) -> list[TopicPartition]:
     """Return what the group reads, has read or is to read."""
     subscribed = {topic for member in group.members.values() for topic in member.topics}
-    existing = [p for t in log_dir.topics() if t.name in subscribed for p in t.all_partitions()]
+    existing = [
+        TopicPartition(topic, partition)
+        for topic, partitions in source.topics().items()
+        if topic in subscribed
+        for partition in range(partitions)
+    ]
     return sorted({*existing, *group.owners, *group.committed})
 
 
-def _partition_fields(group: Group, log_dir: LogDir, partition: TopicPartition) -> dict[str, Any]:
+def _partition_fields(
+    group: Group, source: LogDirSource, partition: TopicPartition
+) -> dict[str, Any]:
     committed = group.committed.get(partition)
     try:
-        end = log_dir.reader(partition).log_end_offset
+        end = source.log_end(partition)
     except UnknownTopicOrPartitionError:
         end = None
+    lag = None if committed is None or end is None else end - committed
+    is_above = lag is not None and lag < 0
     return {
         **partition._asdict(),
         "member": group.owners.get(partition),
         "committed": committed,
         "log_end_offset": end,
-        "lag": None if committed is None or end is None else end - committed,
+        "lag": None if is_above else lag,
+        "above_log_end": is_above,
     }
 
 
@@ -200,10 +215,20 @@ def _lines(description: dict[str, Any]) -> list[str]:
             for p in description["partitions"]
         ]
         lines += ["", *table(("partition", "member", "committed", "log end", "lag"), cells)]
+    lines += [_above_log_end(p) for p in description["partitions"] if p["above_log_end"]]
     if description["idle"]:
         idle = ", ".join(description["idle"])
         lines += ["", f"idle, because there are not partitions enough: {idle}"]
     return lines
+
+
+def _above_log_end(partition: dict[str, Any]) -> str:
+    where = f"{partition['topic']}-{partition['partition']}"
+    return (
+        f"{where}: committed {partition['committed']} is above the log end "
+        f"{partition['log_end_offset']}: the log was cut since, or is damaged there; "
+        "reading goes on where auto.offset.reset says"
+    )
 
 
 # ---- demo

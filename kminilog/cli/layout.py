@@ -1,26 +1,28 @@
 """What a topic looks like on the disk: its partitions and segments, with ranges and sizes.
 
 Numbers of messages follow from offsets, which are contiguous in what kminilog writes; `verify` is
-what reads and counts. A segment that retention takes away meanwhile is left out. Source: ours.
+what reads and counts. Where the next offset is missing, a segment ends here, unless gaps are
+allowed. A segment that retention takes away meanwhile is left out. Source: ours.
 """
 
 from typing import Any
 
 from kminilog.cli.interrupts import interruptible
+from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 
 
-def describe_topic(log_dir: LogDir, topic: Topic) -> dict[str, Any]:
+def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None) -> dict[str, Any]:
     """Return a topic with its settings, partitions and segments; reads the end of each segment."""
     return {
         "topic": topic.name,
         "dialect": topic.dialect.name,
         "config": topic.settings.to_config(),
         "partitions": [
-            describe_partition(log_dir.reader(partition))
+            describe_partition(log_dir.reader(partition, on_gap=on_gap))
             for partition in interruptible(topic.all_partitions())
         ],
     }

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.options import json_option
+from kminilog.cli.options import allow_gaps_option, json_option
 from kminilog.cli.output import table, write_document, write_lines
+from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index entries")
@@ -14,16 +15,17 @@ HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index e
 
 @click.command("ls")
 @click.argument("topic", required=False)
+@allow_gaps_option
 @json_option
 @click.pass_obj
-def command(log_dir_path: Path, topic: str | None, as_json: bool) -> None:
+def command(log_dir_path: Path, topic: str | None, on_gap: OnGap | None, as_json: bool) -> None:
     """List the segments of TOPIC, or of all topics."""
     log_dir = LogDir(log_dir_path)
     topics = log_dir.topics() if topic is None else [log_dir.topic(topic)]
     segments = [
         {"topic": found.name, "partition": partition["partition"], **segment}
         for found in topics
-        for partition in describe_topic(log_dir, found)["partitions"]
+        for partition in describe_topic(log_dir, found, on_gap=on_gap)["partitions"]
         for segment in partition["segments"]
     ]
     if as_json:

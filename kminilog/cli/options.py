@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from kminilog.cli.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition, parse_topic_partition
+from kminilog.notices import OnGap
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,6 +43,10 @@ def _to_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -
     return None if value is None else DIALECTS[value]
 
 
+def _to_on_gap(ctx: click.Context, param: click.Parameter, value: bool) -> OnGap | None:
+    return gap_teller() if value else None
+
+
 def _json_anywhere(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
     return value or bool(ctx.find_root().params.get("as_json"))
 
@@ -50,6 +56,13 @@ topic_partition_argument = click.argument(
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, callback=_json_anywhere, help="Print JSON."
+)
+allow_gaps_option = click.option(
+    "--allow-gaps",
+    "on_gap",
+    is_flag=True,
+    callback=_to_on_gap,
+    help="Missing offsets are no damage: for a log that Kafka wrote.",
 )
 dialect_option = click.option(
     "--dialect",

@@ -17,6 +17,9 @@ from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kminilog.format.names import TopicPartition
+from kminilog.notices import Gap, OnGap
+
 SHOWN_BYTES = 200  # of a key or value in a line of text
 
 
@@ -71,6 +74,18 @@ def warn_all(texts: Iterable[str]) -> None:
     """Write some lines to stderr."""
     for text in texts:
         warn(text)
+
+
+def gap_teller() -> OnGap:
+    """Return what writes a line to stderr for each gap, but not again when it is read again."""
+    told: dict[TopicPartition, int] = {}
+
+    def tell(gap: Gap) -> None:
+        if gap.next_offset > told.get(gap.topic_partition, 0):
+            told[gap.topic_partition] = gap.next_offset
+            warn(str(gap))
+
+    return tell
 
 
 def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:

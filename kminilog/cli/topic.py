@@ -8,7 +8,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.options import config_option, dialect_option, json_option
+from kminilog.cli.options import allow_gaps_option, config_option, dialect_option, json_option
 from kminilog.cli.output import (
     count,
     table,
@@ -21,6 +21,7 @@ from kminilog.cli.output import (
 from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.notices import OnGap
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
 from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
@@ -80,12 +81,13 @@ def list_topics(log_dir_path: Path, as_json: bool) -> None:
 
 @command.command("describe")
 @click.argument("name")
+@allow_gaps_option
 @json_option
 @click.pass_obj
-def describe(log_dir_path: Path, name: str, as_json: bool) -> None:
+def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show the settings, partitions and segments of the topic NAME."""
     log_dir = LogDir(log_dir_path)
-    description = describe_topic(log_dir, log_dir.topic(name))
+    description = describe_topic(log_dir, log_dir.topic(name), on_gap=on_gap)
     if as_json:
         write_document(description)
     else:

@@ -1,13 +1,18 @@
 """`consume`: from an offset on, over partitions and topics, until it is to end."""
 
+from pathlib import Path
+from random import Random
+
 import pytest
 
 from kminilog.cli import consume
 from kminilog.clock import ManualClock
+from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
-from tests.damage import flip_byte
+from tests.damage import flip_byte, message_positions
 
 END = ["--config", "consumer.timeout.ms=0"]
 
@@ -159,6 +164,83 @@ def test_consume_damage_is_one_line_that_names_the_place(orders):
     assert run.code == 2
     assert run.out == "value0\n"
     assert run.err.startswith(f"kminilog: {log}: damaged at byte 32")
+
+
+@pytest.fixture(params=["documented", "kafka"])
+def numbers(kminilog: CommandLine, request: pytest.FixtureRequest) -> CommandLine:
+    """`kminilog` with a topic `t` of one partition: 40 messages in several segments."""
+    config = ["--dialect", request.param, "--config", "segment.bytes=400"]
+    kminilog.ok("topic", "create", "t", "--partitions", 1, *config)
+    kminilog.ok("produce", "t", stdin=b"".join(b"value%d\n" % n for n in range(40)))
+    return kminilog
+
+
+def logs_of(numbers: CommandLine) -> list[Path]:
+    return sorted((numbers.log_dir / "t-0").glob("*.log"))
+
+
+def raise_last_offset(numbers: CommandLine) -> tuple[Path, int]:
+    """Flip a bit in the offset of the last message, and return where it stands."""
+    log = logs_of(numbers)[-1]
+    position = message_positions(log.read_bytes())[-2]
+    flip_byte(log, position + 2, mask=1)
+    return log, position
+
+
+def test_consume_last_message_with_a_wrong_offset_is_damage_and_not_committed(numbers):
+    log, position = raise_last_offset(numbers)
+    place = f"kminilog: {log}: damaged at byte {position}"
+    reason = "a whole message with offset 1099511627815 where 39 belongs"
+    for options in ([], ["--group", "g"]):
+        run = numbers("consume", "t", *options, *END, "--json")
+        assert run.code == 2
+        assert [record["offset"] for record in run.records] == list(range(39))
+        assert run.err.startswith(f"{place}: {reason};")
+        assert run.err.count("\n") == 1
+    (partition,) = numbers.ok("group", "describe", "g", "--json").document["partitions"]
+    assert (partition["committed"], partition["log_end_offset"]) == (39, 39)
+    assert numbers("consume", "t", "--offset", "latest", *END).code == 2
+
+
+def test_consume_group_after_a_recovery_skips_nothing_that_comes(numbers):
+    """Also with an offset on record that an earlier version took from a damaged message."""
+    raise_last_offset(numbers)
+    numbers("consume", "t", "--group", "g", *END)
+    log_dir = LogDir(numbers.log_dir)
+    coordinator = Coordinator(log_dir.path, dict, clock=ManualClock(), chance=Random(1))
+    coordinator.commit("old", {TopicPartition("t", 0): 1099511627816})
+    assert numbers("recover", "t-0", "--force").code == 0
+    numbers("produce", "t", stdin=b"more\n" * 40)
+    assert len(numbers.ok("consume", "t", "--group", "g", *END).out.splitlines()) == 40
+    run = numbers("consume", "t", "--group", "old", "--offset", "latest", *END)
+    assert (run.code, run.out) == (0, "")
+    assert run.err == (
+        "kminilog: t-0: the committed offset 1099511627816 is above the log end 79; "
+        "reading goes on at 79, as auto.offset.reset = latest says\n"
+    )
+    numbers.ok("produce", "t", stdin=b"last\n")
+    assert numbers.ok("consume", "t", "--group", "old", *END).out == "last\n"
+
+
+def test_consume_missing_segment_is_damage_unless_gaps_are_allowed(numbers):
+    _, second, third, *_ = logs_of(numbers)
+    reader = LogDir(numbers.log_dir).reader(TopicPartition("t", 0))
+    _, missing, following, *_ = reader.segments()
+    lost = range(missing.first_offset, following.first_offset)
+    second.unlink()
+    run = numbers("consume", "t", *END, "--json")
+    assert run.code == 2
+    assert [record["offset"] for record in run.records] == list(range(lost.start))
+    told = f"damaged at byte 0: by its name the segment begins with offset {lost.stop}"
+    assert f"{third}: {told}, but {lost.start} comes next" in run.err
+
+    run = numbers("consume", "t", *END, "--json", "--allow-gaps")
+    assert run.code == 0
+    assert [r["offset"] for r in run.records] == [o for o in range(40) if o not in lost]
+    gap = f"offsets {lost.start} to {lost.stop - 1} are not in the log"
+    assert run.err == f"kminilog: t-0: a gap: {gap} ({third}: byte 0)\n"
+    assert numbers("find", "t-0", lost.start).code == 2
+    assert_one_line(numbers("find", "t-0", lost.start, "--allow-gaps"), 1, "out of range")
 
 
 def test_consume_needs_no_lock(orders):

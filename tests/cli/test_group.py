@@ -6,6 +6,8 @@ import pytest
 
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.members import JoinRequest, Membership
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
@@ -83,10 +85,36 @@ def test_group_describe_shows_members_offsets_and_lag(orders, coordinator):
                 "committed": 17,
                 "log_end_offset": 20,
                 "lag": 3,
+                "above_log_end": False,
             }
         ],
         "idle": [],
     }
+
+
+def test_group_describe_committed_above_the_log_end_is_named_and_has_no_lag(orders, coordinator):
+    coordinator.commit("readers", {TopicPartition("orders", 0): 1099511627816})
+    _, _, _, row, line = orders.ok("group", "describe", "readers").out.splitlines()
+    assert row.split() == ["orders-0", "-", "1099511627816", "20", "-"]
+    assert line.startswith("orders-0: committed 1099511627816 is above the log end 20: ")
+    (partition,) = orders.ok("group", "describe", "readers", "--json").document["partitions"]
+    assert (partition["lag"], partition["above_log_end"]) == (None, True)
+
+
+def test_group_describe_of_a_log_with_gaps_has_lag_if_gaps_are_allowed(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
+    log = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
+    log.write_bytes(b"".join(encode(KAFKA, offset, None, b"v") for offset in (0, 1, 5, 6)))
+    kminilog("consume", "t", "--group", "g", "--max-messages", 3, "--allow-gaps")
+    (partition,) = kminilog.ok("group", "describe", "g", "--json").document["partitions"]
+    assert (partition["log_end_offset"], partition["above_log_end"]) == (2, True)
+    run = kminilog.ok("group", "describe", "g", "--json", "--allow-gaps")
+    (partition,) = run.document["partitions"]
+    assert (partition["log_end_offset"], partition["lag"]) == (7, 1)
+    assert partition["above_log_end"] is False
+    for command in (["ls", "t"], ["topic", "describe", "t"]):
+        assert "0..6" in kminilog.ok(*command, "--allow-gaps").out
+        assert "0..1" in kminilog.ok(*command).out
 
 
 def test_group_describe_names_the_members_that_are_idle(orders, coordinator):
