@@ -30,7 +30,7 @@ COLUMNS = {
     "segment": StringType(),
 }
 EARLIEST, LATEST = "earliest", "latest"
-_BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss")
+_BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss", "allowGaps")
 READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset", "pushFilters")
 STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
 _NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
@@ -54,6 +54,7 @@ class ReadOptions:
     cores: int
     fail_on_damage: bool
     fail_on_data_loss: bool
+    allows_gaps: bool
     starts_at_end: bool
     max_offsets: int | None
     partitions: tuple[int, ...]
@@ -100,6 +101,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
         _count(given, "cores") or os.cpu_count() or 1,
         _flag(given, "failOnDamage"),
         _flag(given, "failOnDataLoss"),
+        _flag(given, "allowGaps", default="false"),
         starting == LATEST,
         _count(given, "maxOffsetsPerTrigger"),
         tuple(_number("partitions", name) for name in _names(given, "partitions")),

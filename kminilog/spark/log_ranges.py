@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.notices import warn
 from kminilog.spark.log_options import ReadOptions
 from kminilog.spark.log_selection import Selection
 from kminilog.spark.task_groups import task_groups
@@ -54,7 +55,7 @@ def selected_ranges(
             continue
         for topic_partition in topic.all_partitions():
             if topic_partition.partition in selection.partition:
-                reader = log_dir.reader(topic_partition)
+                reader = open_reader(log_dir, topic_partition, options)
                 bounds = selection.offset
                 if options.fail_on_damage:
                     found += ranges_between(reader, bounds.start, bounds.end)
@@ -66,6 +67,16 @@ def selected_ranges(
 def chosen_topics(log_dir: LogDir, options: ReadOptions) -> list[Topic]:
     """Return the topics that the options name, all if they name none."""
     return [log_dir.topic(name) for name in dict.fromkeys(options.topics)] or log_dir.topics()
+
+
+def open_reader(
+    log_dir: LogDir, topic_partition: TopicPartition, options: ReadOptions
+) -> PartitionReader:
+    """Return a reader of a partition; a gap is damage to it unless the options allow gaps.
+
+    A gap that is passed is a Python warning, of the process that reads: mostly a worker.
+    """
+    return log_dir.reader(topic_partition, on_gap=warn if options.allows_gaps else None)
 
 
 def end_offset(reader: PartitionReader) -> int:

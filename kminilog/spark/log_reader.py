@@ -11,8 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from kminilog.notices import Gap, warn
 from kminilog.spark.log_options import ReadOptions
-from kminilog.spark.log_ranges import SegmentRange, grouped, lost_messages, selected_ranges
+from kminilog.spark.log_ranges import (
+    SegmentRange,
+    grouped,
+    lost_messages,
+    open_reader,
+    selected_ranges,
+)
 from kminilog.spark.log_selection import Selection
 from kminilog.spark.message_batches import Decoded, all_messages, sound_messages, to_batch
 from kminilog.storage.log_dir import LogDir
@@ -64,7 +71,8 @@ def ranges_to_batches(
     """Yield the messages of some ranges, in order, as record batches with the chosen columns.
 
     Raises CorruptLogError and CompressedMessageError, unless damage is to be passed over, and
-    LogDirError for a segment that is gone, unless that is to be passed over.
+    LogDirError for messages that are gone, unless that is to be passed over. Where gaps are
+    allowed, each one is a Python warning of the process that reads.
     """
     log_dir = LogDir(options.log_dir)
     for wanted in ranges:
@@ -76,7 +84,7 @@ def _range_to_batches(
 ) -> Iterator[pa.RecordBatch]:
     where, next_offset = wanted.topic_partition, wanted.start_offset
     while True:
-        segments = log_dir.reader(where).segments()
+        segments = open_reader(log_dir, where, options).segments()
         names = [segment.base_offset for segment in segments]
         if wanted.base_offset not in names:
             if options.fail_on_data_loss:
@@ -87,8 +95,17 @@ def _range_to_batches(
         segment, rest = segments[place], wanted._replace(start_offset=next_offset)
         try:
             for decoded in _messages(rest, segment, segments[place + 1 :]):
+                missing = range(next_offset, decoded.offset[0].as_py())
+                if wanted.end_offset is not None and missing:
+                    warn(_gap(wanted, segment, missing, decoded.position[0].as_py()))
                 yield to_batch(where, segment.name, decoded, options.columns)
                 next_offset = decoded.next_offset
+            missing = range(next_offset, wanted.end_offset or 0)
+            if missing and options.allows_gaps:
+                warn(_gap(wanted, segment, missing, segment.file_bytes))
+            elif missing and options.fail_on_data_loss:
+                reason = f"offsets {missing[0]} to {missing[-1]} have been cut off meanwhile"
+                raise lost_messages(where, log_dir, reason)
             return
         except (
             FileNotFoundError
@@ -97,10 +114,15 @@ def _range_to_batches(
                 return
 
 
+def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) -> Gap:
+    where = wanted.topic_partition
+    return Gap(where, missing.start, missing.stop, str(segment.log_path), position)
+
+
 def _messages(
     wanted: SegmentRange, segment: Segment, following: Sequence[Segment]
 ) -> Iterator[Decoded]:
     if wanted.end_offset is None:
         return all_messages(segment)
-    following_offset = following[0].first_offset if following else None
-    return sound_messages(segment, wanted.start_offset, wanted.end_offset, following_offset)
+    after = following[0] if following else None
+    return sound_messages(segment, wanted.start_offset, wanted.end_offset, after)

@@ -23,12 +23,11 @@ from kminilog.bulk.columns import allocate
 from kminilog.bulk.decoding import to_batch as to_columns
 from kminilog.bulk.examination import index_hints
 from kminilog.bulk.structure import Structure
-from kminilog.errors import CompressedMessageError
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, Message
+from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.regular_file import open_regular
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment import Segment, misplaced_segment, refuse_compressed
 from kminilog.verification.log_walk import walk
 
 WINDOW_BYTES = 1 << 21
@@ -81,22 +80,22 @@ def _count_in_turn(messages: Structure, next_offset: int) -> int:
 
 
 def sound_messages(
-    segment: Segment, start_offset: int, end_offset: int, following_offset: int | None
+    segment: Segment, start_offset: int, end_offset: int, following: Segment | None
 ) -> Iterator[Decoded]:
     """Yield the messages of a segment with offsets from `start_offset` to `end_offset` - 1.
 
-    `following_offset` is where the next segment begins, None if this is the last. Raises
-    CorruptLogError for damage that is in the way and CompressedMessageError, as `PartitionReader`
-    does, and FileNotFoundError.
+    `following` is the next segment, None if this is the last. Raises CorruptLogError for damage
+    that is in the way, a gap among it unless the segment allows gaps, and CompressedMessageError,
+    as `PartitionReader` does, and FileNotFoundError.
     """
+    following_offset = following.first_offset if following else None
     while start_offset < end_offset:
         located = segment.locate(start_offset, following_offset=following_offset)
+        if located is None and following and not segment.allows_gaps:
+            raise misplaced_segment(following, segment.end_offset())
         if located is None or located.message.offset >= end_offset:
             return
-        if located.message.codec != CODECS[0]:
-            where = f"{segment.log_path} at byte {located.position}"
-            remedy = "only `kminilog dump --deep` looks inside, and only with gzip"
-            raise CompressedMessageError(located.message.codec, where=where, remedy=remedy)
+        refuse_compressed(segment, located)
         start_offset = located.message.offset
         window_bytes = max(WINDOW_BYTES, located.message.length_bytes)
         for decoded in _windows(segment, located.position, start_offset, window_bytes):

@@ -26,6 +26,7 @@ from kminilog.spark.log_ranges import (
     end_offset,
     grouped,
     lost_messages,
+    open_reader,
     ranges_between,
 )
 from kminilog.spark.log_reader import RangeGroup, ranges_to_batches
@@ -97,7 +98,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _readers(self) -> dict[str, PartitionReader]:
         return {
-            str(topic_partition): self._log_dir.reader(topic_partition)
+            str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
             for topic in chosen_topics(self._log_dir, self._options)
             for topic_partition in topic.all_partitions()
         }

@@ -9,10 +9,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from kminilog.cli.spark_options import spark_at_work
-from kminilog.errors import CompressedMessageError, CorruptLogError, KMiniLogError
+from kminilog.errors import (
+    CompressedMessageError,
+    CorruptLogError,
+    KMiniLogError,
+    LogDirError,
+)
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.spark import log_ranges, message_batches
 from kminilog.spark.data_source import register
@@ -201,7 +207,7 @@ def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"topics": "orders"}, "setting topics: no such option here; there is: columns, cores"),
+        ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, columns"),
         ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
         ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
         ({"columns": "key,key"}, "setting columns: a column is named twice"),
@@ -350,10 +356,58 @@ def offsets_without_spark(log_dir: LogDir, **options: str) -> list[int]:
     return [offset for b in ranges_to_batches(given, ranges) for offset in b["offset"].to_pylist()]
 
 
-def test_gaps_of_a_log_of_other_origin_are_passed(log_dir, dialect):
+def test_gap_is_damage_unless_gaps_are_allowed(log_dir, dialect):
     write_messages(log_dir, dialect, *((o, b"v" * 40, 0) for o in (0, 1, 7, 8, 30)))
-    assert offsets_without_spark(log_dir) == [0, 1, 7, 8, 30]
-    assert offsets_without_spark(log_dir, startOffset="2", endOffset="9") == [7, 8]
+    with pytest.raises(CorruptLogError, match="a whole message with offset 7 where 2 belongs"):
+        offsets_without_spark(log_dir)
+    with pytest.warns(KMiniLogWarning) as told:
+        assert offsets_without_spark(log_dir, allowGaps="true") == [0, 1, 7, 8, 30]
+    assert [str(each.message).split(" (")[0] for each in told] == [
+        "orders-2: a gap: offsets 2 to 6 are not in the log",
+        "orders-2: a gap: offsets 9 to 29 are not in the log",
+    ]
+    for start, end, found, gap in ((2, 9, [7, 8], "2 to 6"), (8, 12, [8], "9 to 11")):
+        bounds = {"startOffset": str(start), "endOffset": str(end), "allowGaps": "true"}
+        with pytest.warns(KMiniLogWarning, match=f"offsets {gap} are not in the log"):
+            assert offsets_without_spark(log_dir, **bounds) == found
+
+
+def test_missing_segment_is_damage_unless_gaps_are_allowed(tmp_path, dialect):
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 3, dialect, TopicSettings(segment_bytes=200)))
+        log = writer.log(TopicPartition("orders", 2))
+        log.append((None, b"value %02d" % n) for n in range(40))
+        _, missing, following, *_ = log.segments()
+    missing.remove()
+    lost = range(missing.first_offset, following.first_offset)
+    with pytest.raises(CorruptLogError, match=f"but {lost.start} comes next") as caught:
+        offsets_without_spark(LogDir(tmp_path))
+    assert (caught.value.path, caught.value.position) == (str(following.log_path), 0)
+    with pytest.warns(KMiniLogWarning, match=f"{lost.start} to {lost.stop - 1} are not in"):
+        found = offsets_without_spark(LogDir(tmp_path), allowGaps="true")
+    assert found == [offset for offset in range(40) if offset not in lost]
+
+
+def test_end_that_is_cut_off_after_planning_is_lost_unless_that_is_passed_over(log_dir, dialect):
+    write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(4)))
+    for options in ({}, {"failOnDataLoss": "false"}):
+        given = read_options({"path": str(log_dir.path), "partitions": "2", **options})
+        ranges = selected_ranges(log_dir, given, Selection.of(given))
+        write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(2)))
+        batches = ranges_to_batches(given, ranges)
+        if options:
+            assert [offset for b in batches for offset in b["offset"].to_pylist()] == [0, 1]
+        else:
+            with pytest.raises(LogDirError, match="offsets 2 to 3 have been cut off meanwhile"):
+                list(batches)
+        write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(4)))
+
+
+def test_last_message_with_a_wrong_offset_is_damage(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (1, b"v", 0), (2 + (1 << 40), b"v", 0))
+    for options in ({}, {"startOffset": "2"}):
+        with pytest.raises(CorruptLogError, match="offset 1099511627778 where 2 belongs"):
+            offsets_without_spark(log_dir, **options)
 
 
 def test_compressed_message_is_an_error_that_says_what_looks_inside(log_dir, dialect):

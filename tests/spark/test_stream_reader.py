@@ -10,9 +10,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
-from kminilog.errors import KMiniLogError
+from kminilog.errors import CorruptLogError, KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.spark.data_source import register
 from kminilog.spark.failures import spark_failures
@@ -62,6 +64,20 @@ def test_positions_begin_at_the_start_or_at_the_end_as_asked(writer):
     assert stream_of(writer).initialOffset() == {"orders-0": 0, "orders-1": 0, "others-0": 0}
     latest = stream_of(writer, startingOffsets="latest", topic="orders").initialOffset()
     assert latest == {"orders-0": 0, "orders-1": 9}
+
+
+def test_gap_at_the_end_is_damage_unless_gaps_are_allowed(writer):
+    append(writer, "orders", 0, 3)
+    (segment,) = writer.log(TopicPartition("orders", 0)).segments()
+    with open(segment.log_path, "ab") as file:
+        file.write(encode(KAFKA, 9, None, b"behind a gap"))
+    with pytest.raises(CorruptLogError, match="a whole message with offset 9 where 3 belongs"):
+        stream_of(writer, topic="orders").reportLatestOffset()
+    reader = stream_of(writer, topic="orders", allowGaps="true")
+    end = reader.latestOffset({}, ReadAllAvailable())
+    assert end == {"orders-0": 10}
+    with pytest.warns(KMiniLogWarning, match="orders-0: a gap: offsets 3 to 8 are not in the log"):
+        assert offsets_of(reader, {}, end) == {"orders-0": [0, 1, 2, 9]}
 
 
 def test_micro_batch_is_the_same_when_it_is_read_again(writer):
@@ -271,7 +287,10 @@ def test_query_whose_checkpoint_names_what_is_gone_is_one_clear_error(stream, wr
             {"maxOffsetsPerTrigger": "-1"},
             "setting maxOffsetsPerTrigger: '-1' is not a whole number from 1 on",
         ),
-        ({"failOnDamage": "false"}, "setting failondamage: no such option here; there is: columns"),
+        (
+            {"failOnDamage": "false"},
+            "setting failondamage: no such option here; there is: allow",
+        ),
     ],
     ids=["starting", "limit", "damage"],
 )
