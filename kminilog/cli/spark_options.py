@@ -106,8 +106,8 @@ def spark_at_work(
             if spark is not before:
                 in_the_end.callback(stop, spark)
             in_the_end.enter_context(_failures_of_a_dead_jvm())
-            _register(spark)
             in_the_end.enter_context(interruptible_wait())
+            _register(spark)
             return spark
 
         try:
