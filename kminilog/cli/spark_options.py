@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -93,12 +92,12 @@ def spark_at_work(
     raises SparkUnavailableError if there is none. From then on all is a wait for Spark: Ctrl-C is
     raised at once.
     """
-    from kminilog.spark.session import spark_session, stop
+    from kminilog.spark.session import existing_session, spark_session, stop
 
     with working(title) as at, ExitStack() as in_the_end:
 
         def start() -> "SparkSession":
-            before = _active_session()
+            before = existing_session()
             logging.getLogger().addFilter(_is_no_interrupt)
             # Not interrupted: a JVM that loses us while it starts would stay for good.
             spark = spark_session(master)
@@ -132,8 +131,3 @@ def _register(spark: "SparkSession") -> None:
     from kminilog.spark.data_source import register  # loads pyspark, which may be missing
 
     register(spark)
-
-
-def _active_session() -> "SparkSession | None":
-    loaded = sys.modules.get("pyspark.sql")  # not loaded: then there is none
-    return loaded.SparkSession.getActiveSession() if loaded else None

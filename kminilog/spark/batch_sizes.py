@@ -2,13 +2,13 @@
 
 Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the JVM, which records
 of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
-are settings of the session, which may be somebody else's: they are lent, and given back. What the
-job is, is not known here. Source: ours; Spark's configuration.
+are settings of a session, and the session may be somebody else's, with other jobs in it. So a job
+gets a session of its own, which is the active one in its thread: Spark looks for Python data
+sources there. What the job is, is not known here. Source: ours; Spark's configuration.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,28 +25,34 @@ _MOST_ROWS = 4096
 
 
 @contextmanager
-def small_batches(
+def session_of_small_batches(
     spark: SparkSession, source: Source, files: Sequence[SourceFile]
-) -> Iterator[None]:
-    """Have Spark work with at most 32 MiB at once while it reads the files of a source.
+) -> Iterator[SparkSession]:
+    """Have a session that works with at most 32 MiB at once while it reads a source.
 
-    O(row groups): Parquet footers say how long rows are; one that cannot be read counts as 0.
+    It has the settings, views and functions that `spark` has now, and shares its SparkContext; what
+    is set or registered in one is not in the other. O(row groups): Parquet footers say how long
+    rows are; one that cannot be read counts as 0.
     """
-    parquet = files if source.format == "parquet" else []
-    lent = {TO_PYTHON: str(_BATCH_BYTES)}
-    row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
-    if row_bytes * _MOST_ROWS > _BATCH_BYTES:
-        lent[PARQUET_ROWS] = str(max(int(_BATCH_BYTES / row_bytes), 1))
-    own: dict[str, Any] = {name: spark.conf.get(name) for name in lent}
-    for name, value in lent.items():
-        spark.conf.set(name, value)
+    sessions = SparkSession._get_j_spark_session_class(spark._jvm)
+    before = sessions.getActiveSession()  # of this thread
+    # Spark's own streaming queries do the same; `newSession` would not have those settings.
+    own = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    sessions.setActiveSession(own._jsparkSession)
     try:
-        yield
+        own.conf.set(TO_PYTHON, str(_BATCH_BYTES))
+        parquet = files if source.format == "parquet" else []
+        row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
+        if row_bytes * _MOST_ROWS > _BATCH_BYTES:
+            own.conf.set(PARQUET_ROWS, str(max(int(_BATCH_BYTES / row_bytes), 1)))
+        yield own
     finally:
         # A session that has died meanwhile takes nothing back; why it died is what is to be told.
         with suppress(Py4JError, OSError):
-            for name, before in own.items():
-                spark.conf.set(name, before)
+            if before.isDefined():
+                sessions.setActiveSession(before.get())
+            else:
+                sessions.clearActiveSession()
 
 
 def _row_bytes(path: str) -> float:

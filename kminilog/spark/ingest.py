@@ -23,7 +23,7 @@ from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
 from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.settings import TopicSettings
-from kminilog.spark.batch_sizes import small_batches
+from kminilog.spark.batch_sizes import session_of_small_batches
 from kminilog.spark.cluster_checks import check_cluster
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.job_identity import check_ingest, file_facts
@@ -100,7 +100,8 @@ def ingest(
     """Append the records of a source to a topic, which is created if it is not there.
 
     `spark` is a session, or what starts one: then all that can be known without Spark is looked at
-    first, and a job id that is committed already starts none.
+    first, and a job id that is committed already starts none. Its settings stay as they are: any
+    thread may call this, also while other jobs run in the same session.
     `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
     to `max_rejected` records may be such that they can be no messages: they go to the quarantine
     file. A job id that is committed already is reported and not written again, if it had the same
@@ -223,9 +224,12 @@ def _stage(
     job_id: str,
 ) -> Manifest:
     check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
-    records = read_source(spark, source, files)
     try:
-        with spark_failures(str(source)), small_batches(spark, source, files):
+        with (
+            spark_failures(str(source)),
+            session_of_small_batches(spark, source, files) as own_session,
+        ):
+            records = read_source(own_session, source, files)
             staged = stage(records, source, files, job, plan)
     except KMiniLogError as error:
         raise _located(error, source, files) from error

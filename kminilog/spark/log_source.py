@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from kminilog.spark.data_source import LogSource, register
+from kminilog.spark.driver_rows import to_frame
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 
@@ -44,7 +45,7 @@ def _within(messages: DataFrame, job: Manifest) -> DataFrame:
         "first_offset": pa.array([staged.first_offset for staged in job.partitions], pa.int64()),
         "next_offset": pa.array([staged.next_offset for staged in job.partitions], pa.int64()),
     }
-    staged = messages.sparkSession.createDataFrame(pa.table(ranges))
+    staged = to_frame(messages.sparkSession, pa.table(ranges))
     is_within = (
         (sql.col("partition") == sql.col("staged_partition"))
         & (sql.col("offset") >= sql.col("first_offset"))

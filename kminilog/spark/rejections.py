@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from kminilog.spark.belonging import recorded_paths
+from kminilog.spark.driver_rows import to_frame
 from kminilog.spark.source import Source, as_glob
 from kminilog.spark.source_files import SourceFile, files_outside
 from kminilog.storage.manifests import Manifest, quarantine_path
@@ -75,7 +76,7 @@ def _places(
     )
     found = spark.read.schema(_FIELDS).json([as_glob(os.fspath(path)) for path in quarantined])
     return (
-        found.join(sql.broadcast(spark.createDataFrame(ranks)), "file")
+        found.join(sql.broadcast(to_frame(spark, ranks)), "file")
         .select(
             sql.col("source_rank").cast("int"),
             sql.col("position").alias("source_position"),

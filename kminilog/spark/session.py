@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
+_starting = threading.Lock()  # one at a time: stderr of the whole process goes elsewhere meanwhile
 LOG_VARIABLE = "KMINILOG_SPARK_LOG"
 
 _CONFIG = {
@@ -57,11 +59,35 @@ def spark_session(
     app_name: str = "kminilog",
     config: Mapping[str, str] | None = None,
 ) -> "SparkSession":
-    """Return the active session if there is one, else a new one on `master` (default: local[*]).
+    """Return the session of this process if there is one, else a new one on `master`.
 
-    Raises SparkUnavailableError, in one line, if pyspark or Java 17 is missing or the session does
-    not start.
+    The default master is local[*]. Any thread may call this; the settings of a session that is
+    there stay as they are. Raises SparkUnavailableError, in one line, if pyspark or Java 17 is
+    missing or the session does not start.
     """
+    with _starting:
+        return existing_session() or _start(master, app_name, config or {})
+
+
+def existing_session() -> "SparkSession | None":
+    """Return the active session, else the default session of this process, or None; loads nothing.
+
+    A thread that has not used a session yet has no active one. What Spark offers it, `getOrCreate`,
+    changes the settings of the default session.
+    """
+    loaded = sys.modules.get("pyspark.sql")
+    if not loaded:
+        return None
+    from pyspark.errors import PySparkRuntimeError
+
+    try:
+        session: SparkSession = loaded.SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+    return session if session.sparkContext._jsc is not None else None  # else it was stopped
+
+
+def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "SparkSession":
     try:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
@@ -70,9 +96,6 @@ def spark_session(
     except ImportError as error:
         reason = f"{error}; install kminilog with its dependencies"
         raise SparkUnavailableError(reason) from None
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit has started the JVM
         _check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -82,7 +105,7 @@ def spark_session(
     builder = SparkSession.builder.appName(app_name).master(master)
     here = _HERE_CONFIG if _HERE.fullmatch(master) else {}
     memory = {} if os.environ.get(_MEMORY_VARIABLE) else _MEMORY_CONFIG
-    for name, value in {**_CONFIG, **memory, **here, **(config or {})}.items():
+    for name, value in {**_CONFIG, **memory, **here, **config}.items():
         builder = builder.config(name, value)
     with _jvm_log() as log, _stderr_into(log):
         try:

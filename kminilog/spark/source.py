@@ -28,6 +28,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, Varian
 
 from kminilog.errors import SourceError
 from kminilog.spark.compression import check_content, open_decompressed
+from kminilog.spark.driver_rows import to_frame
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
 from kminilog.spark.parquet_timestamps import check_footer, check_int96
@@ -197,7 +198,7 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     frame = reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), frames)
     urls = [_url(spark, file.path) for file in files]
     ranks = pa.table({_URL: urls, RANK: [file.rank for file in files]})
-    ranked = frame.join(sql.broadcast(spark.createDataFrame(ranks)), _URL, "left")
+    ranked = frame.join(sql.broadcast(to_frame(spark, ranks)), _URL, "left")
     unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), _URL))
     rank = sql.coalesce(sql.col(RANK).cast("int"), unknown)
     absent = {LINE: sql.lit(None).cast("binary"), REJECTED: sql.lit(None).cast("string")}

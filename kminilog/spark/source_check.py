@@ -21,7 +21,7 @@ from pyspark.sql import functions as sql
 from kminilog.errors import SourceError
 from kminilog.spark.accounting import REJECTED, SHOWN, Account, Comparison, Sample, Stretch
 from kminilog.spark.alterations import alterations
-from kminilog.spark.batch_sizes import small_batches
+from kminilog.spark.batch_sizes import session_of_small_batches
 from kminilog.spark.belonging import UNKNOWN, Belonging
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.log_source import read_log
@@ -65,15 +65,16 @@ def check_against(
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
-    records = mark_rejected(read_source(spark, source, files), source, files, jobs, quarantined)
-    messages = read_log(spark, log_dir, topic.name, job=within)
     belonging = Belonging.of(topic, rule, source, jobs)
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
     stretches = [
         _stretch(found, jobs) for kind in _OF_STORAGE for found in report.tally.samples(kind)
     ]
     misplaced_count = 0
-    with spark_failures(str(source)), small_batches(spark, source, files):
+    with spark_failures(str(source)), session_of_small_batches(spark, source, files) as own:
+        records = read_source(own, source, files)
+        records = mark_rejected(records, source, files, jobs, quarantined)
+        messages = read_log(own, log_dir, topic.name, job=within)
         comparison = Comparison(records, messages)
         account = comparison.account(stretches, also=_stands_at(misplaced))
         if {FindingClass.MISSING, FindingClass.EXTRA} <= account.groups.keys():

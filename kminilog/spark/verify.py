@@ -40,7 +40,8 @@ def verify(
 ) -> Report:
     """Check what is stored of some topics, of all if none is named; of one against a source.
 
-    With `job` the source is compared with what that job has written, no more. Takes no lock.
+    With `job` the source is compared with what that job has written, no more. Takes no lock, and
+    may be called from any thread, as `ingest` may.
     Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError, also for a
     source and several topics, and ValueError for an unknown class or partitioner.
     """

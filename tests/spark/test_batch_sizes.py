@@ -1,4 +1,4 @@
-"""Spark's settings are lent while a source is read, and given back."""
+"""A job has Spark's settings to itself: few bytes at once, and those of the user as they were."""
 
 import subprocess
 import sys
@@ -7,23 +7,25 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
-from kminilog.spark.batch_sizes import PARQUET_ROWS, TO_PYTHON, small_batches
+from kminilog.spark.batch_sizes import PARQUET_ROWS, TO_PYTHON, session_of_small_batches
 from kminilog.spark.source import Source
 from kminilog.spark.source_files import list_files
 
 MIB = 1 << 20
-# A session of its own, whose JVM is killed while a source is read.
+TIME_ZONE = "spark.sql.session.timeZone"
+# A session whose JVM is killed while a source is read.
 DYING = """
 import os
-from kminilog.spark.batch_sizes import small_batches
+from kminilog.spark.batch_sizes import session_of_small_batches
 from kminilog.spark.session import spark_session
 from kminilog.spark.source import Source
 
 spark = spark_session("local[1]")
 jvm = spark.sparkContext._gateway.proc
 try:
-    with small_batches(spark, Source(("none",)), []):
+    with session_of_small_batches(spark, Source(("none",)), []):
         jvm.kill()
         jvm.wait()
         raise RuntimeError("the first failure")
@@ -33,9 +35,9 @@ except RuntimeError as error:
 """
 
 
-def batches_of(spark, path):
+def session_for(spark, path):
     source = Source((str(path),), "parquet", value="value")
-    return small_batches(spark, source, list_files(source.paths))
+    return session_of_small_batches(spark, source, list_files(source.paths))
 
 
 def settings_of(spark):
@@ -49,18 +51,26 @@ def test_rows_are_as_few_as_32_mebibytes_hold(spark, tmp_path, value_bytes, rows
     path, table = tmp_path / "s.parquet", pa.table({"value": [b"x" * value_bytes]})
     pq.write_table(table, path, use_dictionary=False, compression="zstd")
     before = settings_of(spark)
-    with batches_of(spark, path):
-        assert settings_of(spark) == {PARQUET_ROWS: rows, TO_PYTHON: str(32 * MIB)}
-    assert settings_of(spark) == before
+    with session_for(spark, path) as own:
+        assert settings_of(own) == {PARQUET_ROWS: rows, TO_PYTHON: str(32 * MIB)}
+        assert settings_of(spark) == before
 
 
-def test_settings_are_given_back_after_a_failure(spark, tmp_path):
+def test_session_of_a_job_has_what_its_user_has_set_and_is_active_no_longer(spark, tmp_path):
     (tmp_path / "no.parquet").write_bytes(b"no Parquet")
-    before = settings_of(spark)
-    with suppress(RuntimeError), batches_of(spark, tmp_path / "no.parquet"):
-        assert settings_of(spark) == {**before, TO_PYTHON: str(32 * MIB)}
-        raise RuntimeError
-    assert settings_of(spark) == before
+    before = spark.conf.get(TIME_ZONE)
+    spark.conf.set(TIME_ZONE, "Asia/Tokyo")
+    spark.range(3).createTempView("three")
+    try:
+        with suppress(RuntimeError), session_for(spark, tmp_path / "no.parquet") as own:
+            assert (own.conf.get(TIME_ZONE), own.table("three").count()) == ("Asia/Tokyo", 3)
+            assert settings_of(own) == {**settings_of(spark), TO_PYTHON: str(32 * MIB)}
+            raise RuntimeError
+        active = SparkSession._get_j_spark_session_class(spark._jvm).getActiveSession()
+        assert active.get().equals(spark._jsparkSession)
+    finally:
+        spark.catalog.dropTempView("three")
+        spark.conf.set(TIME_ZONE, before)
 
 
 def test_the_first_failure_is_told_if_the_session_has_died():

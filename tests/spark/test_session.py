@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,17 @@ def fake_java(directory: Path, program: str) -> str:
     return str(directory)
 
 
-def test_spark_session_that_is_active_is_used(spark: SparkSession):
-    assert spark_session("local[7]") is spark
+def test_spark_session_that_is_there_is_used_in_any_thread_and_left_alone(spark: SparkSession):
+    name = "spark.sql.session.timeZone"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "Asia/Tokyo")
+    try:
+        assert spark_session("local[7]") is spark
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(spark_session).result() is spark
+        assert spark.conf.get(name) == "Asia/Tokyo"
+    finally:
+        spark.conf.set(name, before)
 
 
 def test_spark_session_without_java_says_what_to_install(tmp_path):
@@ -81,7 +91,8 @@ def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
 
 
 FAIL_THEN_WORK = """
-import os, signal
+import os, signal, sys
+from concurrent.futures import ThreadPoolExecutor
 from kminilog.errors import KMiniLogError, SourceError, SparkUnavailableError
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.session import spark_session, stop
@@ -89,7 +100,10 @@ try:
     spark_session("local[nonsense]")
 except SparkUnavailableError as error:
     print(error)
-spark = spark_session("local[1]")
+with ThreadPoolExecutor(2) as pool:
+    spark, other = pool.map(spark_session, ["local[1]"] * 2)
+assert spark is other
+print("stderr is back", file=sys.stderr)
 for sql in ("cast(id || 'x' AS int)", "nosuch(1)"):
     try:
         with spark_failures("S"):
@@ -107,7 +121,7 @@ stop(spark)
 """
 
 
-def test_spark_session_says_nothing_but_our_errors(tmp_path):
+def test_spark_session_that_two_threads_start_is_one_and_says_nothing_but_our_errors(tmp_path):
     log = tmp_path / "spark.log"
     result = run(FAIL_THEN_WORK, KMINILOG_SPARK_LOG=str(log))
     lines = result.stdout.splitlines()
@@ -117,5 +131,5 @@ def test_spark_session_says_nothing_but_our_errors(tmp_path):
     assert lines[1].startswith("source S: [CAST_INVALID_INPUT]")
     assert lines[2].startswith("source S: [UNRESOLVED_ROUTINE]")
     assert lines[3] == "a Spark job failed: the JVM of Spark's driver was killed (signal 9)"
-    assert result.stderr == ""
+    assert result.stderr == "stderr is back\n"
     assert "CAST_INVALID_INPUT" in log.read_text()
