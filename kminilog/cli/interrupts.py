@@ -66,7 +66,12 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
 
 
 def take_signal(number: signal.Signals) -> None:
-    """Note this signal, whoever has taken it meanwhile; one that is ignored stays so."""
+    """Note this signal, whoever has taken it meanwhile; one that is ignored stays so.
+
+    In another thread than the main one, which alone hears signals, nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
     if signal.getsignal(number) not in (signal.SIG_IGN, None):
         signal.signal(number, _hear)
 

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -162,3 +163,10 @@ def test_command_that_is_interrupted_at_random_moments_ends_quietly(tmp_path, ti
     assert found["wrong"] == []
     too_late = sum(codes.get("0", 0) for codes in found["codes"].values())
     assert too_late < times * len(found["codes"]) / 2, found
+
+
+def test_signal_is_left_alone_by_a_command_in_another_thread():
+    before = signal.getsignal(signal.SIGINT)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(interrupts.take_signal, signal.SIGINT).result()
+    assert signal.getsignal(signal.SIGINT) is before
