@@ -26,6 +26,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 
 MESSAGES = 4000
+SETTINGS = TopicSettings(segment_bytes=10_000, index_interval_bytes=500)
 SHORTEST_SECONDS = 0.1
 PATIENCE_SECONDS = 60
 TAIL = "--config", "consumer.timeout.ms=0"
@@ -50,10 +51,9 @@ ENDLESS = ("consume", "consume as a member")
 
 def make(directory: Path) -> LogDir:
     """Make a log dir of two topics, one of them empty, and a file of lines."""
-    settings = TopicSettings(segment_bytes=10_000, index_interval_bytes=500)
     with LogDirWriter.open(directory, create=True) as writer:
         for name in ("orders", "written"):
-            writer.create_topic(Topic(name, 2, settings=settings))
+            writer.create_topic(Topic(name, 2, settings=SETTINGS))
         for partition in writer.topic("orders").all_partitions():
             log = writer.log(partition)
             log.append((b"key", b"value %d" % number) for number in range(MESSAGES // 2))
@@ -95,6 +95,13 @@ def count_written(log_dir: LogDir) -> int:
     return sum(log_dir.reader(partition).log_end_offset for partition in topic.all_partitions())
 
 
+def renew_written(log_dir: LogDir) -> None:
+    """Empty the topic to which `produce` writes."""
+    with LogDirWriter.open(log_dir.path) as writer:
+        writer.delete_topic("written")
+        writer.create_topic(Topic("written", 2, settings=SETTINGS))
+
+
 def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: int) -> list[str]:
     """Return what is wrong after a command got a signal."""
     found = []
@@ -128,6 +135,8 @@ def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[C
     for _ in range(times):
         if name == "recover":  # there is something to do
             (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
+        if count_written(log_dir) > 5 * MESSAGES:  # or each look at it would take longer
+            renew_written(log_dir)
         before = count_written(log_dir)
         pid = start(log_dir.path, words)
         delay, number = chance.uniform(0, seconds), chance.choice([signal.SIGINT, signal.SIGTERM])
