@@ -27,13 +27,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     from kminilog.spark.session import spark_session
 
     checkout = str(HERE.parents[1])
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("PYTHONPATH", checkout, prepend=os.pathsep)  # for the workers
         monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = spark_session("local[2]", app_name="kminilog-tests", config=CONFIG)
+        # Spark makes it for its catalog, else in the current directory.
+        warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+        session = spark_session("local[2]", app_name="kminilog-tests", config=CONFIG | warehouse)
         yield session
         session.stop()
