@@ -1,12 +1,13 @@
-"""How far a segment is sound; the fast twin of `storage.examination.examine`.
+"""How far a segment is sound, and what is whole behind damage: fast twins of storage.examination.
 
 The file is read in windows, and each is checked as a whole; the index gives hints where messages
 begin, and is not believed. Where something is wrong, the plain twin is asked what to say of it.
-`plan_recovery` takes `examine` from here as its argument. Source: storage/examination.py.
+`plan_recovery` takes both from here as its arguments. Source: storage/examination.py.
 """
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,16 @@ from kminilog.bulk.columns import allocate
 from kminilog.bulk.layout import are_due, due
 from kminilog.bulk.structure import Structure
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import NeedMoreBytes
-from kminilog.storage.examination import Examined
+from kminilog.format.message import Message, NeedMoreBytes
+from kminilog.storage.examination import Examined, Remains
 from kminilog.storage.examination import examine as examine_plainly
+from kminilog.storage.log_file import find_message, scan_file
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
 WINDOW_BYTES = 1 << 22
+_FIRST_WINDOW_BYTES = 1 << 16
+_FEW_MESSAGES = 100
 
 
 def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
@@ -61,6 +65,48 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
     if stopped.sound_bytes != sound_bytes:  # a writer has gone on meanwhile
         return examine_plainly(segment)
     return Examined(next_offset, sound_bytes, entries, stopped.fault, true_count)
+
+
+def survey(
+    segment: Segment,
+    position: int = 0,
+    *,
+    few: int = _FEW_MESSAGES,
+    window_bytes: int = WINDOW_BYTES,
+) -> Remains:
+    """Return what `storage.examination.survey` returns; O(bytes), memory O(window).
+
+    The first `few` messages behind each damage are read one by one: where damage is frequent, there
+    would be a whole window for each.
+    """
+    limit = segment.first_offset + segment.file_bytes
+    message_count = next_offset = 0
+    for offsets in _offsets_of_whole(segment, position, few, window_bytes):
+        message_count += len(offsets)
+        next_offset = max(next_offset, int(offsets[offsets < limit].max(initial=-1)) + 1)
+    return Remains(message_count, next_offset)
+
+
+def _offsets_of_whole(
+    segment: Segment, position: int, few: int, window_bytes: int
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the offsets of the whole messages at or behind a position, piece by piece."""
+    dialect, path = segment.dialect, segment.log_path
+    hints = index_hints(segment.index.path)
+    while found := find_message(dialect, path, position):
+        position = found[0]
+        first = []
+        one_by_one = scan_file(dialect, path, position, _FIRST_WINDOW_BYTES)
+        for _, outcome in islice(one_by_one, few):
+            if isinstance(outcome, Message):
+                first.append(outcome.offset)
+                position += outcome.length_bytes
+        yield np.array(first, np.int64)
+        if len(first) == few:
+            windows = checked_windows(segment, hints, begin=position, window_bytes=window_bytes)
+            for start, _, messages in windows:
+                yield messages.offsets
+                position = start + messages.end
 
 
 def count_following(messages: Structure, next_offset: int) -> int:
@@ -108,16 +154,21 @@ def _count_true(
 
 
 def checked_windows(
-    segment: Segment, hints: Positions, end: int | None = None, *, window_bytes: int = WINDOW_BYTES
+    segment: Segment,
+    hints: Positions,
+    end: int | None = None,
+    *,
+    begin: int = 0,
+    window_bytes: int = WINDOW_BYTES,
 ) -> Iterator[tuple[int, memoryview, Structure]]:
     """Yield a `.log` window by window: its position, its bytes, and the sound messages in front.
 
-    Of the first `end` bytes, or of those that there are now. Ends behind the first window in which
-    something is wrong. The bytes are only good until the next window.
+    From byte `begin` to byte `end`, or to the end that there is now. Ends behind the first window
+    in which something is wrong. The bytes are only good until the next window.
     """
-    buffer = allocate(window_bytes)
+    buffer = allocate(min(window_bytes, _FIRST_WINDOW_BYTES))
     with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
-        position = 0
+        position = begin
         end = os.fstat(file.fileno()).st_size if end is None else end
         while position < end:
             wanted = buffer[: end - position].data
@@ -127,6 +178,7 @@ def checked_windows(
             yield position, window, found
             position += found.end
             if outcome is None and len(window):
+                buffer = _grown(buffer, window_bytes)
                 continue
             if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
                 return
@@ -134,6 +186,13 @@ def checked_windows(
                 buffer = allocate(outcome.needed_bytes)
             elif not found.end:
                 return  # somebody has cut the file meanwhile
+            buffer = _grown(buffer, window_bytes)
+
+
+def _grown(buffer: NDArray[np.uint8], window_bytes: int) -> NDArray[np.uint8]:
+    """Windows begin small: behind damage the next one may be near."""
+    larger = min(4 * len(buffer), window_bytes)
+    return allocate(larger) if larger > len(buffer) else buffer
 
 
 def index_hints(index_path: Path) -> Positions:

@@ -18,10 +18,11 @@ from typing import Any, BinaryIO, NamedTuple
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.interrupts import interruptible_call, interruptible_wait, is_interrupted
+from kminilog.cli.interrupts import interruptible_wait, is_interrupted
 from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
+from kminilog.cli.recovery_reading import open_writer
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.errors import KMiniLogError, NullValueError, SourceError
 from kminilog.format.message import encoded_bytes
@@ -31,9 +32,7 @@ from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name
 from kminilog.settings import INT64_MAX, parse_config
-from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 
@@ -108,7 +107,7 @@ def command(
     # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
-    with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
+    with open_writer(log_dir_path) as writer:
         null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
         longest = _longest_line_bytes(found, key_separator, null)
         lines = _lines(_read(file, longest), longest, key_of, null)

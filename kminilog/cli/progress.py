@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from kminilog.cli.interrupts import interruptible_call
 
@@ -26,6 +26,28 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
     else:
         with _plain_lines(title) as at:
             yield interruptible_call(at)
+
+
+@contextmanager
+def working_if_long(title: str) -> Iterator[Callable[[str], None]]:
+    """As `working`, from the first step on: before it nothing is shown, and nothing loaded.
+
+    For work that takes long in rare cases only. Behind the block a step shows nothing.
+    """
+    with ExitStack() as shown:
+        at: Callable[[str], None] | None = None
+        is_over = False
+
+        def step(name: str) -> None:
+            nonlocal at
+            if not is_over:
+                at = at or shown.enter_context(working(title))
+                at(name)
+
+        try:
+            yield step
+        finally:
+            is_over = True
 
 
 @contextmanager

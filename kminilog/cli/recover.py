@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.options import json_option, topic_partition_argument
 from kminilog.cli.output import count, warn, write_document, write_line, write_lines
+from kminilog.cli.recovery_reading import recovery_reading
 from kminilog.format.names import TopicPartition
-from kminilog.storage.examination import examine
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Break, RecoveryPlan
 
@@ -32,9 +31,10 @@ def command(
 
     Its indexes are rebuilt where they are wrong.
     """
-    with LogDirWriter.open(
-        log_dir_path, recover=False, examine=interruptible_call(examine)
-    ) as writer:
+    with (
+        recovery_reading("Recovering") as (examine, survey),
+        LogDirWriter.open(log_dir_path, recover=False, examine=examine, survey=survey) as writer,
+    ):
         plan = writer.recovery_plan(topic_partition)
         is_refused = plan.damage is not None and not force
         side_files: list[Path] = []

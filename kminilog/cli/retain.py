@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import click
 
-from kminilog.cli.interrupts import interruptible, interruptible_call
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
+from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import CorruptLogError, NotARegularFileError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
-from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
@@ -60,7 +60,7 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
         log_dir = LogDir(log_dir_path)
         done = [_plan(log_dir.reader(partition), now_ms) for partition in _partitions(log_dir)]
     else:
-        with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
+        with open_writer(log_dir_path) as writer:
             for partition in _partitions(writer):
                 try:
                     done.append(_delete(writer, partition, now_ms))

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import allow_gaps_option, config_option, dialect_option, json_option
 from kminilog.cli.output import (
@@ -18,14 +17,13 @@ from kminilog.cli.output import (
     write_line,
     write_lines,
 )
-from kminilog.cli.progress import working
+from kminilog.cli.progress import working_if_long
+from kminilog.cli.recovery_reading import open_writer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.notices import OnGap
 from kminilog.settings import SETTINGS, TopicSettings, parse_config
-from kminilog.storage.examination import examine
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
 
@@ -53,11 +51,9 @@ def create(
     """Create the topic NAME, and the log dir if it is not there."""
     settings = TopicSettings.from_config(parse_config(config, scope="topic"))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
-    with LogDirWriter.open(
-        log_dir_path, create=True, examine=interruptible_call(examine)
-    ) as writer:
+    with open_writer(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
-        with working(f"Creating {name}") as at:
+        with working_if_long(f"Creating {name}") as at:
             writer.create_topic(topic, progress=at)
         if as_json:
             write_document(describe_topic(writer, topic))
@@ -108,10 +104,10 @@ def alter(
     if partitions is None and not changes:
         raise click.UsageError("nothing to alter: give --partitions or --config")
     before = LogDir(log_dir_path).topic(name)
-    with LogDirWriter.open(log_dir_path, examine=interruptible_call(examine)) as writer:
+    with open_writer(log_dir_path) as writer:
         warn_all(writer.warnings)
         settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
-        with working(f"Altering {name}") as at:
+        with working_if_long(f"Altering {name}") as at:
             topic = writer.alter_topic(name, partitions=partitions, settings=settings, progress=at)
         description = describe_topic(writer, topic)
     if topic.partitions > before.partitions:
@@ -132,10 +128,10 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     LogDir(log_dir_path).topic(name)
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
-    with LogDirWriter.open(log_dir_path, recover=False) as writer:
+    with open_writer(log_dir_path, recover=False) as writer:
         clock, chance = WallClock(), random.Random()
         Coordinator(log_dir_path, dict, clock=clock, chance=chance).forget_topic(name)
-        with working(f"Deleting {name}") as at:
+        with working_if_long(f"Deleting {name}") as at:
             writer.delete_topic(name, progress=at)
         warn_all(writer.warnings)
     if as_json:

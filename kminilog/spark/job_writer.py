@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from kminilog.bulk.examination import examine
+from kminilog.bulk.examination import examine, survey
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
@@ -32,7 +32,9 @@ def open_writer(
     what `LogDirWriter.open` does, LogDirLockedError if the lock is not free after that time.
     """
     wait = LockWait(lock_timeout_ms, SystemClock(), warn)
-    writer = LogDirWriter.open(log_dir, create=create, examine=examine, lock_wait=wait)
+    writer = LogDirWriter.open(
+        log_dir, create=create, examine=examine, survey=survey, lock_wait=wait
+    )
     for warning in writer.warnings:
         warn(warning)
     return writer

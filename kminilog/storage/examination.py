@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kminilog.format.index_entry import IndexEntry, is_due, leads_to
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment
 
 
@@ -90,6 +91,28 @@ def sound_end(segment: Segment) -> int | None:
         return None
     examined = examine(segment, entry)
     return None if examined.fault or examined.entries else examined.next_offset
+
+
+class Remains(NamedTuple):
+    """What is whole behind damage: how many messages, and one past their greatest offset."""
+
+    message_count: int
+    next_offset: int
+
+
+def survey(segment: Segment, position: int = 0) -> Remains:
+    """Return what stands whole at or behind a position, damage between the messages or not.
+
+    O(bytes). An offset that does not fit into the segment is itself the damage and does not count;
+    `next_offset` is 0 if no other is there.
+    """
+    limit = segment.first_offset + segment.file_bytes
+    message_count = next_offset = 0
+    for message in whole_messages(segment.dialect, segment.log_path, position):
+        message_count += 1
+        if next_offset <= message.offset < limit:
+            next_offset = message.offset + 1
+    return Remains(message_count, next_offset)
 
 
 def check_segment(segment: Segment) -> Examined:

@@ -8,6 +8,7 @@ After a clean shutdown nothing is read before it is needed. Source: S1 5.1; Kafk
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,22 +23,17 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
-from kminilog.storage.examination import examine
+from kminilog.storage.examination import examine, survey
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.manifests import forget_manifests
-from kminilog.storage.partition_directories import (
-    Progress,
-    delete_directories,
-    make_directories,
-    no_progress,
-)
+from kminilog.storage.partition_directories import Progress, delete_directories, make_directories
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publication import finish_or_sweep, finish_pending
-from kminilog.storage.recovery import Examine, RecoveryPlan, plan_recovery
+from kminilog.storage.recovery import Examine, RecoveryPlan, Survey, plan_recovery
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
@@ -46,9 +42,15 @@ CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 class LogDirWriter(LogDir):
     """A log dir as its one writer sees it; a context manager that closes it cleanly."""
 
-    def __init__(self, path: Path | str, lock: LogDirLock, examine: Examine = examine) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        lock: LogDirLock,
+        examine: Examine = examine,
+        survey: Survey = survey,
+    ) -> None:
         super().__init__(path)
-        self._examine = examine
+        self._plan_recovery = partial(plan_recovery, examine=examine, survey=survey)
         self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -64,6 +66,7 @@ class LogDirWriter(LogDir):
         create: bool = False,
         recover: bool = True,
         examine: Examine = examine,
+        survey: Survey = survey,
         lock_wait: LockWait | None = None,
     ) -> Self:
         """Take the lock of a log dir, finish what crashed jobs have left, and recover partitions.
@@ -71,8 +74,8 @@ class LogDirWriter(LogDir):
         After a clean shutdown a partition gets a quick look when it is first used; otherwise every
         segment from its recovery point on is read now. A partition with damage is not opened: `log`
         raises its error, the others work. `warnings` says what was cut or is gone. With
-        `recover=False` partitions are left as they are, for a human to decide. `examine` is how a
-        segment is read, replaceable by a faster equal.
+        `recover=False` partitions are left as they are, for a human to decide. `examine` and
+        `survey` are how a segment is read, replaceable by faster equals.
 
         Raises LogDirLockedError, at once or when the time of `lock_wait` is up, and LogDirError if
         the directory is not there (`create` makes it).
@@ -83,7 +86,7 @@ class LogDirWriter(LogDir):
         LogDir(path)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         try:
-            log_dir = cls(path, lock, examine)
+            log_dir = cls(path, lock, examine, survey)
             begin_counting(log_dir.path)
             if not log_dir._was_clean:  # the last writer may have died before it counted
                 count_change(log_dir.path)
@@ -123,7 +126,7 @@ class LogDirWriter(LogDir):
     # ---- topics
 
     def create_topic(
-        self, topic: Topic, *, base_offset: int = 0, progress: Progress = no_progress
+        self, topic: Topic, *, base_offset: int = 0, progress: Progress | None = None
     ) -> None:
         """Make the partitions of a topic, empty; their first messages get `base_offset`.
 
@@ -144,7 +147,7 @@ class LogDirWriter(LogDir):
         *,
         partitions: int | None = None,
         settings: TopicSettings | None = None,
-        progress: Progress = no_progress,
+        progress: Progress | None = None,
     ) -> Topic:
         """Add partitions or change settings, and return the topic as it is now.
 
@@ -165,7 +168,7 @@ class LogDirWriter(LogDir):
             self.release(topic_partition)
         return altered
 
-    def delete_topic(self, name: str, *, progress: Progress = no_progress) -> None:
+    def delete_topic(self, name: str, *, progress: Progress | None = None) -> None:
         """Delete a topic with all its messages and manifests, its settings last.
 
         Whole directories go, by their names. After a crash or an error in the middle the topic is
@@ -274,9 +277,7 @@ class LogDirWriter(LogDir):
             reason = f"the directory is gone; put it back, or {way_out}"
             raise CorruptLogError(str(directory), position=0, reason=reason)
         recovery_point = self._ends.recovery_point(topic_partition)
-        return plan_recovery(
-            reader, scan_from=scan_from, recovery_point=recovery_point, examine=self._examine
-        )
+        return self._plan_recovery(reader, scan_from=scan_from, recovery_point=recovery_point)
 
     def _recover(self, reader: PartitionReader, *, scan_from: int | None) -> int | None:
         """Make a partition sound and return where it ends; None if it has damage."""

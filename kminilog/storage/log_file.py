@@ -22,6 +22,7 @@ from kminilog.format.message import (
 from kminilog.storage.regular_file import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
+_FIRST_WINDOW_BYTES = 1 << 14  # behind damage: mostly the next message is near
 
 
 def scan_file(
@@ -62,8 +63,9 @@ def find_message(
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
-        for start in range(position, end, SCAN_WINDOW_BYTES):
-            window = os.pread(descriptor, SCAN_WINDOW_BYTES + HEADER_BYTES - 1, start)
+        start, window_bytes = position, _FIRST_WINDOW_BYTES
+        while start < end:
+            window = os.pread(descriptor, window_bytes + HEADER_BYTES - 1, start)
             for beginning in possible_beginnings(window):
                 if int.from_bytes(window[beginning : beginning + 8]) < minimum_offset:
                     continue
@@ -73,6 +75,8 @@ def find_message(
                     outcome = decode(dialect, os.pread(descriptor, outcome.needed_bytes, at))
                 if isinstance(outcome, Message) and outcome.offset >= minimum_offset:
                     return at, outcome
+            start += window_bytes
+            window_bytes = min(4 * window_bytes, SCAN_WINDOW_BYTES)
     finally:
         os.close(descriptor)
     return None
@@ -81,14 +85,9 @@ def find_message(
 def whole_messages(dialect: Dialect, path: Path, position: int = 0) -> Iterator[Message]:
     """Yield the whole messages at or behind `position`, damage between them or not."""
     while found := find_message(dialect, path, position):
-        for position, outcome in scan_file(dialect, path, found[0]):
+        for position, outcome in scan_file(dialect, path, found[0], _FIRST_WINDOW_BYTES):
             if isinstance(outcome, Message):
                 yield outcome
                 position += outcome.length_bytes
             else:
                 position += 1
-
-
-def count_messages(dialect: Dialect, path: Path, position: int = 0) -> int:
-    """Return how many whole messages stand at or behind `position`, damage between them or not."""
-    return sum(1 for _ in whole_messages(dialect, path, position))

@@ -34,16 +34,12 @@ Progress = Callable[[str], object]
 _PARTITIONS_BETWEEN_STEPS = 500
 
 
-def no_progress(step: str) -> None:
-    """Nobody waits."""
-
-
 def make_directories(
     log_dir: Path,
     partitions: Sequence[TopicPartition],
     *,
     base_offset: int = 0,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
 ) -> None:
     """Make the directory of each partition, with an empty segment named `base_offset`.
 
@@ -61,7 +57,7 @@ def make_directories(
     if in_the_way:
         count_change(log_dir)
     for number, partition in enumerate(partitions):
-        if number % _PARTITIONS_BETWEEN_STEPS == 0:
+        if progress and number and number % _PARTITIONS_BETWEEN_STEPS == 0:
             progress(f"{number:,} of {len(partitions):,} partitions")
         path = f"{log_dir}/{partition}"
         os.mkdir(path)
@@ -71,7 +67,7 @@ def make_directories(
     sync(log_dir)
 
 
-def delete_directories(log_dir: Path, topic: str, *, progress: Progress = no_progress) -> None:
+def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None = None) -> None:
     """Delete all directories that are named for partitions of a topic, be there settings or not.
 
     Each goes by one rename, and is emptied then: after a crash it is whole, or no partition's any
@@ -81,7 +77,7 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress = no_pro
     found = [(name, _partition_of(name)) for name in os.listdir(log_dir)]
     own = [(name, partition) for name, partition in found if partition and partition.topic == topic]
     for number, (name, partition) in enumerate(own):
-        if number % _PARTITIONS_BETWEEN_STEPS == 0:
+        if progress and number and number % _PARTITIONS_BETWEEN_STEPS == 0:
             progress(f"{number:,} of {len(own):,} partitions")
         path, deleted = f"{log_dir}/{name}", f"{log_dir}/{partition}{DELETED_SUFFIX}"
         if os.path.islink(path):

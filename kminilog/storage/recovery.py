@@ -36,13 +36,21 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.examination import Examined, examine, may_keep_index, sound_end
-from kminilog.storage.log_file import count_messages, find_message, whole_messages
+from kminilog.storage.examination import (
+    Examined,
+    Remains,
+    examine,
+    may_keep_index,
+    sound_end,
+    survey,
+)
+from kminilog.storage.log_file import find_message
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
 Examine = Callable[[Segment], Examined]
+Survey = Callable[[Segment, int], Remains]
 
 
 class Break(NamedTuple):
@@ -63,12 +71,14 @@ class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
     `cut` is a torn tail, `damage` is what only force cuts; at most one of them. `behind` are the
-    segments that go with either. `log_end_offset` is where the sound part ends.
+    segments that go with either. `log_end_offset` is where the sound part ends, and
+    `whole_end_offset` where the last whole message behind it does; 0 if there is none.
     """
 
     topic_partition: TopicPartition
     directory: Path
     log_end_offset: int = 0
+    whole_end_offset: int = 0
     cut: Break | None = None
     damage: Break | None = None
     behind: list[Segment] = field(default_factory=list)
@@ -106,11 +116,13 @@ def plan_recovery(
     scan_from: int | None = 0,
     recovery_point: int = 0,
     examine: Examine = examine,
+    survey: Survey = survey,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
     Segments that end below `scan_from` get a quick look at their ends, all of them if it is None;
-    the others are read whole: O(bytes). `examine` is the reading, replaceable by a faster equal.
+    the others are read whole: O(bytes). `examine` and, behind damage, `survey` are the reading,
+    replaceable by faster equals.
     A log that ends below `recovery_point`, up to where it was on the disk, gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
@@ -124,7 +136,7 @@ def plan_recovery(
         if segment.first_offset != expected:
             reason = f"the segment {segment.name} follows, where offset {expected} belongs"
             before = segments[slot - 1]
-            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason)
+            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, survey)
             break
         end = sound_end(segment) if slot < first_to_scan else None
         if end is not None:
@@ -135,7 +147,7 @@ def plan_recovery(
         if not may_keep_index(segment, examined):
             plan.rebuilt_indexes.append((segment, examined.entries))
         if examined.fault:
-            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault)
+            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault, survey)
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
@@ -150,17 +162,10 @@ def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
     """Return the offsets that are gone once a plan is carried out, though they were in the log.
 
     Below `recovery_point` they were on the disk; behind damage they are still whole. What a torn
-    tail held was neither. O(bytes behind the damage).
+    tail held was neither.
     """
-    end = max(recovery_point, plan.log_end_offset)
-    if plan.damage:
-        pieces = [(plan.damage.segment, plan.damage.position), *((s, 0) for s in plan.behind)]
-        for segment, position in pieces:
-            # A greater offset does not fit in: it is itself the damage.
-            limit = segment.first_offset + segment.file_bytes
-            messages = whole_messages(segment.dialect, segment.log_path, position)
-            end = max([end, *(m.offset + 1 for m in messages if m.offset < limit)])
-    return range(plan.log_end_offset, end)
+    whole_end = plan.whole_end_offset if plan.damage else 0
+    return range(plan.log_end_offset, max(recovery_point, plan.log_end_offset, whole_end))
 
 
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
@@ -224,6 +229,7 @@ def _set_break(
     position: int,
     next_offset: int,
     reason: str,
+    survey: Survey,
 ) -> None:
     """Decide whether the log has a torn tail at this place or damage."""
     segment, plan.behind = segments[slot], segments[slot + 1 :]
@@ -234,8 +240,9 @@ def _set_break(
         or any(find_message(dialect, later.log_path) for later in plan.behind)
     )
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
-    lost_messages = count_messages(dialect, segment.log_path, position)
-    lost_messages += sum(count_messages(dialect, later.log_path) for later in plan.behind)
+    remains = [survey(segment, position), *(survey(later, 0) for later in plan.behind)]
+    plan.whole_end_offset = max(found.next_offset for found in remains)
+    lost_messages = sum(found.message_count for found in remains)
     found = Break(segment, position, reason, lost_bytes, lost_messages)
     if is_damage:
         plan.damage = found

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kminilog.bulk.checking import check
-from kminilog.bulk.examination import count_following, examine
+from kminilog.bulk.examination import count_following, examine, survey
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.message import encode, follows, scan
 from kminilog.format.names import TopicPartition
@@ -39,7 +39,9 @@ def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int = 0
 @each_library
 @both_dialects
 @given(data=st.data(), base_offset=st.sampled_from([0, 6, 2**63 - 1]), window_bytes=WINDOWS)
-def test_examine_says_what_the_plain_one_says(library, dialect, data, base_offset, window_bytes):
+def test_examine_and_survey_say_what_the_plain_ones_say(
+    library, dialect, data, base_offset, window_bytes
+):
     first = min(dialect.first_offset(base_offset), 2**63 - 100)
     content = bytearray(log_of(dialect, data.draw(messages(dialect)), first))
     with TemporaryDirectory() as path, crc_of(library):
@@ -58,6 +60,9 @@ def test_examine_says_what_the_plain_one_says(library, dialect, data, base_offse
             index[data.draw(st.integers(0, len(index) - 1))] ^= 255
             segment.index.path.write_bytes(index)
         assert examine(segment, window_bytes=window_bytes) == plain.examine(segment)
+        position, few = data.draw(st.integers(0, end)), data.draw(st.integers(1, 5))
+        remains = survey(segment, position, few=few, window_bytes=window_bytes)
+        assert remains == plain.survey(segment, position)
 
 
 @given(
@@ -144,20 +149,24 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     first, last = log.segments()[0], log.segments()[-1]
 
     def plans() -> list[tuple[object, ...]]:
-        both = (plan_recovery(reader), plan_recovery(reader, examine=examine))
-        return [(plan.describe(), plan.log_end_offset, plan.is_sound) for plan in both]
+        fast = plan_recovery(reader, examine=examine, survey=survey)
+        return [
+            (plan.describe(), plan.log_end_offset, plan.whole_end_offset, plan.is_sound)
+            for plan in (plan_recovery(reader), fast)
+        ]
 
-    assert plans()[0] == plans()[1] == ([], 100, True)
+    assert plans()[0] == plans()[1] == ([], 100, 0, True)
     last.index.path.write_bytes(b"not an index")
     with open(last.log_path, "ab") as file:
         file.write(b"torn")
     assert plans()[0] == plans()[1]
-    assert not plans()[1][2]
+    assert not plans()[1][3]
     content = bytearray(first.log_path.read_bytes())
     content[40] ^= 1
     first.log_path.write_bytes(content)
     assert plans()[0] == plans()[1]
     assert "damage" in plans()[1][0][0]
+    assert plans()[1][2] == 100
 
 
 @both_dialects

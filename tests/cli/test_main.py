@@ -186,6 +186,24 @@ def test_command_without_spark_loads_nothing_heavy(orders, arguments):
     assert not HEAVY & set(modules)
 
 
+def test_writing_command_loads_the_fast_reading_only_after_a_crash(orders):
+    """And then it says what it has cut, as recovery with the plain reading does."""
+    run = [sys.executable, "-c", LOADED, "--log-dir", str(orders.log_dir), "produce", "orders"]
+    loaded = []
+    for is_after_a_crash in (False, True):
+        if is_after_a_crash:
+            (orders.log_dir / ".clean-shutdown").unlink()
+            with open(max((orders.log_dir / "orders-0").glob("*.log")), "ab") as file:
+                file.write(b"torn")
+        process = subprocess.run(
+            run, input=b"line\n", capture_output=True, env=environment(), check=True
+        )
+        *said, modules = process.stderr.splitlines()
+        assert any(b"torn tail" in line for line in said) == is_after_a_crash
+        loaded.append(HEAVY & set(json.loads(modules)[1]))
+    assert loaded == [set(), {"numpy", "pyarrow"}]
+
+
 @pytest.mark.parametrize("name", ["dump", "verify", "ingest", "demo"])
 def test_help_of_command_loads_neither_spark_nor_arrays(name):
     process = subprocess.run(

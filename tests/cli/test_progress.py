@@ -10,11 +10,14 @@ from kminilog.cli import progress
 from tests.cli.command_line import PROGRAM, CommandLine, environment
 
 
-def run_on_a_terminal(kminilog: CommandLine, **variables: str) -> tuple[bytes, bytes]:
-    """Run `verify` with a terminal as stderr; return its stdout, and what the terminal got."""
+def run_on_a_terminal(
+    kminilog: CommandLine, *arguments: str, **variables: str
+) -> tuple[bytes, bytes]:
+    """Run a command with a terminal as stderr; return its stdout, and what the terminal got."""
     terminal, end = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, "--log-dir", str(kminilog.log_dir), "verify"],
+        [*PROGRAM, "--log-dir", str(kminilog.log_dir), *arguments],
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=end,
         env={**environment(), "TERM": "xterm", **variables},
@@ -34,14 +37,29 @@ def run_on_a_terminal(kminilog: CommandLine, **variables: str) -> tuple[bytes, b
 
 
 def test_working_on_a_terminal_moves_a_line_on_stderr_only(orders):
-    out, shown = run_on_a_terminal(orders)
+    out, shown = run_on_a_terminal(orders, "verify")
     assert b"\x1b" in shown
     assert b"Verifying" in shown
     assert b"\x1b" not in out
 
 
+def test_recovery_and_many_partitions_move_a_line_with_what_they_are_at(orders):
+    _, shown = run_on_a_terminal(orders, "recover", "orders-0")
+    assert b"Recovering: reading orders-0, segment " in shown
+    for name in (".clean-shutdown", "recovery-point-offset-checkpoint"):
+        (orders.log_dir / name).unlink()
+    _, shown = run_on_a_terminal(orders, "produce", "orders")
+    assert b"Recovering: reading orders-0, segment " in shown
+    _, shown = run_on_a_terminal(orders, "topic", "create", "many", "--partitions", "501")
+    assert b"Creating many: 500 of 501 partitions" in shown
+    _, shown = run_on_a_terminal(orders, "topic", "delete", "many", "--yes")
+    assert b"Deleting many: 500 of 501 partitions" in shown
+    _, shown = run_on_a_terminal(orders, "topic", "create", "few", "--partitions", "2")
+    assert shown == b""
+
+
 def test_working_with_no_color_writes_no_escape_codes(orders):
-    _, shown = run_on_a_terminal(orders, NO_COLOR="1")
+    _, shown = run_on_a_terminal(orders, "verify", NO_COLOR="1")
     assert b"\x1b" not in shown
 
 

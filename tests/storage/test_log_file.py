@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, encode
-from kminilog.storage.log_file import count_messages, find_message, scan_file
+from kminilog.storage.log_file import find_message, scan_file, whole_messages
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 
@@ -77,14 +77,14 @@ def test_find_message_across_windows_finds_one_larger_than_a_window(tmp_path, di
 
 
 @both_dialects
-def test_count_messages_counts_whole_ones_around_damage(tmp_path, dialect):
+def test_whole_messages_are_those_around_damage(tmp_path, dialect):
     path = tmp_path / "log"
     encoded = messages(dialect, 5)
     path.write_bytes(encoded[0] + b"rubbish" + encoded[1] + encoded[2] + b"?" + encoded[3][:-1])
-    assert count_messages(dialect, path) == 3
-    assert count_messages(dialect, path, len(encoded[0])) == 2
+    assert len(list(whole_messages(dialect, path))) == 3
+    assert len(list(whole_messages(dialect, path, len(encoded[0])))) == 2
     path.write_bytes(b"")
-    assert count_messages(dialect, path) == 0
+    assert len(list(whole_messages(dialect, path))) == 0
 
 
 @both_dialects

@@ -1,0 +1,48 @@
+"""Opening a log dir to write in it: whoever finds it after a crash reads it fast, and shows that.
+
+Nothing is loaded and nothing is shown before a segment has to be read: numpy takes longer to load
+than most commands take to run. Source: ours.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kminilog.cli.interrupts import interruptible_call
+from kminilog.cli.progress import working_if_long
+from kminilog.storage.examination import Examined, Remains
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.recovery import Examine, Survey
+from kminilog.storage.segment import Segment
+
+
+def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
+    """Open a log dir as `LogDirWriter.open` does; raises as it does."""
+    with recovery_reading("Recovering") as (examine, survey):
+        return LogDirWriter.open(
+            log_dir, create=create, recover=recover, examine=examine, survey=survey
+        )
+
+
+@contextmanager
+def recovery_reading(title: str) -> Iterator[tuple[Examine, Survey]]:
+    """Yield how recovery reads segments; inside of the block it shows which one it is at."""
+    with working_if_long(title) as at:
+
+        def examine_fast(segment: Segment) -> Examined:
+            from kminilog.bulk.examination import examine
+
+            at(f"reading {_name(segment)}")
+            return examine(segment)
+
+        def survey_fast(segment: Segment, position: int) -> Remains:
+            from kminilog.bulk.examination import survey
+
+            at(f"counting what is whole behind damage in {_name(segment)}")
+            return survey(segment, position)
+
+        yield interruptible_call(examine_fast), interruptible_call(survey_fast)
+
+
+def _name(segment: Segment) -> str:
+    return f"{segment.log_path.parent.name}, segment {segment.name}"
