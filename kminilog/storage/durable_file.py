@@ -7,7 +7,7 @@ nothing), fsynced (the file's bytes survive a power failure), directory fsynced 
 import os
 from pathlib import Path
 
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.regular_file import naming, open_regular
 
 
 def append_to(path: Path, data: bytes) -> None:
@@ -18,10 +18,9 @@ def append_to(path: Path, data: bytes) -> None:
     descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND)
     try:
         rest = memoryview(data)
-        while rest:  # the operating system may take it in pieces
-            rest = rest[os.write(descriptor, rest) :]
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        with naming(path):
+            while rest:  # the operating system may take it in pieces
+                rest = rest[os.write(descriptor, rest) :]
     finally:
         os.close(descriptor)
 
@@ -30,9 +29,8 @@ def sync(path: Path) -> None:
     """Bring a file's bytes, or a directory's names, to the disk; an OSError names which."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        os.fsync(descriptor)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        with naming(path):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -41,9 +39,10 @@ def replace_file(path: Path, data: bytes) -> None:
     """Put a file with these bytes at `path`: whoever looks sees all of the old or all of the new.
 
     Once it returns the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
+    Raises OSError, which names a file.
     """
     temporary = path.with_name(path.name + ".tmp")
-    with open(temporary, "wb", opener=open_regular) as file:
+    with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
         file.write(data)
     sync(temporary)
     os.replace(temporary, path)

@@ -9,21 +9,32 @@ import os
 from pathlib import Path
 
 from kminilog.errors import LogDirLockedError
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.regular_file import naming, open_regular
 
 LOCK_FILE = ".lock"
 
 
 class LogDirLock:
-    """Held from the moment it is made until `release`. Raises LogDirLockedError if another is."""
+    """Held from the moment it is made until `release`.
+
+    Raises LogDirLockedError if another is held, and OSError; then this one is not held.
+    """
 
     def __init__(self, log_dir: Path) -> None:
-        self._descriptor = open_regular(log_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT)
+        path = log_dir / LOCK_FILE
+        self._descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
+        try:
+            with naming(path):
+                self._take(log_dir)
+        except BaseException:
+            self.release()
+            raise
+
+    def _take(self, log_dir: Path) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(self._descriptor, 100, 0).decode("ascii", "replace").strip()
-            os.close(self._descriptor)
             raise LogDirLockedError(str(log_dir), holder=holder or "another process") from None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode(), 0)

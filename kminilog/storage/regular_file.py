@@ -12,6 +12,8 @@ What is something else is an OSError that names the file and says what it is. So
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kminilog.errors import NotARegularFileError
@@ -70,11 +72,23 @@ def read_regular(path: Path | str, limit_bytes: int = INT32_MAX) -> bytes:
         return file.read()
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have an OSError from inside the block name this file, if it names none: so does one that the
+    operating system raises for a descriptor."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def truncate(path: Path, size_bytes: int) -> None:
     """Cut or extend a regular file; raises as `open_regular`."""
     descriptor = open_regular(path, os.O_WRONLY)
     try:
-        os.ftruncate(descriptor, size_bytes)
+        with naming(path):
+            os.ftruncate(descriptor, size_bytes)
     finally:
         os.close(descriptor)
 

@@ -33,7 +33,7 @@ class Faults:
         self.is_failing = lambda call: False
         for name, real in (
             ("write", os.write),
-            ("truncate", os.truncate),
+            ("ftruncate", os.ftruncate),
             ("fsync", lambda descriptor: None),
         ):
             monkeypatch.setattr(os, name, self._counted(real))
@@ -168,21 +168,19 @@ def test_report_with_a_limit_on_file_sizes_names_what_was_written_behind_the_fai
 def test_report_that_goes_on_after_a_failure_names_what_is_in_doubt(kminilog, monkeypatch):
     new_topic(kminilog, "t", "kafka", 1)
     path = kminilog.log_dir / "t-0"
-    truncate, sync = os.truncate, os.fsync
 
-    def fsync(descriptor):
-        if os.readlink(f"/proc/self/fd/{descriptor}").startswith(str(path)):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        sync(descriptor)
+    def failing_there(real):
+        def call(descriptor, *arguments):
+            if os.readlink(f"/proc/self/fd/{descriptor}").startswith(str(path)):
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            real(descriptor, *arguments)
 
-    def fail(name, size_bytes):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return call
 
-    monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(os, "truncate", fail)
-    run = kminilog("produce", "t", *OPTIONS, "--on-failure", "go-on", stdin=STDIN)
-    monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(os, "truncate", truncate)
+    with monkeypatch.context() as patched:
+        for name in ("fsync", "ftruncate"):
+            patched.setattr(os, name, failing_there(getattr(os, name)))
+        run = kminilog("produce", "t", *OPTIONS, "--on-failure", "go-on", stdin=STDIN)
     assert run.code == 1
     assert run.out == (
         "t-1: offsets 0..11 (12 messages)\n"

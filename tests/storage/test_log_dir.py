@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shutil
@@ -496,3 +497,14 @@ def test_checkpoints_under_two_names_do_not_touch_each_other(log_dir):
     write_checkpoint(log_dir, {ORDERS_0: 3}, "another-checkpoint")
     assert read_checkpoint(log_dir, "another-checkpoint") == {ORDERS_0: 3}
     assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+
+
+def test_lock_that_cannot_be_written_is_named_and_not_held(tmp_path, monkeypatch):
+    def refuse(descriptor: int, size_bytes: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", refuse)
+        with pytest.raises(OSError, match=r"'.*/\.lock'"):
+            LogDirWriter.open(tmp_path)
+    LogDirWriter.open(tmp_path).close()

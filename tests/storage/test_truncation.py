@@ -180,7 +180,7 @@ class CrashError(Exception):
 
 def test_truncate_that_crashes_at_any_step_leaves_a_sound_log(tmp_path, dialect, monkeypatch):
     """Each call that changes a file may be the last one: the log then ends at or behind the cut."""
-    calls = [(os, "truncate"), (Path, "unlink")]
+    calls = [(os, "ftruncate"), (Path, "unlink")]
     originals = [getattr(owner, name) for owner, name in calls]
     ends = []
     for last_step in range(100):
