@@ -12,18 +12,23 @@ so that there are no more tasks than partitions; but the pass is made only if re
 and messages are extra. Source: ours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sql
 
 from kminilog.spark.accounting import Account, Stretch, summarise
-from kminilog.spark.belonging import Belonging
+from kminilog.spark.belonging import UNKNOWN, Belonging
+from kminilog.spark.source import Place
+from kminilog.verification.causes import Slot
 from kminilog.verification.findings import FindingClass
 
 _MISSING, _EXTRA = FindingClass.MISSING.value, FindingClass.EXTRA.value
+_UNBOUNDED = (1 << 63) - 1
 _RUN = ("partition", "before", "after")
 _NEXT_LANDMARK = (
     "lead(landmark) IGNORE NULLS OVER (PARTITION BY partition, is_record ORDER BY rank)"
@@ -41,6 +46,31 @@ class Alterations:
         """Return the account with altered ones in place of missing and extra ones."""
         kept = {k: g for k, g in account.groups.items() if k not in (_MISSING, _EXTRA)}
         return account._replace(groups=kept | summarise(self.pairs, stretches))
+
+    def slots(self, account: Account, bounds: Mapping[int, tuple[int, int]]) -> dict[Place, Slot]:
+        """Return between which messages missing records belong: the samples, as far as is known.
+
+        `bounds` has, by partition, the first and the next offset of what was written to it.
+        """
+        samples = account.groups[_MISSING].samples if _MISSING in account.groups else []
+        wanted = [sample.source for sample in samples if sample.source]
+        if not wanted:
+            return {}
+        in_run = Window.partitionBy(*_RUN)
+        rows = (
+            self.pairs.where((sql.col("kind") == _MISSING) & (sql.col("partition") != UNKNOWN))
+            .withColumn("missing_count", sql.count(sql.lit(1)).over(in_run))
+            .withColumn("number", sql.row_number().over(in_run.orderBy("source")))
+            .where(reduce(or_, (_is_at(place) for place in wanted)))
+            .select("source", *_RUN, "number", "missing_count")
+            .collect()
+        )
+        slots = {}
+        for source, partition, before, after, number, missing_count in rows:
+            start, end = bounds.get(partition, (0, _UNBOUNDED))
+            borders = before.b if before else start - 1, after.b if after else end
+            slots[Place(*source)] = Slot(partition, *borders, number, missing_count)
+        return slots
 
     def misplaced_count(self) -> int:
         """Return how many altered messages have got a key that belongs to another partition."""
@@ -60,6 +90,15 @@ def alterations(pairs: DataFrame, belonging: Belonging) -> Iterator[Alterations]
         yield Alterations(kept, belonging)
     finally:
         kept.unpersist()
+
+
+def _is_at(place: Place) -> Column:
+    source = sql.col("source")
+    return (
+        (source.source_rank == place.rank)
+        & (source.source_position == place.position)
+        & (source.source_row == place.row)
+    )
 
 
 def _sides(pairs: DataFrame, belonging: Belonging) -> DataFrame:

@@ -7,7 +7,7 @@ What the storage checks have found is then not said twice: a range of messages i
 the account says what is wrong in it, or that messages have come in front of it or are gone from its
 partition, so that it stands elsewhere; an altered message is not in the `wrong-partition` by its
 new key, and a log that ends before a job did is no `manifest-mismatch` if it is known what is
-missing. Source: ours.
+missing. What comes from damage that they have found is linked with it (causes.py). Source: ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +30,7 @@ from kminilog.spark.source import Place, Source, files_of, locate, read_source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.manifests import Manifest
 from kminilog.storage.topics import Topic
+from kminilog.verification.causes import DAMAGE, LOSSES, Slot, cause_at, cause_of
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
@@ -70,22 +71,30 @@ def check_against(
     stretches = [
         _stretch(found, jobs) for kind in _OF_STORAGE for found in report.tally.samples(kind)
     ]
-    misplaced_count = 0
+    damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
+    losses = [found for found in damage if found.kind in LOSSES]
+    misplaced_count, slots = 0, dict[Place, Slot]()
     with spark_failures(str(source)), session_of_small_batches(spark, source, files) as own:
         records = read_source(own, source, files)
         records = mark_rejected(records, source, files, jobs, quarantined)
         messages = read_log(own, log_dir, topic.name, job=within)
         comparison = Comparison(records, messages)
         account = comparison.account(stretches, also=_stands_at(misplaced))
-        if {FindingClass.MISSING, FindingClass.EXTRA} <= account.groups.keys():
+        if _is_place_wanted(account, losses):
             with alterations(comparison.pairs, belonging) as altered:
                 account = altered.amend(account, stretches)
                 if misplaced:
                     misplaced_count = altered.misplaced_count()
+                if losses:
+                    slots = altered.slots(account, _bounds(jobs))
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
-    findings = _findings(topic, belonging, account, locators)
+    causes = {locators[place]: cause_of(slot, losses) for place, slot in slots.items()}
+    findings = [
+        found._replace(cause=causes.get(found.source or "") or cause_at(found, damage))
+        for found in _findings(topic, belonging, account, locators)
+    ]
     stored = _without_explained(report.tally, account, findings, jobs, belonging, misplaced_count)
     report.tally = Tally([*_with_sources(stored.findings(), account, locators), *findings])
     report.conservation = _conservation(account)
@@ -94,6 +103,21 @@ def check_against(
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
+
+
+def _is_place_wanted(account: Account, losses: Sequence[Finding]) -> bool:
+    """Tell if it matters between which messages the missing records belong."""
+    kinds = account.groups.keys()
+    return FindingClass.MISSING in kinds and (FindingClass.EXTRA in kinds or bool(losses))
+
+
+def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
+    """By partition, the first and the next offset of all that jobs have written."""
+    bounds: dict[int, tuple[int, int]] = {}
+    for staged in (staged for job in jobs for staged in job.partitions):
+        first, end = bounds.get(staged.partition, (staged.first_offset, staged.next_offset))
+        bounds[staged.partition] = min(first, staged.first_offset), max(end, staged.next_offset)
+    return bounds
 
 
 def _stands_at(findings: Iterable[Finding]) -> Column | None:

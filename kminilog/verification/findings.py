@@ -58,11 +58,27 @@ _IN_INDEX = {
 _WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
 
 
+class Cause(NamedTuple):
+    """The finding that another one comes from, by its class and its place.
+
+    Unless it `is_certain`, the other one may have come about in another way.
+    """
+
+    kind: FindingClass
+    place: str
+    is_certain: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `verify --json` prints under `cause`."""
+        return {"class": self.kind.value, "place": self.place, "certain": self.is_certain}
+
+
 class Finding(NamedTuple):
     """One thing that is wrong, or, with `stands_for` above 1, the sample for several like it.
 
     `segment` is the 20 digits; `source` names the record of a source that is concerned. The
-    partition is -1 if it is not known: a record without a key that is missing.
+    partition is -1 if it is not known: a record without a key that is missing. With `last_offset`
+    it is known only that the place is somewhere from `offset` up to there.
     """
 
     kind: FindingClass
@@ -74,6 +90,8 @@ class Finding(NamedTuple):
     position: int | None = None
     source: str | None = None
     stands_for: int = 1
+    last_offset: int | None = None
+    cause: Cause | None = None
 
     @property
     def place(self) -> str:
@@ -82,12 +100,16 @@ class Finding(NamedTuple):
         >>> name = "00000000000000000000"
         >>> Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170).place
         'orders-0/00000000000000000000.log, offset 5, byte 170'
+        >>> Finding(FindingClass.ALTERED, "orders", 0, "", offset=0, last_offset=9).place
+        'orders-0, somewhere in offsets 0..9'
         """
         is_known = self.partition >= 0
         file = str(TopicPartition(self.topic, self.partition)) if is_known else self.topic
         if self.segment is not None:
             file += f"/{self.segment}{INDEX_SUFFIX if self.kind in _IN_INDEX else LOG_SUFFIX}"
         offset = None if self.offset is None else f"offset {self.offset}"
+        if self.last_offset is not None:
+            offset = f"somewhere in offsets {self.offset}..{self.last_offset}"
         position = None if self.position is None else f"byte {self.position}"
         return ", ".join(filter(None, (self.source, file, offset, position)))
 
@@ -98,9 +120,11 @@ class Finding(NamedTuple):
             "partition": self.partition,
             "segment": self.segment,
             "offset": self.offset,
+            "last_offset": self.last_offset,
             "position": self.position,
             "source": self.source,
             "detail": self.detail,
+            "cause": self.cause and self.cause.to_json(),
         }
 
 

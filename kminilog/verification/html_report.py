@@ -19,7 +19,9 @@ from kminilog.verification.text_report import (
     LEFT_SIDE,
     RIGHT_SIDE,
     by_severity,
+    consequences,
     equation,
+    link,
     printable,
     totals,
 )
@@ -125,13 +127,28 @@ def _findings(report: Json) -> Iterator[str]:
         yield f'<details class="{severity}"{opened}><summary><b>{text(found["class"])}</b>'
         yield f'<span class="severity">{severity}</span> {number(found["count"])}</summary><ol>'
         for sample in samples:
-            yield f'<li><p class="place">{text(sample["place"])}</p>'
-            yield f"<p>{text(sample['detail'])}</p><pre>{text(sample['command'])}</pre></li>"
+            if not sample.get("cause"):
+                yield from _sample(report, found, sample)
         yield "</ol>"
+        if caused := sum(1 for sample in samples if sample.get("cause")):
+            yield f"<p>{caused} shown where {'it comes' if caused == 1 else 'they come'} from</p>"
         if found["count"] > len(samples):
             yield f"<p>and {number(found['count'] - len(samples))} more</p>"
         yield "</details>"
     yield "</section>"
+
+
+def _sample(report: Json, found: Json, sample: Json) -> Iterator[str]:
+    yield f'<li><p class="place">{text(sample["place"])}</p>'
+    yield f"<p>{text(sample['detail'])}</p><pre>{text(sample['command'])}</pre>"
+    caused = consequences(report, found, sample)
+    if caused:
+        yield "<ul>"
+        for one in caused:
+            where = f"{one['class']}: {one['place']}: {one['detail']}"
+            yield f"<li><b>{link(one)}</b> {text(where)}</li>"
+        yield "</ul>"
+    yield "</li>"
 
 
 def _partitions(report: Json) -> Iterator[str]:

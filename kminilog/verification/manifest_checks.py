@@ -218,7 +218,7 @@ def _altered(
                 names = [s.name for s in segments if s.start_offset <= first]
                 name = names[-1] if names else None
                 found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, first)
-                altered.append(found)
+                altered.append(found._replace(last_offset=first + count - 1))
     return altered
 
 

@@ -1,7 +1,8 @@
 """A report for a human eye on a terminal: the totals, the equation, the findings, the verdict.
 
 Errors stand in front of warnings, and what is allowed behind both. Below each class are its
-samples, each with its place, what is wrong there, and the command that shows it. What was checked,
+samples, each with its place, what is wrong there, and the command that shows it. A sample that
+comes from another one stands below that one. What was checked,
 and what was not, comes behind them. It is made of what `verify --json` prints, nothing else.
 Source: ours.
 """
@@ -13,6 +14,7 @@ from kminilog.verification.coverage import in_words
 
 LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
 TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
+Json = Mapping[str, Any]
 _SEVERITIES = ("error", "warning")
 
 
@@ -71,6 +73,31 @@ def by_severity(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda f: (f["is_allowed"], _SEVERITIES.index(f["severity"])))
 
 
+def consequences(report: Mapping[str, Any], found: Json, sample: Json) -> list[dict[str, Any]]:
+    """Return the samples that come from this one, or may do so, each with its `class`."""
+    return [
+        {**other, "class": kind["class"]}
+        for kind in report["findings"]
+        for other in kind["samples"]
+        if (cause := other.get("cause"))
+        and (cause["class"], cause["place"]) == (found["class"], sample["place"])
+    ]
+
+
+def link(consequence: Json) -> str:
+    """Return how sure it is that something comes from what stands above it.
+
+    >>> link({"cause": {"certain": True}}), link({"cause": {"certain": False}})
+    ('so', 'may be why')
+    """
+    return "so" if consequence["cause"]["certain"] else "may be why"
+
+
+def _consequence(one: Json) -> str:
+    where = f"{one['class']}: {printable(one['place'])}: {printable(one['detail'])}"
+    return f"        {link(one)}: {where}"
+
+
 def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{number} {unit}" for number, unit in totals(report))
     if report["conservation"]:
@@ -85,8 +112,12 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
         name, severity = found["class"].ljust(widths[0]), found["severity"].ljust(widths[1])
         yield f"{name}  {severity}  {found['count']:>{widths[2]}}{allowed}"
         for sample in found["samples"]:
-            yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
-            yield f"        {sample['command']}"
+            if not sample.get("cause"):
+                yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
+                yield f"        {sample['command']}"
+                yield from map(_consequence, consequences(report, found, sample))
+        if caused := sum(1 for sample in found["samples"] if sample.get("cause")):
+            yield f"    {caused} shown where {'it comes' if caused == 1 else 'they come'} from"
         if found["count"] > len(found["samples"]):
             yield f"    and {found['count'] - len(found['samples'])} more"
     if report["checked"]:

@@ -21,7 +21,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publication import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
-from tests.damage import flip_byte
+from tests.damage import flip_byte, message_positions
 from tests.spark.log_content import Content, content_of, write_anew
 
 # Keys k0 to k4 in turn; every tenth line has no key; the last five repeat the first five.
@@ -261,7 +261,10 @@ def test_verify_lets_messages_of_different_keys_change_places(check, ingested, t
         content[partition].sort(key=lambda pair: pair[0] or b"")  # stable: in order per key
 
     log_dir = write_anew(ingested, tmp_path / "log", "t", sort)
-    assert findings(check(log_dir)) == {"altered": [(partition, 0, None)]}, "by the manifest"
+    report = check(log_dir)
+    assert findings(report) == {"altered": [(partition, 0, None)]}, "by the manifest"
+    last = len(content_of(ingested, "t")[partition]) - 1
+    assert f"somewhere in offsets 0..{last}: something in offsets 0 to {last}" in report.to_text()
     shutil.rmtree(log_dir / MANIFEST_DIR)
     assert check(log_dir).verdict == "ok"
 
@@ -292,14 +295,49 @@ def test_verify_of_the_storage_finds_what_one_process_finds(spark, ingested, tmp
     assert (by_spark["engine"], by_spark["seconds"] > 0) == ("spark", True)
 
 
-def test_verify_of_a_damaged_message_goes_on_behind_it(check, ingested, tmp_path):
+def test_verify_links_what_is_missing_with_the_damage_that_it_comes_from(check, ingested, tmp_path):
+    """One damaged message, and a segment that is gone with several: two damages, both proven."""
     log_dir = write_anew(ingested, tmp_path / "log", "t", lambda content: None)
     partition, offset = place_of(ingested, b"k3=8")
     log = log_dir / f"t-{partition}" / "00000000000000000000.log"
     flip_byte(log, log.read_bytes().index(b"k3=8"), mask=1)
-    assert findings(check(log_dir)) == {
-        "bad-crc": [(partition, offset, None)],
-        "missing": [(partition, None, 9)],
+    other = next(p for p in range(3) if p != partition and len(logs_of(log_dir, p)) > 2)
+    gone, behind = logs_of(log_dir, other)[1:3]
+    lost = len(message_positions(gone.read_bytes())) - 1  # the last one is the end
+    gone.unlink()
+    gone.with_suffix(".index").unlink(missing_ok=True)
+
+    report = check(log_dir).to_json()
+    found = {one["class"]: one for one in report["findings"]}
+    assert found["missing"]["count"] == 1 + lost == len(found["missing"]["samples"])
+    damage, gap = found["bad-crc"]["samples"][0], found["offset-gap"]["samples"][0]
+    assert (damage["offset"], gap["segment"]) == (offset, behind.stem)
+    for sample in found["missing"]["samples"]:
+        kind, cause = (
+            ("bad-crc", damage) if sample["partition"] == partition else ("offset-gap", gap)
+        )
+        assert sample["cause"] == {"class": kind, "place": cause["place"], "certain": True}
+
+
+def logs_of(log_dir: Path, partition: int) -> list[Path]:
+    return sorted((log_dir / f"t-{partition}").glob("*.log"))
+
+
+def test_verify_links_a_wrong_offset_with_the_order_that_it_breaks(check, ingested, tmp_path):
+    log_dir = tmp_path / "log"
+    shutil.copytree(ingested, log_dir)
+    partition, offset = place_of(ingested, b"k3=8")
+    (log, *_) = logs_of(log_dir, partition)
+    position = message_positions(log.read_bytes())[offset]
+    flip_byte(log, position + 1, mask=1)
+    samples = {one["class"]: one["samples"] for one in check(log_dir).to_json()["findings"]}
+    assert samples.keys() == {"offset-disorder", "key-order"}
+    (disorder,), (late,) = samples["offset-disorder"], samples["key-order"]
+    assert late["position"] == position
+    assert late["cause"] == {
+        "class": "offset-disorder",
+        "place": disorder["place"],
+        "certain": True,
     }
 
 

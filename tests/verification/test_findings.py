@@ -52,9 +52,11 @@ def test_tally_to_json_has_the_fields_of_the_contract():
                     "partition": 3,
                     "segment": "0" * 20,
                     "offset": 5,
+                    "last_offset": None,
                     "position": 170,
                     "source": "access.log:5",
                     "detail": "why",
+                    "cause": None,
                 }
             ],
         }

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
-from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.html_report import render_html
 from kminilog.verification.report import Report
 
@@ -77,6 +77,16 @@ def test_page_names_verdict_equation_findings_samples_and_commands(many):
                 assert sample[name] in words, (found["class"], name)
         assert re.search(rf"{found['class']} ?{found['severity']} {found['count']}\b", words)
     assert "and 11 more" in words
+
+
+def test_page_shows_what_comes_from_another_finding_below_it():
+    damage = Finding(FindingClass.BAD_CRC, "orders", 0, "why", NAME, 50, 170)
+    cause = Cause(damage.kind, damage.place, is_certain=True)
+    record = Finding(FindingClass.MISSING, "orders", 0, HOSTILE, source="line 7", cause=cause)
+    page = report_with(damage, record).to_html()
+    (below,) = tree_of(page).findall(".//details/ol/li/ul/li")
+    assert "".join(below.itertext()).startswith("so missing: line 7, orders-0: ")
+    assert "1 shown where it comes from" in words_of(page)
 
 
 def test_page_of_an_ok_report_says_so_and_has_no_findings():

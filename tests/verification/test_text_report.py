@@ -1,7 +1,7 @@
 """The report as lines: errors first, one equation, everything beside what it belongs to."""
 
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
-from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.report import Report
 from kminilog.verification.text_report import equation
 
@@ -37,6 +37,29 @@ def test_sample_has_its_place_what_is_wrong_and_its_command():
         f"    t-0/{NAME}.log, offset 5, byte 170: why",
         f"        kminilog dump d/t-0/{NAME}.log --hex",
     ]
+
+
+def test_sample_that_comes_from_another_one_stands_below_it():
+    damage = Finding(FindingClass.BAD_CRC, "t", 0, "why", NAME, 5, 170)
+    records = [
+        Finding(
+            *(FindingClass.MISSING, "t", 0, "gone"),
+            source=f"s.txt, line {line}",
+            cause=Cause(damage.kind, damage.place, is_certain),
+        )
+        for line, is_certain in ((6, True), (7, False))
+    ]
+    for first in (damage, records[0]):  # whichever class came first
+        tally = Tally(sorted([damage, *records], key=lambda found: found.kind != first.kind))
+        lines = Report({"log_dir": "d"}, tally=tally).to_text().split("\n")
+        at = lines.index(f"    {damage.place}: why")
+        assert lines[at + 2 : at + 4] == [
+            "        so: missing: s.txt, line 6, t-0: gone",
+            "        may be why: missing: s.txt, line 7, t-0: gone",
+        ]
+        head = lines.index("missing  error  2")
+        assert lines[head + 1] == "    2 shown where they come from"
+        assert sum("gone" in line for line in lines) == 2
 
 
 def test_samples_that_are_not_kept_are_counted():
