@@ -63,11 +63,13 @@ def make(directory: Path) -> LogDir:
 
 def start(directory: Path, words: tuple[str, ...]) -> int:
     """Return the id of a process that runs this command; never returns in that process."""
+    for name in ("out", "err"):  # empty even if it is killed before it has begun
+        (directory / name).write_bytes(b"")
     pid = os.fork()
     if pid:
         return pid
     for name, descriptor in (("out", 1), ("err", 2)):
-        os.dup2(os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+        os.dup2(os.open(directory / name, os.O_WRONLY), descriptor)
     places = {"LINES": directory / "LINES", "LOG": directory / "orders-0" / f"{0:020d}.log"}
     arguments = [str(places.get(word, word)) for word in words]
     sys.argv = ["kminilog", "--log-dir", str(directory), *arguments]
