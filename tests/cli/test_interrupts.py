@@ -49,7 +49,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["dump", "LOG"], "kminilog.cli.dump._write_text"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
-        (["recover", "orders-0", "--dry-run"], "kminilog.cli.recover.examine"),
+        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.examination.examine"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
         (["partition", "--partitions", "3", "--no-key", "9"], "kminilog.cli.partition.Choice"),
