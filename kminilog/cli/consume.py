@@ -20,7 +20,14 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.options import allow_gaps_option, config_option, json_option, to_offset
-from kminilog.cli.output import bytes_field, flush, warn, write_bytes, write_record
+from kminilog.cli.output import (
+    bytes_field,
+    flush,
+    is_terminal,
+    warn,
+    write_bytes,
+    write_record,
+)
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
@@ -30,6 +37,7 @@ from kminilog.consumer.source import ConsumerRecord
 from kminilog.consumer.sources import LogDirSource
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, OnGap
+from kminilog.printable import printable_bytes
 from kminilog.settings import parse_config
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -58,6 +66,9 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
 @click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N.")
 @click.option("--group", metavar="G", help="Read a share of the partitions, as a member of G.")
 @click.option("--print-key", is_flag=True, help="Key, tab, value instead of just the value.")
+@click.option(
+    "--raw", "is_raw", is_flag=True, help="Escape nothing: as in a pipe, also on a terminal."
+)
 @allow_gaps_option
 @config_option("A setting of the consumer, e.g. consumer.timeout.ms=1000; repeatable.")
 @json_option
@@ -71,6 +82,7 @@ def command(
     max_messages: int | None,
     group: str | None,
     print_key: bool,
+    is_raw: bool,
     on_gap: OnGap | None,
     config: tuple[str, ...],
     as_json: bool,
@@ -80,7 +92,8 @@ def command(
     source = LogDirSource(log_dir, on_gap=on_gap)
     topics = _topics(log_dir, topic, pattern)
     clock = SystemClock()
-    printing = _Printing(clock, as_json=as_json, print_key=print_key)
+    is_escaping = is_terminal() and not is_raw
+    printing = _Printing(clock, as_json=as_json, print_key=print_key, is_escaping=is_escaping)
     settings = parse_config(config, scope="consumer")
     if group is None:
         group = settings.get("group.id") or None
@@ -154,11 +167,12 @@ def _member(
 class _Printing:
     """Prints records, and commits what was printed."""
 
-    def __init__(self, clock: Clock, *, as_json: bool, print_key: bool) -> None:
+    def __init__(self, clock: Clock, *, as_json: bool, print_key: bool, is_escaping: bool) -> None:
         self.is_committing = False
         self._clock = clock
         self._as_json = as_json
         self._print_key = print_key
+        self._is_escaping = is_escaping
         self._printed: dict[TopicPartition, int] = {}
         self._consumer: Consumer | None = None
 
@@ -214,11 +228,21 @@ class _Printing:
 
     def _print(self, records: list[ConsumerRecord]) -> None:
         for record in records:
-            _write(record, as_json=self._as_json, print_key=self._print_key)
+            self._write(record)
         if records:
             flush()  # before it counts as printed
         for record in records:
             self._printed[record.topic_partition] = record.offset + 1
+
+    def _write(self, record: ConsumerRecord) -> None:
+        if self._as_json:
+            fields = {**bytes_field("key", record.key), **bytes_field("value", record.value)}
+            place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
+            write_record({**place, **fields})
+            return
+        parts = [record.key, record.value] if self._print_key else [record.value]
+        written = [b"null" if part is None else part for part in parts]
+        write_bytes(b"\t".join(map(printable_bytes, written) if self._is_escaping else written))
 
     def _commit(self) -> None:
         if self.is_committing and self._printed and self._consumer:
@@ -245,13 +269,3 @@ def _partitions(topics: Iterable[Topic], partition: int | None) -> list[TopicPar
     if partition is not None:
         return [topic.partition(partition) for topic in topics]
     return [found for topic in topics for found in topic.all_partitions()]
-
-
-def _write(record: ConsumerRecord, *, as_json: bool, print_key: bool) -> None:
-    if as_json:
-        fields = {**bytes_field("key", record.key), **bytes_field("value", record.value)}
-        place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-        write_record({**place, **fields})
-        return
-    parts = [record.key, record.value] if print_key else [record.value]
-    write_bytes(b"\t".join(b"null" if part is None else part for part in parts))

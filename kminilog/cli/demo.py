@@ -186,7 +186,7 @@ def _screen(
     yield from _partition_table(LogDir(log_dir_path))
     yield ""
     yield "== Spark verification against the source"
-    yield done.report.to_text().rstrip("\n")
+    yield from done.report.to_text().rstrip("\n").split("\n")
     yield ""
     found = f"find {done.reader.topic_partition} {done.offset} --explain"
     yield f"== One message, found: kminilog {found}"

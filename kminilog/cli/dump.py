@@ -4,7 +4,6 @@ A `.log` is read in the dialect that is asked for; else in that of the topic who
 directory it lies in; else in the documented one (in Kafka's with --format kafka).
 """
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,16 @@ from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
 from kminilog.cli.options import dialect_option, json_option
-from kminilog.cli.output import count, shown, warn, write_line, write_record
+from kminilog.cli.output import (
+    complain,
+    count,
+    is_terminal,
+    shown,
+    warn,
+    write_bytes,
+    write_line,
+    write_record,
+)
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_topic_partition
@@ -112,10 +120,13 @@ def _dialect_of(path: Path) -> Dialect | None:
 def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
     has_damage = False
     for line in interruptible(lines):
-        write_line(line)
+        if is_terminal():
+            write_line(line)
+        else:  # exactly what Kafka writes
+            write_bytes(line.encode("utf-8", "surrogateescape"))
         has_damage |= is_complaint(line)
     for complaint in complaints:
-        print(complaint, file=sys.stderr)
+        complain(complaint)
     return int(has_damage or bool(complaints))
 
 

@@ -16,12 +16,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from traceback import format_exception
 from typing import Any, NoReturn
 
 import click
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
-from kminilog.cli.output import flush, warn
+from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
 # In the order in which one would meet them; each is kminilog.cli.<name>.command.
@@ -126,7 +127,8 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         return CLOSED_PIPE
     except Exception as error:  # noqa: BLE001 - the one place where every error becomes a line
         if is_debug:
-            sys.excepthook(type(error), error, error.__traceback__)
+            for line in "".join(format_exception(error)).splitlines():
+                complain(line)
         warn("; ".join([_in_one_line(error), *getattr(error, "__notes__", ())]))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 

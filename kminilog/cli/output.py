@@ -3,7 +3,9 @@
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
 value is text where its bytes are valid UTF-8, else Base64 under another name; none at all is null.
-A byte of a file name that is not UTF-8 is escaped, as Python names it, so JSON can always be read:
+What plays tricks on a terminal is escaped here, wherever it comes from (printable.py): a key, a
+broken settings file, the exception of a plugin. So is a byte of a file name that is not UTF-8. Only
+the bytes of messages go into a pipe or a file as they are.
 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
@@ -19,13 +21,14 @@ from typing import Any
 
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap, OnGap
+from kminilog.printable import printable, printable_json
 
 SHOWN_BYTES = 200  # of a key or value in a line of text
 
 
 def write_line(line: str = "") -> None:
-    """Write a line of text to stdout."""
-    write_bytes(line.encode("utf-8", "surrogateescape"))
+    """Write one line of text to stdout."""
+    write_bytes(printable(line).encode())
 
 
 def write_lines(lines: Iterable[str]) -> None:
@@ -39,6 +42,11 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.buffer.write(data + b"\n")
 
 
+def is_terminal() -> bool:
+    """Tell if stdout is a terminal, where the bytes of messages are escaped."""
+    return sys.stdout.isatty()
+
+
 def write_document(document: Any) -> None:
     """Write one JSON document, indented."""
     write_bytes(json_bytes(document, indent=2))
@@ -50,13 +58,12 @@ def write_record(record: dict[str, Any]) -> None:
 
 
 def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
-    r"""Return JSON as UTF-8; what UTF-8 cannot say, half a character, is escaped.
+    r"""Return JSON as UTF-8, escaped where it could play tricks; it means the same.
 
-    >>> json_bytes(["\u00e4", "\udcff"])
-    b'["\xc3\xa4", "\\udcff"]'
+    >>> json_bytes(["\u00e4", "\udcff\x9b"])
+    b'["\xc3\xa4", "\\udcff\\u009b"]'
     """
-    text = json.dumps(document, indent=indent, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace")
+    return printable_json(json.dumps(document, indent=indent, ensure_ascii=False)).encode()
 
 
 def flush() -> None:
@@ -66,8 +73,12 @@ def flush() -> None:
 
 def warn(text: str) -> None:
     """Write one line to stderr, after the name of the program."""
-    line = " ".join(text.splitlines())
-    print(f"kminilog: {line}", file=sys.stderr, flush=True)
+    complain(f"kminilog: {' '.join(text.splitlines())}")
+
+
+def complain(line: str) -> None:
+    """Write one line to stderr, as it is but for its tricks."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def warn_all(texts: Iterable[str]) -> None:
@@ -147,7 +158,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
     >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
     segment  bytes|0           34|16           5
     """
-    body = [list(row) for row in rows]
+    body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
     widths = [
         max(len(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
     ]

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from kminilog.cli.interrupts import interruptible_call
+from kminilog.cli.output import warn
+from kminilog.printable import printable
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -55,10 +57,10 @@ def _moving_line(title: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None)
-        yield lambda step: progress.update(task, description=f"{title}: {step}")
+        task = progress.add_task(printable(title), total=None)
+        yield lambda step: progress.update(task, description=printable(f"{title}: {step}"))
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def _plain_lines(title: str) -> Iterator[Callable[[str], None]]:
     def report() -> None:
         while not finished.wait(SECONDS_BETWEEN_LINES):
             seconds = round(time.monotonic() - began)
-            print(f"kminilog: {steps[-1]} … {seconds} s", file=sys.stderr, flush=True)
+            warn(f"{steps[-1]} … {seconds} s")
 
     reporter = threading.Thread(target=report, daemon=True)
     reporter.start()

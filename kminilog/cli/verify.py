@@ -11,7 +11,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.options import json_option
-from kminilog.cli.output import json_bytes, write_document, write_line
+from kminilog.cli.output import json_bytes, write_document, write_lines
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import (
     is_reading_asked,
@@ -111,7 +111,7 @@ def command(
         if as_json:
             write_document(report.to_json())
         else:
-            write_line(report.to_text().rstrip("\n"))
+            write_lines(report.to_text().rstrip("\n").split("\n"))
     return report.exit_code
 
 

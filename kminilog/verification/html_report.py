@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from kminilog.printable import printable
 from kminilog.verification.coverage import in_words
 from kminilog.verification.html_style import STYLE
 from kminilog.verification.text_report import (
@@ -22,7 +23,6 @@ from kminilog.verification.text_report import (
     consequences,
     equation,
     link,
-    printable,
     totals,
 )
 

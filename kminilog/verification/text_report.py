@@ -10,6 +10,7 @@ Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kminilog.printable import printable
 from kminilog.verification.coverage import in_words
 
 LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
@@ -43,15 +44,6 @@ def equation(conservation: Mapping[str, Any]) -> str:
     )
     altered = f" (altered {conservation['altered']})" if conservation["altered"] else ""
     return f"{left} {'=' if conservation['holds'] else '≠'} {right}{altered}"
-
-
-def printable(value: object) -> str:
-    r"""Return any text without what could play tricks on a terminal.
-
-    >>> print(printable("größe\x1b[2J\n"))
-    größe\x1b[2J\n
-    """
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(value))
 
 
 def totals(report: Mapping[str, Any]) -> list[tuple[int, str]]:

@@ -1,0 +1,45 @@
+r"""Text without what plays tricks on a terminal, or on the eyes of who reads it.
+
+    control characters    move the cursor, change colours, answer as if typed: C0, DEL, C1
+    bidirectional ones    show text in another order than it has: U+202E and its like
+    line separators       end a line where there is none: U+2028, U+2029
+    half characters       cannot be written as UTF-8, such as a byte of a file name that is no text
+
+Each is written as Python names it, `\x1b`, or as JSON does, `\u001b`. All else stays what it is,
+in any script. Source: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
+"""
+
+import re
+
+_ABOVE_C0 = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_TRICKS = re.compile(f"[\x00-\x1f{_ABOVE_C0}]")
+_TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped already
+
+
+def printable(value: object) -> str:
+    r"""Return any text on one line, its tricks escaped.
+
+    >>> print(printable("größe\x1b[2J\n\u202e"))
+    größe\x1b[2J\n\u202e
+    """
+    return _TRICKS.sub(lambda trick: ascii(trick[0])[1:-1], str(value))
+
+
+def printable_json(document: str) -> str:
+    r"""Return a JSON document that means the same, its tricks escaped. One search if it has none.
+
+    >>> print(printable_json('{"ключ": "\x9b\u202e"}'))
+    {"ключ": "\u009b\u202e"}
+    """
+    if document.isascii() and "\x7f" not in document:
+        return document
+    return _TRICKS_IN_JSON.sub(lambda trick: f"\\u{ord(trick[0]):04x}", document)
+
+
+def printable_bytes(data: bytes) -> bytes:
+    r"""Return some bytes as text for a terminal, their tricks and what is no UTF-8 escaped.
+
+    >>> print(printable_bytes("größe\x1b[2J".encode() + bytes([255])).decode())
+    größe\x1b[2J\xff
+    """
+    return printable(data.decode("utf-8", "backslashreplace")).encode()
