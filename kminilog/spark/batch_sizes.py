@@ -4,7 +4,8 @@ Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the 
 of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
 are settings of a session, and the session may be somebody else's, with other jobs in it. So a job
 gets a session of its own, which is the active one in its thread: Spark looks for Python data
-sources there. What the job is, is not known here. Source: ours; Spark's configuration.
+sources there. It is also where Parquet's nanoseconds are numbers, of which `read_source` makes
+texts. What the job is, is not known here. Source: ours; Spark's configuration.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from kminilog.spark.parquet_nanoseconds import NANOS_AS_LONG
 from kminilog.spark.source import Source
 from kminilog.spark.source_files import SourceFile
 
@@ -41,6 +43,7 @@ def session_of_small_batches(
     sessions.setActiveSession(own._jsparkSession)
     try:
         own.conf.set(TO_PYTHON, str(_BATCH_BYTES))
+        own.conf.set(NANOS_AS_LONG, "true")
         parquet = files if source.format == "parquet" else []
         row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
         if row_bytes * _MOST_ROWS > _BATCH_BYTES:

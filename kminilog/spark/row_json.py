@@ -27,7 +27,13 @@ from pyspark.sql.types import (
 _NULLS = {"ignoreNullFields": "false"}
 _SIX_DIGITS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _FORMATS = {"timestampFormat": f"{_SIX_DIGITS}XXX", "timestampNTZFormat": _SIX_DIGITS}
+_NEEDLESS = r"(\.\d{3}\d*?)(000)+(?!\d)"
 _BEFORE, _BEHIND = '{"t":"', '"}'
+
+
+def column_named(name: str) -> Column:
+    """Return the column of just this name, whatever signs are in it."""
+    return sql.col("`" + name.replace("`", "``") + "`")
 
 
 def row_json(column: Column, kind: DataType) -> Column:
@@ -58,7 +64,7 @@ def _exact(column: Column, kind: DataType) -> Column:
             _exact(column.getField(field.name), field.dataType).alias(field.name) for field in kind
         ]
         return sql.when(column.isNotNull(), sql.struct(*members))
-    return _timestamp(column)
+    return timestamp_json(column)
 
 
 def _is_exact(kind: DataType) -> bool:
@@ -77,9 +83,15 @@ def _has_parts(kind: DataType) -> bool:
     return isinstance(kind, ArrayType | MapType | StructType)
 
 
-def _timestamp(column: Column) -> Column:
-    """The text that `to_json` has for a timestamp, with three digits more unless they are 000."""
+def timestamp_json(column: Column, nanos: Column | None = None) -> Column:
+    """Return the text that `to_json` has for a timestamp, with all digits that it needs.
+
+    These are three, six or, if there are `nanos` behind its microseconds, nine.
+    """
     text = sql.to_json(sql.struct(column.alias("t")), _FORMATS)
     around = len(_BEFORE) + len(_BEHIND)
     bare = sql.substr(text, sql.lit(len(_BEFORE) + 1), sql.length(text) - around)
-    return sql.when(column.isNotNull(), sql.regexp_replace(bare, r"(\.\d{3})000", "$1"))
+    if nanos is not None:
+        more = sql.concat(sql.lit("$1"), sql.lpad(nanos.cast("string"), 3, "0"))
+        bare = sql.regexp_replace(bare, sql.lit(r"(\.\d{6})"), more)
+    return sql.when(column.isNotNull(), sql.regexp_replace(bare, _NEEDLESS, "$1"))

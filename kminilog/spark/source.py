@@ -31,9 +31,10 @@ from kminilog.spark.compression import check_content, open_decompressed
 from kminilog.spark.driver_rows import to_frame
 from kminilog.spark.failures import spark_failures
 from kminilog.spark.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
-from kminilog.spark.parquet_timestamps import check_footer, check_int96
+from kminilog.spark.parquet_int96 import check_int96
+from kminilog.spark.parquet_nanoseconds import nanoseconds_in, with_nanoseconds
 from kminilog.spark.record_formats import csv_columns
-from kminilog.spark.row_json import row_json
+from kminilog.spark.row_json import column_named, row_json
 from kminilog.spark.source_files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
@@ -144,13 +145,12 @@ def locations(
 def files_of(source: Source) -> list[SourceFile]:
     """Return the files of a source, ranked; what cannot be read in its format is found now.
 
-    Opens every file. Raises SourceError for what `list_files`, `check_content` and
-    `check_footer` refuse.
+    Opens each that is no Parquet. Raises SourceError for what `check_content` refuses, too.
     """
     files = list_files(source.paths)
-    check = check_footer if source.format == "parquet" else check_content
-    for file in files:
-        check(file.path)
+    if source.format != "parquet":
+        for file in files:
+            check_content(file.path)
     return files
 
 
@@ -190,6 +190,7 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
 
 def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     check_int96(spark, files)
+    is_utc = nanoseconds_in(spark, files)
     reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
     frames = []
     for directory, group in groupby(files, key=lambda file: file.directory):
@@ -202,7 +203,7 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), _URL))
     rank = sql.coalesce(sql.col(RANK).cast("int"), unknown)
     absent = {LINE: sql.lit(None).cast("binary"), REJECTED: sql.lit(None).cast("string")}
-    return ranked.withColumns({RANK: rank, **absent}).drop(_URL)
+    return with_nanoseconds(ranked.withColumns({RANK: rank, **absent}).drop(_URL), is_utc)
 
 
 def _with_place(frame: DataFrame) -> DataFrame:
@@ -237,7 +238,7 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     value = whole
     if source.value is not None:
         is_column = source.value in columns
-        column = _column(source.value) if is_column else _expression(source, source.value)
+        column = column_named(source.value) if is_column else _expression(source, source.value)
         value = _bytes(theirs, column)
     key = _key(source, theirs, columns, whole)
     if source.format in ("csv", "json"):  # SQL must not see what cannot be decoded
@@ -255,7 +256,7 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
 def _whole(source: Source, frame: DataFrame, columns: list[str]) -> Column:
     if source.format in ("text", "json"):
         return sql.col(LINE)
-    return _bytes(frame, sql.struct(*map(_column, columns)))
+    return _bytes(frame, sql.struct(*map(column_named, columns)))
 
 
 def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) -> Column:
@@ -268,11 +269,7 @@ def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) ->
     if source.key not in columns:
         reason = f"no column {source.key!r}; there is: {', '.join(columns) or 'none'}"
         raise SourceError(str(source), reason=reason)
-    return _bytes(frame, _column(source.key))
-
-
-def _column(name: str) -> Column:
-    return sql.col("`" + name.replace("`", "``") + "`")
+    return _bytes(frame, column_named(source.key))
 
 
 def _expression(source: Source, text: str) -> Column:

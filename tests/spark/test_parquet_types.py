@@ -14,12 +14,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.errors import SourceError
+from kminilog.spark.batch_sizes import session_of_small_batches
+from kminilog.spark.ingest import ingest
+from kminilog.spark.log_source import read_log
 from kminilog.spark.source import Source, files_of, read_source
-from kminilog.spark.source_files import list_files
+from kminilog.spark.verify import verify
+from kminilog.storage.log_dir import LogDir
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 MICROS = 1767323045123001  # 2026-01-02T03:04:05.123001Z
 UTC, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
+NANOS = MICROS * 1000 + 7
+NANOS_UTC, NANOS_LOCAL = pa.timestamp("ns", "Europe/Berlin"), pa.timestamp("ns")
 # What the page gives as an example of each type.
 EXAMPLES: dict[str, tuple[Any, pa.DataType]] = {
     "BOOLEAN": (True, pa.bool_()),
@@ -35,11 +41,14 @@ EXAMPLES: dict[str, tuple[Any, pa.DataType]] = {
     "TIMESTAMP(MILLIS or MICROS), UTC": (MICROS - 1, pa.timestamp("us", "Europe/Berlin")),
     "TIMESTAMP(MICROS), UTC": (MICROS, UTC),
     "TIMESTAMP(MICROS), local": (MICROS, LOCAL),
+    "TIMESTAMP(NANOS), UTC": (NANOS, NANOS_UTC),
+    "TIMESTAMP(NANOS), local": (NANOS, NANOS_LOCAL),
     "LIST": ([1, 2, None], pa.list_(pa.int8())),
     "struct": ({"a": None, "b": 2}, pa.struct([("a", LOCAL), ("b", pa.int8())])),
     "MAP": ([("k", 1)], pa.map_(pa.string(), pa.int8())),
     "MAP, keys are bytes": ([(b"\xff", 1)], pa.map_(pa.binary(), pa.int8())),
     "MAP, keys are timestamps": ([(MICROS, 1)], pa.map_(UTC, pa.int8())),
+    "MAP, keys are nanoseconds": ([(NANOS, 1)], pa.map_(NANOS_UTC, pa.int8())),
     "MAP, keys are dates": ([(datetime.date(2026, 1, 2), 1)], pa.map_(pa.date32(), pa.int8())),
     "null, of whatever type": (None, pa.list_(UTC)),
 }
@@ -48,11 +57,14 @@ Values = Callable[..., list[bytes]]
 
 @pytest.fixture
 def values(spark: SparkSession) -> Values:
-    """Return the values of the records of a Parquet file."""
+    """Return the values of the records of a Parquet file, or the keys if there are any."""
 
     def read(path: Path, **options: Any) -> list[bytes]:
-        records = read_source(spark, Source((str(path),), "parquet", **options))
-        return [bytes(row["value"]) for row in records.orderBy("source_row").collect()]
+        source = Source((str(path),), "parquet", **options)
+        with session_of_small_batches(spark, source, files_of(source)) as own:
+            records = read_source(own, source).orderBy("source_row").collect()
+        keys = source.key or source.key_expr
+        return [bytes(row["key"] if keys else row["value"]) for row in records]
 
     return read
 
@@ -94,10 +106,96 @@ def test_read_source_parquet_keeps_every_microsecond_wherever_it_is(values, tmp_
     assert [json.loads(row) for row in values(path, value="l")] == [row["l"] for row in expected]
 
 
-def text(micros: int, zone: str = "") -> str:
-    """A timestamp as Python has it, with three digits if these are all."""
+def text(micros: int, zone: str = "", nanos: int = 0) -> str:
+    """A timestamp as Python has it, with three digits if these are all, with nine if it must be."""
     moment = datetime.datetime.fromisoformat("1970-01-01") + datetime.timedelta(microseconds=micros)
+    if nanos:
+        return f"{moment.isoformat(timespec='microseconds')}{nanos:03}{zone}"
     return moment.isoformat(timespec="microseconds" if micros % 1000 else "milliseconds") + zone
+
+
+def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_path):
+    steps = (0, 1, 10, 999, 1000, 999_999, 1_000_000)
+    nanos = [sign * (NANOS // 10**9 * 10**9 + step) for step in steps for sign in (1, -1)]
+    nanos += [-1, 0, 2**63 - 1, -(2**63) + 1, None]
+    names, lists = pa.map_(pa.struct([("k", NANOS_LOCAL)]), NANOS_UTC), pa.list_(NANOS_LOCAL)
+    inner = pa.struct([("s.`", NANOS_UTC), ("m", names), ("l", lists), ("n", pa.int64())])
+    nested = [
+        at
+        if at is None
+        else {"s.`": at, "m": [({"k": at}, at), ({"k": 5}, None)], "l": [at, None], "n": at}
+        for at in nanos
+    ]
+    keys = [at if at is None else [(at, at)] for at in nanos]
+    columns = {
+        "a.`": pa.array(nanos, NANOS_UTC),
+        "local": pa.array(nanos, NANOS_LOCAL),
+        "number": pa.array(nanos, pa.int64()),
+        "nested": pa.array([[row] for row in nested], pa.list_(inner)),
+        "keys": pa.array(keys, pa.map_(NANOS_UTC, pa.int64())),
+    }
+    path = write(tmp_path / "p.parquet", columns)
+    expected = []
+    for at in (moment.value for moment in pq.read_table(path)["local"]):  # no word of Spark
+        utc, local = (at is not None and text(at // 1000, zone, at % 1000) for zone in ("Z", ""))
+        inside = {
+            "s.`": utc,
+            "m": {f'{{"k":"{local}"}}': utc, '{"k":"1970-01-01T00:00:00.000000005"}': None},
+            "l": [local, None],
+            "n": at,
+        }
+        row = {
+            "a.`": utc or None,
+            "local": local or None,
+            "number": at,
+            "nested": [inside if at is not None else None],
+        }
+        expected.append(row | {"keys": {str(at): at} if at is not None else None})
+    for row, found in zip(expected, values(path), strict=True):
+        assert json.loads(found) == row
+    texts = [row["local"] for row in expected[:-1]]
+    assert [len(found) for found in texts[1:3]] == [23, 29]  # three digits, nine digits
+    whole = pq.read_table(path).slice(0, len(texts))
+    pq.write_table(whole, path)
+    for options in ({"value": "local"}, {"key": "local"}, {"key_expr": "concat(local, '')"}):
+        assert [found.decode() for found in values(path, **options)] == texts, options
+
+
+def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refused(
+    spark, values, tmp_path
+):
+    write(tmp_path / "1.parquet", {"t.x": pa.array([NANOS], NANOS_UTC)})
+    for kind in (UTC, NANOS_LOCAL, pa.int64(), pa.string()):
+        write(tmp_path / "2.parquet", {"t.x": pa.array([1]).cast(kind)})
+        reason = (
+            r"2\.parquet: column t\.x is .*, but t\.x of .*1\.parquet is TIMESTAMP\(NANOS\) in U"
+        )
+        with pytest.raises(SourceError, match=reason) as caught:
+            values(tmp_path)
+        assert "\n" not in str(caught.value)
+    write(tmp_path / "2.parquet", {"T.x": pa.array([1])})
+    assert len(values(tmp_path)) == 2
+    source = Source((str(tmp_path),), "parquet")
+    with session_of_small_batches(spark, source, files_of(source)) as own:
+        own.conf.set("spark.sql.caseSensitive", "false")
+        with pytest.raises(SourceError, match=r"column T\.x is another type, but t\.x of"):
+            read_source(own, source)
+    (tmp_path / "t.x=1").mkdir()
+    (tmp_path / "2.parquet").rename(tmp_path / "t.x=1" / "2.parquet")
+    with pytest.raises(SourceError, match=r"column t\.x is another type"):
+        values(tmp_path)
+
+
+def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spark, tmp_path):
+    path = write(tmp_path / "p.parquet", {"t": pa.array([NANOS, -1], NANOS_LOCAL)})
+    source = Source((str(path),), "parquet", key="t")
+    ingest(spark, tmp_path / "logs", source, topic="t")
+    log_dir = LogDir(tmp_path / "logs")
+    messages = read_log(spark, log_dir, "t").orderBy("offset").collect()
+    texts = ["2026-01-02T03:04:05.123001007", "1969-12-31T23:59:59.999999999"]
+    assert [bytes(message["key"]).decode() for message in messages] == texts
+    report = verify(spark, log_dir, ["t"], against=source)
+    assert (report.verdict, report.conservation["stored"]) == ("ok", 2)
 
 
 def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
@@ -117,14 +215,10 @@ def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
         assert pa.array(texts, column.type).equals(column.combine_chunks()), name
 
 
-def test_read_source_parquet_with_nanoseconds_is_refused_where_digits_would_be_lost(
-    spark, values, tmp_path
-):
+def test_read_source_parquet_int96_is_refused_where_digits_would_be_lost(values, tmp_path):
     nanos = pa.array([None, MICROS * 1000, MICROS * 1000 + 1], pa.timestamp("ns"))
     nested = pa.array([[], [{"x": None}], [{"x": nanos[1]}, {"x": nanos[2]}]])
-    path = write(tmp_path / "p.parquet", {"s": pa.array("abc"), "t.x": nanos})
-    with pytest.raises(SourceError, match=r"p\.parquet: column t\.x has timestamps with nano"):
-        files_of(Source((str(path),), "parquet"))
+    path = tmp_path / "p.parquet"
     for column, name in ((nanos, "t"), (nested, "t.list.element.x")):
         write(path, {"t": column}, use_deprecated_int96_timestamps=True)
         reason = rf"p\.parquet: row 3: column {name} has a timestamp with nanoseconds; Spark has"
@@ -136,4 +230,3 @@ def test_read_source_parquet_with_nanoseconds_is_refused_where_digits_would_be_l
     far = pa.array([253402300799999999, -62135596800000000], LOCAL)  # nanoseconds have no such year
     write(path, {"t": far}, use_deprecated_int96_timestamps=True)
     assert [json.loads(row)["t"][:4] for row in values(path)] == ["9999", "0001"]
-    assert list_files([str(path)]) == files_of(Source((str(path),), "parquet"))

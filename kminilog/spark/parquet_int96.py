@@ -1,16 +1,11 @@
-"""Timestamps of Parquet files that have more digits than Spark's: refused, never cut off.
+"""Timestamps of type INT96 with more digits than Spark's: refused, never cut off.
 
-Spark counts microseconds. Of the two types that count nanoseconds it refuses one and cuts the other
-off without a word:
-
-    INT64 TIMESTAMP(NANOS)    refused here, by the footer, before Spark starts
-    INT96 (of old writers)    read, if no timestamp has a digit behind its microseconds
-
-The second can be known only by reading these columns, and tasks do so before the records are read.
-What the records are is not known here. Source: Apache Parquet, by pyarrow.
+INT96, the type of old writers, counts nanoseconds. Spark counts microseconds, and cuts the rest off
+without a word. If there is a rest can be known only by reading these columns, and tasks do so
+before the records are read. What the records are is not known here. Source: Apache Parquet, by
+pyarrow.
 """
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,15 +20,7 @@ from kminilog.spark.task_groups import task_groups
 from kminilog.spark.tasks import in_tasks
 
 _BATCH_ROWS = 8192
-_INT96, _NANOS = "INT96", "NANOS"
-_TIMESTAMP_OF_NANOS = {"Type": "Timestamp", "timeUnit": "nanoseconds"}
 _ADVICE = "Spark has microseconds only; write the file anew with those, or with texts"
-
-
-def check_footer(path: str) -> None:
-    """Raise SourceError if a file has TIMESTAMP(NANOS); what is no Parquet is left to others."""
-    for name in _names(path, _NANOS):
-        raise SourceError(path, reason=f"column {name} has timestamps with nanoseconds; {_ADVICE}")
 
 
 def check_int96(spark: SparkSession, files: Sequence[SourceFile]) -> None:
@@ -42,32 +29,25 @@ def check_int96(spark: SparkSession, files: Sequence[SourceFile]) -> None:
     `spark_failures` makes a SourceError of it. Reads these columns as a whole, and nothing where
     there are none.
     """
-    concerned = [file for file in files if _names(file.path, _INT96)]
+    concerned = [file for file in files if _names(file.path)]
     cores = spark.sparkContext.defaultParallelism
     groups = task_groups(concerned, lambda file: file.size_bytes, cores=cores)
 
     def check(group: Sequence[SourceFile]) -> None:
         for file in group:
-            for name in _names(file.path, _INT96):
+            for name in _names(file.path):
                 _check_column(file.path, name)
 
     in_tasks(spark, groups, check)
 
 
-def _names(path: str, kind: str) -> list[str]:
-    """The columns of a file that count nanoseconds in this way, members as `a.list.element.b`."""
+def _names(path: str) -> list[str]:
+    """The columns of a file that have this type, members as `a.list.element.b`."""
     with suppress(pa.ArrowException, OSError):
         schema: Any = pq.read_metadata(path).schema
         columns = (schema.column(number) for number in range(len(schema.names)))
-        return [column.path for column in columns if _kind(column) == kind]
+        return [column.path for column in columns if column.physical_type == "INT96"]
     return []
-
-
-def _kind(column: Any) -> str | None:
-    if column.physical_type == _INT96:
-        return _INT96
-    logical = json.loads(column.logical_type.to_json())
-    return _NANOS if _TIMESTAMP_OF_NANOS.items() <= logical.items() else None
 
 
 def _check_column(path: str, name: str) -> None:
