@@ -17,6 +17,7 @@ from kminilog.errors import SourceError
 from kminilog.spark.batch_sizes import session_of_small_batches
 from kminilog.spark.ingest import ingest
 from kminilog.spark.log_source import read_log
+from kminilog.spark.parquet_nanoseconds import with_nanoseconds
 from kminilog.spark.source import Source, files_of, read_source
 from kminilog.spark.verify import verify
 from kminilog.storage.log_dir import LogDir
@@ -133,6 +134,7 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
         "number": pa.array(nanos, pa.int64()),
         "nested": pa.array([[row] for row in nested], pa.list_(inner)),
         "keys": pa.array(keys, pa.map_(NANOS_UTC, pa.int64())),
+        "none": pa.nulls(len(nanos)),
     }
     path = write(tmp_path / "p.parquet", columns)
     expected = []
@@ -150,7 +152,7 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
             "number": at,
             "nested": [inside if at is not None else None],
         }
-        expected.append(row | {"keys": {str(at): at} if at is not None else None})
+        expected.append(row | {"keys": {str(at): at} if at is not None else None, "none": None})
     for row, found in zip(expected, values(path), strict=True):
         assert json.loads(found) == row
     texts = [row["local"] for row in expected[:-1]]
@@ -180,6 +182,10 @@ def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refus
         own.conf.set("spark.sql.caseSensitive", "false")
         with pytest.raises(SourceError, match=r"column T\.x is another type, but t\.x of"):
             read_source(own, source)
+        with pytest.raises(
+            SourceError, match=r"column u\.x: it has nanoseconds, and Spark does not"
+        ):
+            with_nanoseconds(own.range(1), {("u", "x"): True})
     (tmp_path / "t.x=1").mkdir()
     (tmp_path / "2.parquet").rename(tmp_path / "t.x=1" / "2.parquet")
     with pytest.raises(SourceError, match=r"column t\.x is another type"):
