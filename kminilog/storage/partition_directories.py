@@ -5,8 +5,8 @@
 
 The topic's settings file says whether they count: it is written behind the first and deleted behind
 the second (topics.py), so what a crash leaves of either is made or deleted again. An fsync for each
-of 100,000 directories would take longer than all the rest. So after a power failure a partition may
-lack its empty segment: whoever writes to it first makes it. Source: ours; Kafka: LogManager.
+directory would take longer than all the rest. So after a power failure a partition may lack its
+empty segment: whoever writes to it first makes it. Source: ours; Kafka: LogManager.
 """
 
 import os
@@ -31,6 +31,9 @@ from kminilog.storage.regular_file import check_real_directory
 Progress = Callable[[str], object]
 """Takes what a long work is at right now, for somebody who waits."""
 
+MAX_AT_ONCE = 10_000
+"""Partitions that one call makes; more take minutes on many a file system."""
+
 _PARTITIONS_BETWEEN_STEPS = 500
 
 
@@ -45,9 +48,15 @@ def make_directories(
 
     Empty files of an earlier attempt go. Once it returns, the directories survive a power failure,
     and so does any `base_offset` but 0: a directory without files is a partition that begins at 0.
-    O(partitions); an fsync for each only with such a `base_offset`. Raises LogDirError, with
-    nothing changed, if a directory holds messages; NotADirectoryError for what is none; OSError.
+    O(partitions); an fsync for each only with such a `base_offset`. Raises, with nothing changed,
+    ValueError for more than MAX_AT_ONCE, and LogDirError if a directory holds messages;
+    NotADirectoryError for what is none; OSError.
     """
+    if len(partitions) > MAX_AT_ONCE:
+        raise ValueError(
+            f"{len(partitions):,} new partitions: one command makes at most {MAX_AT_ONCE:,}; "
+            "create the topic with fewer, and add the rest with `kminilog topic alter`"
+        )
     present = set(os.listdir(log_dir))
     in_the_way = [log_dir / str(p) for p in partitions if str(p) in present]
     for directory in in_the_way:

@@ -23,6 +23,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition_directories import MAX_AT_ONCE
 from kminilog.storage.topics import Topic
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -382,6 +383,19 @@ def test_create_topic_over_a_directory_with_messages_changes_nothing(log_dir):
     ):
         writer.create_topic(Topic("orders", 3))
     assert {path: path.lstat().st_mtime_ns for path in log_dir.glob("orders*/**")} == before
+
+
+def test_create_or_alter_topic_by_more_partitions_than_at_once_changes_nothing(tmp_path):
+    too_many = MAX_AT_ONCE + 1
+    with LogDirWriter.open(tmp_path) as writer:
+        writer.create_topic(Topic("orders", 1))
+        before = sorted(os.listdir(tmp_path))
+        with pytest.raises(ValueError, match=r"10,001 new partitions: one command makes at most"):
+            writer.create_topic(Topic("new", too_many))
+        with pytest.raises(ValueError, match=r"10,001 new partitions: one command makes at most"):
+            writer.alter_topic("orders", partitions=1 + too_many)
+        assert sorted(os.listdir(tmp_path)) == before
+        assert writer.topic("orders").partitions == 1
 
 
 def test_create_and_delete_topic_tell_how_far_they_are(tmp_path):
