@@ -92,7 +92,7 @@ def sound_messages(
     while start_offset < end_offset:
         located = segment.locate(start_offset, following_offset=following_offset)
         if located is None and following and not segment.allows_gaps:
-            raise misplaced_segment(following, segment.end_offset())
+            raise misplaced_segment(following, segment)
         if located is None or located.message.offset >= end_offset:
             return
         refuse_compressed(segment, located)

@@ -245,7 +245,7 @@ class PartitionReader:
             if located:
                 return segments[place], located
             if following and self._on_gap is None:
-                raise misplaced_segment(following, segments[place].end_offset())
+                raise misplaced_segment(following, segments[place])
         return None
 
     def _look(self) -> bool:

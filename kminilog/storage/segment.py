@@ -260,8 +260,11 @@ def misplaced_message(
     return damage_error(segment, position, reason, is_gap=offset > expected)
 
 
-def misplaced_segment(segment: Segment, expected: int) -> CorruptLogError:
+def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:
     """Return the error for a segment that does not begin where the one before it ends."""
-    offset = segment.first_offset
-    reason = f"by its name the segment begins with offset {offset}, but {expected} comes next"
+    offset, expected = segment.first_offset, before.end_offset()
+    reason = (
+        f"by its name the segment begins with offset {offset}, but {expected} comes next, "
+        f"behind {before.log_path.name}"
+    )
     return damage_error(segment, 0, reason, is_gap=offset > expected)
