@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kminilog.cli.interrupts import interruptible_wait, take_signal
+from kminilog.cli.interrupts import interruptible_wait, is_interrupted, take_signal
 from kminilog.cli.progress import working
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def spark_at_work(
         def start() -> "SparkSession":
             before = existing_session()
             logging.getLogger().addFilter(_is_no_interrupt)
+            logging.getLogger("py4j.clientserver").addFilter(_is_not_ending)
             # Not interrupted: a JVM that loses us while it starts would stay for good.
             spark = spark_session(master)
             take_signal(signal.SIGINT)  # which pyspark has taken
@@ -119,6 +120,11 @@ def spark_at_work(
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
     """For the root logger, which py4j tells, with a traceback, that a wait was interrupted."""
     return not record.exc_info or record.exc_info[0] is not KeyboardInterrupt
+
+
+def _is_not_ending(record: logging.LogRecord) -> bool:
+    """For py4j's own logger, which tells how it could not close a connection after that."""
+    return not is_interrupted()
 
 
 def _failures_of_a_dead_jvm() -> AbstractContextManager[None]:

@@ -118,6 +118,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
             logging.exception("as py4j does")
+            logging.getLogger("py4j.clientserver").exception("when it closes a connection then")
             raise
 
     monkeypatch.setattr("kminilog.spark.verify.verify", verify)
