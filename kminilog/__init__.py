@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster
     from kminilog.consumer.consumer import Consumer
     from kminilog.consumer.coordinator import Coordinator
-    from kminilog.consumer.sources import ClusterSource, LogDirSource
+    from kminilog.consumer.readers import ClusterSource, LogDirSource
     from kminilog.consumer.stream import KafkaStream
     from kminilog.errors import KMiniLogError
     from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _HOMES = {
-    "ClusterSource": "consumer.sources",
+    "ClusterSource": "consumer.readers",
     "Consumer": "consumer.consumer",
     "Coordinator": "consumer.coordinator",
     "DOCUMENTED": "format.dialect",
@@ -43,7 +43,7 @@ _HOMES = {
     "KMiniLogWarning": "notices",
     "KafkaStream": "consumer.stream",
     "LogDir": "storage.log_dir",
-    "LogDirSource": "consumer.sources",
+    "LogDirSource": "consumer.readers",
     "LogDirWriter": "storage.log_dir_writer",
     "Message": "format.message",
     "MiniCluster": "cluster.mini_cluster",

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.producer.partitioners.registry import PARTITIONERS
+from kminilog.partitioners.registry import PARTITIONERS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "partitioners.md").read_text()
 

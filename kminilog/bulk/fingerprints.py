@@ -1,7 +1,7 @@
 """Fingerprints of many messages at once; the fast twin of `storage.fingerprints`.
 
 `seal` and `join_runs` take `fingerprint_messages` as their argument `fingerprint`. Source:
-storage/fingerprints.py.
+storage/publish/fingerprints.py.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from kminilog.bulk.boundaries import walk_whole_messages
 from kminilog.format.message import CRC_END
-from kminilog.storage.fingerprints import LAST_SHIFT, MIXING, OFFSET_FACTOR, Bytes, RangeSums
+from kminilog.storage.publish.fingerprints import (
+    LAST_SHIFT,
+    MIXING,
+    OFFSET_FACTOR,
+    Bytes,
+    RangeSums,
+)
 
 _BEGINNING = np.dtype([("offset", ">i8"), ("size_and_crc", ">u8")])
 

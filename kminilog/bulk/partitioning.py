@@ -31,16 +31,16 @@ from numpy.typing import NDArray
 from kminilog.bulk.murmur2 import partition_column
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import KMiniLogError, PluginError
-from kminilog.plugins import load_class
-from kminilog.producer.partitioners.custom import (
+from kminilog.partitioners.custom import (
     SETTING,
     CustomKeyPartitioner,
     CustomPartitioner,
     has_old_interface,
 )
-from kminilog.producer.partitioners.interface import check_partition
-from kminilog.producer.partitioners.keyed import as_key_object, keyed_rule
-from kminilog.producer.partitioners.registry import check_name, is_path
+from kminilog.partitioners.interface import check_partition
+from kminilog.partitioners.keyed import as_key_object, keyed_rule
+from kminilog.partitioners.registry import check_name, is_path
+from kminilog.plugins import load_class
 from kminilog.settings import complete_config
 
 STICKY_ROWS = 128

@@ -18,16 +18,16 @@ import numpy as np
 
 from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.decoding import keys_of
-from kminilog.bulk.examination import WINDOW_BYTES, checked_windows, count_following
 from kminilog.bulk.fingerprints import add_messages
 from kminilog.bulk.layout import are_due
 from kminilog.bulk.murmur2 import partition_column
+from kminilog.bulk.segment_scan import WINDOW_BYTES, checked_windows, count_following
 from kminilog.bulk.structure import Structure
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
-from kminilog.storage.fingerprints import RangeSums
+from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.segment_checks import check_segment as check_plainly

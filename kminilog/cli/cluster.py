@@ -14,7 +14,7 @@ from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import json_option
 from kminilog.cli.output import count, table, write_document, write_line, write_lines
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.steps.failover import PARTITIONS, Second, replay_failover
+from kminilog.replays.failover import PARTITIONS, Second, replay_failover
 
 SWITCH = "send.switch.broker.enable"
 

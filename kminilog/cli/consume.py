@@ -32,9 +32,9 @@ from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group_file import check_group
+from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.membership import NO_MEMBER
-from kminilog.consumer.source import ConsumerRecord
-from kminilog.consumer.sources import LogDirSource
+from kminilog.consumer.readers import LogDirSource
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, OnGap
 from kminilog.printable import printable_bytes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kminilog.cli.access_log import access_log
-from kminilog.cli.explanation import explain, found_json
+from kminilog.cli.explain_find import explain, found_json
 from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
@@ -115,7 +115,7 @@ def _workspace(keep: Path | None) -> Iterator[Path]:
 
 def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> Path:
     """Return the access log as a plain file; a given one that is plain stays where it is."""
-    from kminilog.spark.compression import compression_of, open_decompressed
+    from kminilog.spark.source.compression import compression_of, open_decompressed
 
     if input_file and not compression_of(str(input_file)):
         return input_file.absolute()
@@ -132,9 +132,9 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
 def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
-        from kminilog.spark.ingest import ingest
-        from kminilog.spark.source import Source
-        from kminilog.spark.verify import verify
+        from kminilog.spark.ingest.job import ingest
+        from kminilog.spark.source.records import Source
+        from kminilog.spark.verify.job import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
         settings = TopicSettings(segment_bytes=segment_bytes)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kminilog.cli.explanation import explain, found_json
+from kminilog.cli.explain_find import explain, found_json
 from kminilog.cli.options import allow_gaps_option, json_option, to_offset, topic_partition_argument
 from kminilog.cli.output import shown, write_document, write_line, write_lines
 from kminilog.format.names import TopicPartition

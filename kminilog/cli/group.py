@@ -21,12 +21,12 @@ from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
-from kminilog.consumer.sources import LogDirSource
+from kminilog.consumer.readers import LogDirSource
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
+from kminilog.replays.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
 from kminilog.settings import SETTINGS
-from kminilog.steps.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock
 

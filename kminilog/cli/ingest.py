@@ -15,7 +15,7 @@ from kminilog.cli.spark_options import master_option, reading_options, spark_at_
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings, parse_config
-from kminilog.storage.publication import staging_path
+from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 
 
@@ -98,7 +98,7 @@ def command(
         staging_path(log_dir_path, job_id)
     source = to_source(sources, **reading)
     with spark_at_work("Ingesting with Spark", master) as (start, at):
-        from kminilog.spark.ingest import ingest
+        from kminilog.spark.ingest.job import ingest
 
         result = ingest(
             start,

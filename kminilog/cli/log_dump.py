@@ -31,7 +31,7 @@ from kminilog.format.message import (
 from kminilog.format.names import parse_segment_file
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
-from kminilog.verification.log_walk import walk
+from kminilog.verification.damage_scan import walk
 
 _SHOWN_DAMAGE_BYTES = 1 << 16
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from kminilog.cli.choice_explanation import Choice, Explanation, Witness
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.explain_partition import Choice, Explanation, Witness
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import config_option, json_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
@@ -23,9 +23,9 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encoded_bytes
-from kminilog.producer.partitioners.interface import Partitioner
-from kminilog.producer.partitioners.placement import OpenBatches, Placement
-from kminilog.producer.partitioners.registry import PARTITIONERS, is_path, make_partitioner
+from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.settings import SETTINGS, complete_config, parse_config
 from kminilog.storage.topics import MAX_PARTITIONS
 

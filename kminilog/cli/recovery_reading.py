@@ -10,10 +10,10 @@ from pathlib import Path
 
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.progress import working_if_long
-from kminilog.storage.examination import Examined, Remains
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Examine, Survey
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import Examined, Remains
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
@@ -30,13 +30,13 @@ def recovery_reading(title: str) -> Iterator[tuple[Examine, Survey]]:
     with working_if_long(title) as at:
 
         def examine_fast(segment: Segment) -> Examined:
-            from kminilog.bulk.examination import examine
+            from kminilog.bulk.segment_scan import examine
 
             at(f"reading {_name(segment)}")
             return examine(segment)
 
         def survey_fast(segment: Segment, position: int) -> Remains:
-            from kminilog.bulk.examination import survey
+            from kminilog.bulk.segment_scan import survey
 
             at(f"counting what is whole behind damage in {_name(segment)}")
             return survey(segment, position)

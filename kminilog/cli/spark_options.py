@@ -14,7 +14,7 @@ from kminilog.cli.progress import working
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kminilog.spark.source import Source
+    from kminilog.spark.source.records import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -67,7 +67,7 @@ def to_source(
         raise click.UsageError("--no-header is about CSV files: it needs --format csv")
     if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
         raise click.UsageError("give one of --key, --key-regex and --key-expr")
-    from kminilog.spark.source import Source, check_options
+    from kminilog.spark.source.records import Source, check_options
 
     source = Source(
         paths=paths,
@@ -92,7 +92,7 @@ def spark_at_work(
     raises SparkUnavailableError if there is none. From then on all is a wait for Spark: Ctrl-C is
     raised at once.
     """
-    from kminilog.spark.session import existing_session, spark_session, stop
+    from kminilog.spark.runtime.session import existing_session, spark_session, stop
 
     with working(title) as at, ExitStack() as in_the_end:
 
@@ -128,12 +128,12 @@ def _is_not_ending(record: logging.LogRecord) -> bool:
 
 
 def _failures_of_a_dead_jvm() -> AbstractContextManager[None]:
-    from kminilog.spark.failures import failures_of_a_dead_jvm  # loads pyspark
+    from kminilog.spark.runtime.failures import failures_of_a_dead_jvm  # loads pyspark
 
     return failures_of_a_dead_jvm()
 
 
 def _register(spark: "SparkSession") -> None:
-    from kminilog.spark.data_source import register  # loads pyspark, which may be missing
+    from kminilog.spark.datasource.door import register  # loads pyspark, which may be missing
 
     register(spark)

@@ -24,7 +24,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
-    from kminilog.spark.source import Source
+    from kminilog.spark.source.records import Source
     from kminilog.verification.report import Report
 
 
@@ -132,8 +132,8 @@ def _verify_by_spark(
     against: "Source | None",
     **checks: Any,
 ) -> "Report":
-    from kminilog.spark.source import files_of
-    from kminilog.spark.verify import verify
+    from kminilog.spark.source.records import files_of
+    from kminilog.spark.verify.job import verify
 
     # An unknown topic, or a source that is not there, is known before Spark has started.
     for name in topics:

@@ -19,8 +19,8 @@ from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.follower_progress import FollowerProgress
 from kminilog.cluster.leadership import Leadership, settle, with_in_sync
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
-from kminilog.cluster.placement import place_replicas
 from kminilog.cluster.replica import Replica
+from kminilog.cluster.replica_assignment import place_replicas
 from kminilog.errors import ClientClosedError, LeaderNotAvailableError, TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.topics import Topic

@@ -9,10 +9,9 @@ Source: Kafka: Replica, ReplicaFetcherThread. Differs: where a follower cuts its
 changes, see `replication`.
 """
 
-from kminilog.errors import CompressedMessageError, CorruptBytesError
-from kminilog.format.dialect import KAFKA
-from kminilog.format.message import CODECS, CorruptMessage, Message, NeedMoreBytes, scan
-from kminilog.storage.partition_log import KeyValue, PartitionLog
+from kminilog.cluster.requests import decode_request
+from kminilog.format.message import Message
+from kminilog.storage.partition_log import PartitionLog
 
 FETCH_BYTES = 1 << 20
 
@@ -71,25 +70,3 @@ class Replica:
         """Assert that the log is sound, and that the high watermark lies in it; O(log)."""
         self.log.check()
         assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset
-
-
-def decode_request(data: bytes) -> list[KeyValue]:
-    """Return key and value of each message of a produce request, which is in Kafka's layout.
-
-    Raises CorruptBytesError if a message is not whole and sound, or CompressedMessageError.
-
-    >>> from kminilog.format.message import encode
-    >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))
-    [(None, b'a'), (b'k', b'b')]
-    """
-    messages: list[KeyValue] = []
-    for position, outcome in scan(KAFKA, data):
-        if isinstance(outcome, CorruptMessage):
-            raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)
-        if isinstance(outcome, NeedMoreBytes):
-            raise CorruptBytesError("an unfinished message", position=position)
-        if outcome.codec != CODECS[0]:
-            where = f"byte {position} of a produce request"
-            raise CompressedMessageError(outcome.codec, where=where, remedy="send it plain")
-        messages.append((outcome.key, outcome.value))
-    return messages

@@ -10,7 +10,11 @@ Source: S1 3; Kafka: ProduceRequest, ProduceResponse.
 from typing import NamedTuple, Protocol
 
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import CompressedMessageError, CorruptBytesError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import CODECS, CorruptMessage, NeedMoreBytes, scan
 from kminilog.format.names import TopicPartition
+from kminilog.storage.partition_log import KeyValue
 
 UNKNOWN_OFFSET = -1
 
@@ -53,3 +57,25 @@ class Cluster(Protocol):
         knows if they are kept.
         """
         ...
+
+
+def decode_request(data: bytes) -> list[KeyValue]:
+    """Return key and value of each message of a produce request, which is in Kafka's layout.
+
+    Raises CorruptBytesError if a message is not whole and sound, or CompressedMessageError.
+
+    >>> from kminilog.format.message import encode
+    >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))
+    [(None, b'a'), (b'k', b'b')]
+    """
+    messages: list[KeyValue] = []
+    for position, outcome in scan(KAFKA, data):
+        if isinstance(outcome, CorruptMessage):
+            raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)
+        if isinstance(outcome, NeedMoreBytes):
+            raise CorruptBytesError("an unfinished message", position=position)
+        if outcome.codec != CODECS[0]:
+            where = f"byte {position} of a produce request"
+            raise CompressedMessageError(outcome.codec, where=where, remedy="send it plain")
+        messages.append((outcome.key, outcome.value))
+    return messages

@@ -6,8 +6,7 @@ Kafka: a cluster of one broker.
 
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
-from kminilog.cluster.replica import decode_request
-from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
+from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced, decode_request
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter

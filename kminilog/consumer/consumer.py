@@ -20,9 +20,9 @@ from kminilog.clock import Clock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import UnknownMemberError
 from kminilog.consumer.fetching import Fetching
+from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
-from kminilog.consumer.source import ConsumerRecord, Source
 from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, warn

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from kminilog.consumer.errors import NoOffsetError
-from kminilog.consumer.source import ConsumerRecord, Source
+from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.errors import (
     KMiniLogError,
     LeaderNotAvailableError,

@@ -24,8 +24,8 @@ from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.membership import NO_MEMBER
-from kminilog.consumer.source import ConsumerRecord, Source
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, warn
 from kminilog.settings import complete_config

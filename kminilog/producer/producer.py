@@ -22,6 +22,8 @@ from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
 from kminilog.cluster.requests import Cluster
 from kminilog.errors import ClientClosedError
 from kminilog.format.names import TopicPartition
+from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.registry import make_partitioner
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting, request_bytes
 from kminilog.producer.buffer_pool import BufferPool, WaitCondition
@@ -32,8 +34,6 @@ from kminilog.producer.interceptors import (
     load_interceptors,
 )
 from kminilog.producer.metrics import Metrics
-from kminilog.producer.partitioners.interface import Partitioner
-from kminilog.producer.partitioners.registry import make_partitioner
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
 from kminilog.producer.serializers import serializers

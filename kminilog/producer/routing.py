@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from threading import Lock
 
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.producer.partitioners.interface import Partitioner, check_partition
-from kminilog.producer.partitioners.placement import Placement
+from kminilog.partitioners.interface import Partitioner, check_partition
+from kminilog.partitioners.placement import Placement
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.stalls import Stalls
 

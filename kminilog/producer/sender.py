@@ -10,8 +10,8 @@ from threading import Condition, Lock
 from kminilog.chance import Chance
 from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
+from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
-from kminilog.producer.partitioners.interface import Partitioner
 from kminilog.producer.producer import HandDrivenProducer
 from kminilog.system import POLL_SECONDS, Repeating, SystemClock
 

@@ -27,7 +27,7 @@ from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import lower_checkpoint
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number, read_json, typed
-from kminilog.storage.manifests import check_job_id, committed_manifests
+from kminilog.storage.publish.manifests import check_job_id, committed_manifests
 
 CUTS_FILE = ".cuts"
 

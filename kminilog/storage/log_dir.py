@@ -5,7 +5,7 @@
     recovery-point-offset-checkpoint   up to where each is on the disk       checkpoint.py
     .clean-shutdown                    the last writer closed everything
     .lock                              held by the writer, if there is one   lock.py
-    .staging/ .manifests/              jobs that publish files               publication.py
+    .staging/ .manifests/              jobs that publish files               publish/
     .changes                           how often files went or were replaced changes.py
     .cuts                              what logs have lost at their ends     cuts.py
 

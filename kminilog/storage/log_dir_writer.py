@@ -23,17 +23,17 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
-from kminilog.storage.examination import examine, survey
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_ends import LogEnds
-from kminilog.storage.manifests import forget_manifests
 from kminilog.storage.partition_directories import Progress, delete_directories, make_directories
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publication import finish_or_sweep, finish_pending
+from kminilog.storage.publish.manifests import forget_manifests
+from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import Examine, RecoveryPlan, Survey, plan_recovery
+from kminilog.storage.segment_scan import examine, survey
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"

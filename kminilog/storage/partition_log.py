@@ -26,9 +26,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import Reason, recorded_cut
 from kminilog.storage.durable_file import sync
-from kminilog.storage.examination import check_segment, examine
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment, damage_error
+from kminilog.storage.segment_scan import check_segment, examine
 from kminilog.storage.truncation import cut_off
 
 KeyValue = tuple[bytes | None, bytes | None]

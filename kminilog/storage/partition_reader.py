@@ -4,7 +4,7 @@ A reader may work beside the writer, in another thread or process, with an objec
 trusts the directory only as far as its last look: at the end of what it knows, and when a file has
 vanished, it lists the directory again. What the writer has handed to the operating system is
 visible at once; an unfinished message at the end of the last segment is the end of the log. A job
-that is being published is visible all at once, when it is committed (pending_jobs.py).
+that is being published is visible all at once, when it is committed (publish/visibility.py).
 
 What kminilog writes has no gaps, so a message or a segment that is not the next one is damage. A
 reader of a log of other origin is made with `on_gap`, which is told of each gap that a read passes.
@@ -30,7 +30,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap, OnGap
 from kminilog.settings import TopicSettings
 from kminilog.storage.open_segments import OpenSegments, Skip, Walk, decode_walk
-from kminilog.storage.pending_jobs import VisibleFiles
+from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.segment import Located, Segment, misplaced_segment, refuse_compressed
 from kminilog.storage.sequence import messages_from
 from kminilog.trace import UNTRACED, Probe, Trace, Tracer

@@ -36,7 +36,11 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.examination import (
+from kminilog.storage.log_file import find_message
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.regular_file import open_regular
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import (
     Examined,
     Remains,
     examine,
@@ -44,10 +48,6 @@ from kminilog.storage.examination import (
     sound_end,
     survey,
 )
-from kminilog.storage.log_file import find_message
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.regular_file import open_regular
-from kminilog.storage.segment import Segment
 
 Examine = Callable[[Segment], Examined]
 Survey = Callable[[Segment, int], Remains]

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
-from kminilog.storage.fingerprints import RANGE_MESSAGES
+from kminilog.storage.publish.fingerprints import RANGE_MESSAGES
 from kminilog.verification.findings import Finding, FindingClass
 
 _OF_A_WHOLE_MESSAGE = {

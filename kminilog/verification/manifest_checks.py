@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.cuts import Cut
-from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.segment_summary import SegmentSummary
 

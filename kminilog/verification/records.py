@@ -17,7 +17,7 @@ from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
-from kminilog.storage.manifests import MANIFEST_DIR, Manifest, manifest_paths, read_manifest
+from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, manifest_paths, read_manifest
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kminilog.clock import Clock
-from kminilog.producer.partitioners.keyed import KEYED_RULES, keyed_rule
+from kminilog.partitioners.keyed import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.manifests import Manifest
+from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, follows
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.storage.fingerprints import RangeSums
+from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
+from kminilog.verification.damage_scan import Damage, Step, has_grown, walk
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.index_checks import IndexCheck
-from kminilog.verification.log_walk import Damage, Step, has_grown, walk
 from kminilog.verification.offset_checks import (
     OffsetFault,
     gap,

@@ -31,17 +31,17 @@ from kminilog.bulk.checking import check
 from kminilog.bulk.crc import crc32
 from kminilog.bulk.decoding import decode_columns
 from kminilog.bulk.encoding import encode_columns
-from kminilog.bulk.examination import WINDOW_BYTES, examine, index_hints
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.murmur2 import murmur2_column
-from kminilog.bulk.rebasing import number_messages
+from kminilog.bulk.renumbering import number_messages
 from kminilog.bulk.segment_checks import check_segment
+from kminilog.bulk.segment_scan import WINDOW_BYTES, examine, index_hints
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.fingerprints import RangeSums, range_borders
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.publish.fingerprints import RangeSums, range_borders
 from tests.bench.timing import ratio, rounds_of_each
 from tests.conformance.wheel_oracles import OracleAbsentError, kafka_python
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-from kminilog.bulk import examination as bulk
+from kminilog.bulk import segment_scan as bulk
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE

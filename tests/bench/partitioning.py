@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2
-from kminilog.producer.partitioners.registry import PARTITIONERS, make_partitioner
+from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
 from tests.bench.timing import row, seconds_of_each
 from tests.conformance.wheel_oracles import OracleAbsentError, kafka_python_murmur2
 

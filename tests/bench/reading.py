@@ -23,8 +23,8 @@ from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.spark.data_source import register
-from kminilog.spark.session import spark_session
+from kminilog.spark.datasource.door import register
+from kminilog.spark.runtime.session import spark_session
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

@@ -27,11 +27,11 @@ from kminilog.bulk.segment_checks import check_segment
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.settings import TopicSettings
-from kminilog.spark.session import spark_session
-from kminilog.spark.verify import verify
+from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import (
+from kminilog.storage.publish.publication import (
     Manifest,
     committed_manifests,
     open_staged_log,

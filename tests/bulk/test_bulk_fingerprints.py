@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.rebasing import number_messages
+from kminilog.bulk.renumbering import number_messages
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
-from kminilog.storage import fingerprints as plain
-from kminilog.storage import rebasing
-from kminilog.storage.fingerprints import RangeSums
+from kminilog.storage.publish import fingerprints as plain
+from kminilog.storage.publish import renumbering
+from kminilog.storage.publish.fingerprints import RangeSums
 from tests.bulk.strategies import both_dialects, log_of, messages
 from tests.damage import message_positions
 
@@ -59,7 +59,7 @@ def test_fingerprints_of_many_are_those_of_each(dialect, data):
 def test_offsets_of_many_are_those_of_each(dialect, data, first_offset):
     content, hints = data.draw(contents(dialect))
     plainly = bytearray(content)
-    expected = outcome_of(rebasing.number_messages, plainly, first_offset)
+    expected = outcome_of(renumbering.number_messages, plainly, first_offset)
     assert outcome_of(number_messages, memoryview(content), first_offset, hints) == expected
     assert content == plainly
 

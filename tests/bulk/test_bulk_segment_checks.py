@@ -14,8 +14,8 @@ from kminilog.bulk.segment_checks import check_segment
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
-from kminilog.storage import examination
+from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.storage import segment_scan
 from kminilog.storage.segment import Segment
 from kminilog.verification import segment_checks as plain
 from kminilog.verification.segment_summary import KeyedPartition
@@ -38,7 +38,7 @@ RULES = st.none() | st.builds(
 def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int, interval: int):
     segment = Segment(Path(path), base_offset, dialect, interval)
     segment.log_path.write_bytes(content)
-    segment.index.rewrite(examination.examine(segment).entries)
+    segment.index.rewrite(segment_scan.examine(segment).entries)
     return segment
 
 

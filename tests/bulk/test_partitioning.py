@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from kminilog.bulk.partitioning import PLACE_TEXT, STICKY_ROWS, Places, chooser
 from kminilog.errors import PluginError, SettingError
 from kminilog.format.hashing import java_hash, murmur2, to_positive
-from kminilog.producer.partitioners.keyed import KEYED_RULES
-from kminilog.producer.partitioners.registry import PARTITIONERS
+from kminilog.partitioners.keyed import KEYED_RULES
+from kminilog.partitioners.registry import PARTITIONERS
 from tests.bulk.strategies import column_of
 
 KEYS = st.lists(st.none() | st.binary(max_size=20) | st.text(max_size=9).map(str.encode))
 PARTITIONS = st.sampled_from([1, 2, 3, 7, 64, 100_000])
 PLACE = st.tuples(st.integers(0, 2**20), st.integers(0, 2**50), st.integers(0, 2**40))
-EXAMPLES = "kminilog.producer.partitioners.examples"
+EXAMPLES = "kminilog.partitioners.examples"
 
 
 def places_of(rows):

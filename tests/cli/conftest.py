@@ -33,4 +33,4 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(master: str | None) -> None:
         pytest.fail("Spark was started")
 
-    monkeypatch.setattr("kminilog.spark.session.spark_session", started)
+    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)

@@ -23,8 +23,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import Manifest
-from kminilog.storage.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from tests.cli.command_line import CommandLine, Run
 from tests.cli.mutants import GONE, mutate
@@ -98,7 +98,7 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_log_dir(base / "log")
     shutil.copytree(base / "log", base / "pending")
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("kminilog.storage.publication._finish", lambda *arguments: None)
+        monkeypatch.setattr("kminilog.storage.publish.publication._finish", lambda *arguments: None)
         with LogDirWriter.open(base / "pending") as writer:
             publish_job(writer, "job-2")
     with_cluster(base / "cluster", lambda cluster: cluster.create_topic(Topic("orders", 2), 2))

@@ -49,7 +49,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["dump", "LOG"], "kminilog.cli.dump._write_text"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
-        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.examination.examine"),
+        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.segment_scan.examine"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
         (["partition", "--partitions", "3", "--no-key", "9"], "kminilog.cli.partition.Choice"),
@@ -121,7 +121,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
             logging.getLogger("py4j.clientserver").exception("when it closes a connection then")
             raise
 
-    monkeypatch.setattr("kminilog.spark.verify.verify", verify)
+    monkeypatch.setattr("kminilog.spark.verify.job.verify", verify)
     run = orders("verify", "--engine", "spark")
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 

@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from kminilog.cli.choice_explanation import RULES_WITHOUT_KEY
-from kminilog.producer.partitioners.registry import PARTITIONERS
+from kminilog.cli.explain_partition import RULES_WITHOUT_KEY
+from kminilog.partitioners.registry import PARTITIONERS
 from tests.cli.command_line import assert_one_line
 
-EXAMPLES = "kminilog.producer.partitioners.examples"
+EXAMPLES = "kminilog.partitioners.examples"
 NO_LEADER = ["--partitions", 1, "--unavailable", 0]
 
 

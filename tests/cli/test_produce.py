@@ -16,13 +16,13 @@ from kminilog.cli import interrupts, produce
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import java_bytes_hash, java_string_hash
 from kminilog.format.message import encode
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of
 
-ALWAYS_TWO = "kminilog.producer.partitioners.examples.AlwaysTwo"
+ALWAYS_TWO = "kminilog.partitioners.examples.AlwaysTwo"
 
 
 @pytest.fixture

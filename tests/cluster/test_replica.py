@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.cluster.replica import Replica, decode_request
+from kminilog.cluster.replica import Replica
+from kminilog.cluster.requests import decode_request
 from kminilog.errors import CompressedMessageError, CorruptBytesError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode

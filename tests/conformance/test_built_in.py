@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from kminilog.producer.partitioners.built_in import BuiltIn
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.built_in import BuiltIn
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.producer.record import ProducerRecord
 from kminilog.settings import complete_config
 from tests.conformance.wheel_oracles import require, run_java

@@ -36,9 +36,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_flights_are_ingested_and_every_row_accounted_for(
     spark: "SparkSession", directory: Path, tmp_path: Path, dialect: Dialect, format: str
 ):
-    from kminilog.spark.ingest import ingest
-    from kminilog.spark.source import Source
-    from kminilog.spark.verify import verify
+    from kminilog.spark.ingest.job import ingest
+    from kminilog.spark.source.records import Source
+    from kminilog.spark.verify.job import verify
 
     source = Source((str(directory / f"flights.{format}"),), format=format, key="tailnum")
     ingest(spark, tmp_path, source, topic="flights", partitions=4, dialect=dialect)

@@ -7,7 +7,7 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2
-from kminilog.producer.partitioners.registry import make_partitioner
+from kminilog.partitioners.registry import make_partitioner
 from tests.conformance.wheel_oracles import (
     kafka_python_murmur2,
     librdkafka_murmur2_partition,

@@ -13,8 +13,8 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import NoOffsetError, UnknownMemberError
-from kminilog.consumer.source import ConsumerRecord
-from kminilog.consumer.sources import ClusterSource, LogDirSource
+from kminilog.consumer.interface import ConsumerRecord
+from kminilog.consumer.readers import ClusterSource, LogDirSource
 from kminilog.errors import (
     ClientClosedError,
     CorruptLogError,

@@ -13,7 +13,7 @@ import pytest
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.members import JoinRequest, Membership
-from kminilog.consumer.sources import LogDirSource
+from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
 from kminilog.notices import KMiniLogWarning

@@ -12,7 +12,7 @@ from kminilog.format.hashing import murmur2
 from kminilog.format.index_entry import decode_entries, encode_entry
 from kminilog.format.message import Message, decode, encode
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_file import scan_file
 from kminilog.storage.partition_log import PartitionLog

@@ -17,8 +17,8 @@ from kminilog.errors import (
     UnknownTopicOrPartitionError,
 )
 from kminilog.format.dialect import DIALECTS, DOCUMENTED
+from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
-from kminilog.producer.partitioners.interface import Partitioner
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from tests.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 

@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    from kminilog.spark.session import spark_session
+    from kminilog.spark.runtime.session import spark_session
 
     checkout = str(HERE.parents[1])
     with pytest.MonkeyPatch.context() as monkeypatch:

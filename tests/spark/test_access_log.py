@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest import ingest
-from kminilog.spark.source import Source
-from kminilog.spark.verify import verify
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.records import Source
+from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from tests.shared_data import shared_file
 from tests.spark.log_content import content_of

@@ -9,18 +9,18 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.batch_sizes import PARQUET_ROWS, TO_PYTHON, session_of_small_batches
-from kminilog.spark.source import Source
-from kminilog.spark.source_files import list_files
+from kminilog.spark.source.batch_sizes import PARQUET_ROWS, TO_PYTHON, session_of_small_batches
+from kminilog.spark.source.files import list_files
+from kminilog.spark.source.records import Source
 
 MIB = 1 << 20
 TIME_ZONE = "spark.sql.session.timeZone"
 # A session whose JVM is killed while a source is read.
 DYING = """
 import os
-from kminilog.spark.batch_sizes import session_of_small_batches
-from kminilog.spark.session import spark_session
-from kminilog.spark.source import Source
+from kminilog.spark.source.batch_sizes import session_of_small_batches
+from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.source.records import Source
 
 spark = spark_session("local[1]")
 jvm = spark.sparkContext._gateway.proc

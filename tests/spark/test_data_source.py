@@ -21,13 +21,13 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
-from kminilog.spark import log_ranges, message_batches
-from kminilog.spark.data_source import register
-from kminilog.spark.failures import spark_failures
-from kminilog.spark.log_options import COLUMNS, read_options
-from kminilog.spark.log_ranges import ranges_between, selected_ranges
-from kminilog.spark.log_reader import ranges_to_batches
-from kminilog.spark.log_selection import Selection
+from kminilog.spark.datasource import message_batches, ranges
+from kminilog.spark.datasource.batch_reader import ranges_to_batches
+from kminilog.spark.datasource.door import register
+from kminilog.spark.datasource.options import COLUMNS, read_options
+from kminilog.spark.datasource.ranges import ranges_between, selected_ranges
+from kminilog.spark.datasource.selection import Selection
+from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
@@ -304,7 +304,7 @@ def rows_without_spark(log_dir: LogDir, start: int, end: int) -> list[tuple[obje
 def test_ranges_of_any_size_and_windows_of_any_size_give_the_same_rows(log_dir, monkeypatch):
     rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
     for piece_bytes, window_bytes in ((1, 1), (100, 64), (1 << 20, 150), (1 << 20, 1 << 20)):
-        monkeypatch.setattr(log_ranges, "PIECE_BYTES", piece_bytes)
+        monkeypatch.setattr(ranges, "PIECE_BYTES", piece_bytes)
         monkeypatch.setattr(message_batches, "WINDOW_BYTES", window_bytes)
         for start, end in ((0, 1 << 40), (0, 1), (3, 17), (7, 8), (19, 300), (300, 400), (5, 5)):
             found = rows_without_spark(log_dir, start, end)
@@ -336,7 +336,7 @@ def test_range_whose_segment_is_deleted_meanwhile_is_an_error_or_passed_over(log
 
 
 def test_large_segments_are_read_by_several_tasks(log_dir, monkeypatch):
-    monkeypatch.setattr(log_ranges, "PIECE_BYTES", 100)
+    monkeypatch.setattr(ranges, "PIECE_BYTES", 100)
     pieces = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
     assert len(pieces) > 2 * len(log_dir.reader(PARTITION).segments())
     offsets = [offset for piece in pieces for offset in range(piece.start_offset, piece.end_offset)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.errors import KMiniLogError, LogDirError
-from kminilog.spark.failures import spark_failures, translate
+from kminilog.spark.runtime.failures import spark_failures, translate
 
 LOST = """An error occurred while calling o42.save.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 8.0 failed \

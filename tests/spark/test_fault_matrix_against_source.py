@@ -25,10 +25,10 @@ from pyspark.sql import SparkSession
 
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.settings import TopicSettings
-from kminilog.spark.source import Source
-from kminilog.spark.verify import verify
-from kminilog.storage import fingerprints
+from kminilog.spark.source.records import Source
+from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish import fingerprints
 from kminilog.verification.report import Report
 from tests.verification.forgery import Forged, Forger
 from tests.verification.job_logs import TOPIC, KeyValue, Step, write_job_log

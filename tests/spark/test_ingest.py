@@ -24,14 +24,14 @@ from kminilog.errors import (
 )
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.spark import file_source
-from kminilog.spark.ingest import IngestResult, ingest
-from kminilog.spark.source import Source
+from kminilog.spark.ingest.job import IngestResult, ingest
+from kminilog.spark.source import file_source
+from kminilog.spark.source.records import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import QUARANTINE_DIR
-from kminilog.storage.publication import MANIFEST_DIR, STAGING_DIR, committed_manifests
+from kminilog.storage.publish.manifests import QUARANTINE_DIR
+from kminilog.storage.publish.publication import MANIFEST_DIR, STAGING_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from tests.spark.log_content import content_of, files_of
 
@@ -103,7 +103,7 @@ def test_ingest_in_many_tasks_keeps_source_order_in_each_partition(
     run, spark, tmp_path, log_dir, monkeypatch
 ):
     monkeypatch.setattr(file_source, "SPLIT_BYTES", 2000)
-    monkeypatch.setattr("kminilog.spark.task_groups.LEAST_BYTES", 1)
+    monkeypatch.setattr("kminilog.spark.runtime.task_groups.LEAST_BYTES", 1)
     (tmp_path / "src").mkdir()
     numbers = iter(range(10_000))
     for name in ("a.txt", "b.txt.gz", "c.txt"):

@@ -12,12 +12,12 @@ import pytest
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest import ingest
-from kminilog.spark.source import Source
-from kminilog.storage import publication
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.records import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import QUARANTINE_DIR
-from kminilog.storage.publication import MANIFEST_DIR, STAGING_DIR
+from kminilog.storage.publish import publication
+from kminilog.storage.publish.manifests import QUARANTINE_DIR
+from kminilog.storage.publish.publication import MANIFEST_DIR, STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
 from tests.spark.log_content import content_of
@@ -171,7 +171,7 @@ def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
         if moment == "behind it":
             patch.setattr(publication, "_finish", snapshot(publication._finish))
         else:
-            patch.setattr("kminilog.spark.ingest.publish", snapshot(publication.publish))
+            patch.setattr("kminilog.spark.ingest.job.publish", snapshot(publication.publish))
         ingest(spark, log_dir, source, **options(plan, max_rejected=1))
     assert list((dead / STAGING_DIR / "j").iterdir())
     assert len(list((dead / QUARANTINE_DIR).iterdir())) == 1

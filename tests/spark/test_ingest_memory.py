@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kminilog.spark.ingest import ingest
-from kminilog.spark.source import Source
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.records import Source
 from tests.process_memory import peaks
 from tests.random_columns import random_column
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kminilog.errors import PublicationError, SourceError
-from kminilog.spark.job_identity import check_dataframe, check_ingest, file_facts
-from kminilog.spark.source import Source
-from kminilog.spark.source_files import list_files
-from kminilog.storage.manifests import Manifest
+from kminilog.spark.ingest.job_identity import check_dataframe, check_ingest, file_facts
+from kminilog.spark.source.files import list_files
+from kminilog.spark.source.records import Source
+from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}
 NEW_FACTS = ("files_bytes", "files_digest", "files_changed_ns", "partitions", "config")

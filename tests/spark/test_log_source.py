@@ -6,10 +6,10 @@ from pyspark.sql import SparkSession
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.spark.log_source import read_log
+from kminilog.spark.verify.log_source import read_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import Manifest, StagedPartition
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.topics import Topic, write_topic
 from tests.damage import flip_byte, message_positions
 

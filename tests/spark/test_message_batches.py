@@ -14,8 +14,13 @@ from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, Message, encode, scan
-from kminilog.spark import message_batches
-from kminilog.spark.message_batches import Decoded, all_messages, decode_window, sound_messages
+from kminilog.spark.datasource import message_batches
+from kminilog.spark.datasource.message_batches import (
+    Decoded,
+    all_messages,
+    decode_window,
+    sound_messages,
+)
 from kminilog.storage.segment import Segment
 from tests.bulk.strategies import both_dialects, messages
 from tests.damage import encode_entries, message_positions

@@ -14,12 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.errors import SourceError
-from kminilog.spark.batch_sizes import session_of_small_batches
-from kminilog.spark.ingest import ingest
-from kminilog.spark.log_source import read_log
-from kminilog.spark.parquet_nanoseconds import with_nanoseconds
-from kminilog.spark.source import Source, files_of, read_source
-from kminilog.spark.verify import verify
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.batch_sizes import session_of_small_batches
+from kminilog.spark.source.nanoseconds import with_nanoseconds
+from kminilog.spark.source.records import Source, files_of, read_source
+from kminilog.spark.verify.job import verify
+from kminilog.spark.verify.log_source import read_log
 from kminilog.storage.log_dir import LogDir
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"

@@ -16,16 +16,16 @@ from kminilog.bulk.unnumbered import join_groups
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.spark import runs as runs_module
-from kminilog.spark.placing import pack, places_of, unpack
-from kminilog.spark.plans import SortedWriter, _expected_runs, _suitable
-from kminilog.spark.quarantine import RejectedWriter
-from kminilog.spark.runs import Run, RunsWriter, _join, breaks, in_source_order
-from kminilog.spark.source import Place
-from kminilog.spark.staging import StagingJob
+from kminilog.spark.ingest import runs as runs_module
+from kminilog.spark.ingest.placing import pack, places_of, unpack
+from kminilog.spark.ingest.plans import SortedWriter, _expected_runs, _suitable
+from kminilog.spark.ingest.quarantine import RejectedWriter
+from kminilog.spark.ingest.runs import Run, RunsWriter, _join, breaks, in_source_order
+from kminilog.spark.ingest.staging import StagingJob
+from kminilog.spark.source.records import Place
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import Manifest, publish, staging_path
+from kminilog.storage.publish.publication import Manifest, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.spark.log_content import content_of, files_of

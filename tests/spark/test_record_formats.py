@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import SourceError
-from kminilog.spark.record_formats import (
+from kminilog.spark.source.formats import (
     csv_columns,
     json_members,
     read_csv,

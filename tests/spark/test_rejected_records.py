@@ -10,12 +10,12 @@ import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest import ingest
-from kminilog.spark.quarantine import RejectedWriter, write_quarantine
-from kminilog.spark.source import Place, Source
-from kminilog.spark.source_files import list_files
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.ingest.quarantine import RejectedWriter, write_quarantine
+from kminilog.spark.source.files import list_files
+from kminilog.spark.source.records import Place, Source
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import QUARANTINE_DIR, quarantine_path
+from kminilog.storage.publish.manifests import QUARANTINE_DIR, quarantine_path
 from tests.spark.log_content import content_of
 
 LIMIT = TopicSettings(max_message_bytes=100)

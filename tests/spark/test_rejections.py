@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 from kminilog.errors import NotARegularFileError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.spark.ingest import ingest
-from kminilog.spark.rejections import quarantine_files
-from kminilog.spark.source import Source
-from kminilog.spark.verify import verify
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.records import Source
+from kminilog.spark.verify.job import verify
+from kminilog.spark.verify.rejections import quarantine_files
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import MANIFEST_DIR, Manifest, quarantine_path
+from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, quarantine_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
 from tests.spark.log_content import Content, write_anew

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.settings import TopicSettings
-from kminilog.spark.screening import screen
+from kminilog.spark.ingest.screening import screen
 from kminilog.storage.topics import Topic
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.session import spark_session
+from kminilog.spark.runtime.session import spark_session
 
 START = """
 import sys
 from kminilog.errors import SparkUnavailableError
-from kminilog.spark.session import spark_session
+from kminilog.spark.runtime.session import spark_session
 try:
     spark_session(*sys.argv[1:])
 except SparkUnavailableError as error:
@@ -79,7 +79,7 @@ def test_spark_session_without_pyspark_says_so():
 
 
 MEMORY = """
-from kminilog.spark.session import spark_session
+from kminilog.spark.runtime.session import spark_session
 jvm = spark_session("local[1]")._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
 print(*[argument for argument in jvm.getInputArguments() if argument.startswith("-Xmx")])
 """
@@ -94,8 +94,8 @@ FAIL_THEN_WORK = """
 import os, signal, sys
 from concurrent.futures import ThreadPoolExecutor
 from kminilog.errors import KMiniLogError, SourceError, SparkUnavailableError
-from kminilog.spark.failures import spark_failures
-from kminilog.spark.session import spark_session, stop
+from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.session import spark_session, stop
 try:
     spark_session("local[nonsense]")
 except SparkUnavailableError as error:

@@ -18,20 +18,21 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from kminilog.errors import KMiniLogError, PublicationError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.spark.data_source import register
-from kminilog.spark.failures import spark_failures
-from kminilog.spark.log_options import read_options
-from kminilog.spark.log_ranges import selected_ranges
-from kminilog.spark.log_reader import ranges_to_batches
-from kminilog.spark.log_selection import Selection
-from kminilog.spark.sink import Placement
-from kminilog.spark.sink_jobs import RUNS_DIR, Runs, RunWriter, commit_runs, runs_path
-from kminilog.spark.stream_reader import LogStreamReader
+from kminilog.spark.datasource.batch_reader import ranges_to_batches
+from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, runs_path
+from kminilog.spark.datasource.door import register
+from kminilog.spark.datasource.options import read_options
+from kminilog.spark.datasource.ranges import selected_ranges
+from kminilog.spark.datasource.selection import Selection
+from kminilog.spark.datasource.stream_reader import LogStreamReader
+from kminilog.spark.datasource.writer import Placement
+from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.job_writer import RUNS_DIR
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import STAGING_DIR, committed_manifests
+from kminilog.storage.publish.publication import STAGING_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests import processes

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.errors import SourceError
-from kminilog.spark import file_source
-from kminilog.spark.failures import spark_failures
-from kminilog.spark.source import Place, Source, locate, read_source
-from kminilog.spark.source_files import list_files
+from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.source import file_source
+from kminilog.spark.source.files import list_files
+from kminilog.spark.source.records import Place, Source, locate, read_source
 
 Pairs = list[tuple[bytes | None, bytes | None]]
 Read = Callable[..., Pairs]

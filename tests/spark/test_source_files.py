@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.errors import SourceError
-from kminilog.spark.source_files import SourceFile, list_files
+from kminilog.spark.source.files import SourceFile, list_files
 
 
 @pytest.fixture

@@ -7,14 +7,20 @@ import pytest
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.spark.storage_checks import check_partitions
+from kminilog.spark.verify.storage_checks import check_partitions
 from kminilog.storage.checkpoint import write_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publication import Manifest, open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import (
+    Manifest,
+    open_staged_log,
+    publish,
+    seal,
+    staging_path,
+)
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_records

@@ -16,10 +16,10 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
-from kminilog.spark.data_source import register
-from kminilog.spark.failures import spark_failures
-from kminilog.spark.log_options import read_options
-from kminilog.spark.stream_reader import LogStreamReader
+from kminilog.spark.datasource.door import register
+from kminilog.spark.datasource.options import read_options
+from kminilog.spark.datasource.stream_reader import LogStreamReader
+from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from kminilog.spark.tasks import in_tasks
+from kminilog.spark.runtime.tasks import in_tasks
 
 MODULES_OBJECTS = 10_000  # fewer than pyspark's modules have
 

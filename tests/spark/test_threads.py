@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.batch_sizes import PARQUET_ROWS, TO_PYTHON
-from kminilog.spark.ingest import ingest
-from kminilog.spark.session import spark_session
-from kminilog.spark.source import Source
-from kminilog.spark.verify import verify
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.source.batch_sizes import PARQUET_ROWS, TO_PYTHON
+from kminilog.spark.source.records import Source
+from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from tests.spark.log_content import content_of
 

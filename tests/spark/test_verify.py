@@ -11,14 +11,14 @@ from pyspark.sql import SparkSession
 from kminilog.errors import LogDirError, SourceError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.producer.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest import ingest
-from kminilog.spark.source import Source
-from kminilog.spark.verify import verify
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.source.records import Source
+from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import MANIFEST_DIR
+from kminilog.storage.publish.publication import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
 from tests.damage import flip_byte, message_positions

@@ -17,8 +17,8 @@ from kminilog.storage.changes import CHANGES_FILE, begin_counting
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, Reason, read_cuts, recorded_cut
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.manifests import Manifest, StagedPartition, committed_path
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.publish.manifests import Manifest, StagedPartition, committed_path
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte, message_positions
 

@@ -12,16 +12,16 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import fingerprints, whole_messages
-from kminilog.storage.fingerprints import (
+from kminilog.storage.publish import fingerprints, whole_messages
+from kminilog.storage.publish.fingerprints import (
     RANGE_MESSAGES,
     RangeSums,
     fingerprint_messages,
     message_fingerprint,
     range_borders,
 )
-from kminilog.storage.publication import StagedPartition, join_runs, open_staged_log, seal
-from kminilog.storage.rebasing import number_messages
+from kminilog.storage.publish.publication import StagedPartition, join_runs, open_staged_log, seal
+from kminilog.storage.publish.renumbering import number_messages
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)

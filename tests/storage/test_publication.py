@@ -18,9 +18,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import quarantine_path
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publication import (
+from kminilog.storage.publish.manifests import quarantine_path
+from kminilog.storage.publish.publication import (
     MANIFEST_DIR,
     STAGING_DIR,
     Manifest,

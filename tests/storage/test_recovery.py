@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.bulk.examination import examine as examine_fast
+from kminilog.bulk.segment_scan import examine as examine_fast
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.examination import examine
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
+from kminilog.storage.segment_scan import examine
 
 ORDERS = TopicPartition("orders", 0)
 NOT_DUE = "not what the log says; rebuilt"

@@ -15,8 +15,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.manifests import Manifest, pending_path
-from kminilog.storage.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.manifests import Manifest, pending_path
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from tests.trees import tree_of
 

@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.partitioning import Places, chooser
-from kminilog.bulk.rebasing import number_messages
+from kminilog.bulk.renumbering import number_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import (
+from kminilog.storage.publish.publication import (
     Manifest,
     StagedPartition,
     join_runs,

@@ -10,12 +10,12 @@ from kminilog.bulk.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import fingerprints
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.cuts import CUTS_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publication import (
+from kminilog.storage.publish import fingerprints
+from kminilog.storage.publish.publication import (
     MANIFEST_DIR,
     Manifest,
     open_staged_log,

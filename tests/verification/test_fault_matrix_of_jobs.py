@@ -23,9 +23,9 @@ from kminilog.bulk.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import fingerprints
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.manifests import committed_manifests
+from kminilog.storage.publish import fingerprints
+from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.report import partition_rule, verify_storage

@@ -9,7 +9,7 @@ from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
-from kminilog.verification.log_walk import walk
+from kminilog.verification.damage_scan import walk
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import SegmentSummary
 from tests.damage import cut_to, encode_entries, flip_byte, message_positions

@@ -1,0 +1,95 @@
+"""Sticking to one partition until its batch is full (P5), and the cache that remembers it (P6).
+
+Fuller batches than in turn, because the records without key of a while travel together; even in the
+long run, because the next partition is drawn at random.
+
+`next_partition` changes the cache only if nothing is cached or if the previous partition, the one
+whose batch is full, is the cached one. So of several threads that find the same batch full one
+moves on, and the others follow it. The stored value is replaced only if it is still what it was
+when the draw began; what is answered is what is stored in the end.
+
+Source: S0 5; Kafka: StickyPartitionCache, UniformStickyPartitioner (KIP-480).
+"""
+
+from threading import Lock
+from typing import Any
+
+from kminilog.chance import Chance
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.partitioners.interface import Partitioner, partitions_of
+
+_NO_PARTITION = -1
+
+
+class StickyPartitionCache:
+    """The partition that each topic sticks to; for any number of threads."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self._lock = Lock()
+        self._cached: dict[str, int] = {}
+
+    def partition(self, topic: str, cluster: ClusterMetadata) -> int:
+        """Return the cached partition; if there is none, draw one first.
+
+        Raises UnknownTopicOrPartitionError if one must be drawn for an unknown topic.
+        """
+        cached = self._cached.get(topic)
+        return self.next_partition(topic, cluster, _NO_PARTITION) if cached is None else cached
+
+    def next_partition(self, topic: str, cluster: ClusterMetadata, previous: int) -> int:
+        """Move on from `previous`, and return what is cached then.
+
+        Nothing happens if another partition is cached. Else the next one is drawn: of all
+        partitions if none is available, perhaps the same again; the available one if it is the only
+        one; else any available one but the cached. Raises UnknownTopicOrPartitionError.
+        """
+        cached = self._cached.get(topic)
+        if cached is not None and cached != previous:
+            return cached
+        drawn = self._draw(topic, cluster, cached)
+        with self._lock:
+            # The draw took time: somebody else may have moved on meanwhile.
+            if self._cached.get(topic) == cached:
+                self._cached[topic] = drawn
+            return self._cached[topic]
+
+    def _draw(self, topic: str, cluster: ClusterMetadata, cached: int | None) -> int:
+        number_of_partitions = len(partitions_of(topic, cluster))
+        available = [info.partition for info in cluster.available_partitions_for_topic(topic)]
+        if not available:
+            return self._chance.randrange(number_of_partitions)
+        others = [partition for partition in available if partition != cached]
+        candidates = available if len(available) == 1 else others
+        return candidates[self._chance.randrange(len(candidates))]
+
+
+class UniformSticky(Partitioner):
+    """One partition for all records of a topic, with or without key, until a batch is full."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._cache = StickyPartitionCache(chance)
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the partition that the topic sticks to; raises as the cache does."""
+        return self._cache.partition(topic, cluster)
+
+    def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
+        """Move on from the partition whose batch has no room."""
+        self._cache.next_partition(topic, cluster, previous_partition)
+
+
+class StickyCache(UniformSticky):
+    """The cache alone, under its own name `sticky-cache`.
+
+    The document describes the cache apart from its users. Coupled to a producer it does what
+    `uniform-sticky` does, for that is nothing but the cache: same seed, same partitions.
+    """

@@ -1,0 +1,1 @@
+"""The data source `kminilog`: read and write a log from Spark."""

@@ -1,0 +1,133 @@
+"""A batch read of the data source: bounds, tasks, and what each of them reads.
+
+`ranges_to_batches` is what a task does, in a stream too. Filters are taken from Spark only if that
+is asked for: Spark 4.3 keeps what a Python source planned with the filters of one query and uses it
+for other queries of the same DataFrame, even for another branch of the same query, and so loses
+rows. Source: Spark's Python Data Source API.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+from kminilog.notices import Gap, warn
+from kminilog.spark.datasource.message_batches import (
+    Decoded,
+    all_messages,
+    sound_messages,
+    to_batch,
+)
+from kminilog.spark.datasource.options import ReadOptions
+from kminilog.spark.datasource.ranges import (
+    SegmentRange,
+    grouped,
+    lost_messages,
+    open_reader,
+    selected_ranges,
+)
+from kminilog.spark.datasource.selection import Selection
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.segment import Segment
+
+
+class RangeGroup(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, ranges: Sequence[SegmentRange]) -> None:
+        super().__init__(ranges)
+        self.ranges = ranges
+
+
+class LogReader(DataSourceReader):
+    """Reads the messages that were there when it planned its tasks."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._selection = Selection.of(options)
+
+    def partitions(self) -> Sequence[RangeGroup]:
+        """Return a few groups of segments, or parts of them."""
+        options = self._options
+        ranges = selected_ranges(LogDir(options.log_dir), options, self._selection)
+        return [RangeGroup(group) for group in grouped(ranges, options.cores) or [[]]]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one group."""
+        assert isinstance(partition, RangeGroup)
+        return ranges_to_batches(self._options, partition.ranges)
+
+
+class FilteringLogReader(LogReader):
+    """The same for a DataFrame that is used in one query only, and there once."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Take what bounds topics, partitions and offsets; yield what Spark has to do."""
+        for by in filters:
+            self._selection, is_done = self._selection.narrowed(by)
+            # Beside damage, messages are read whatever their offsets are.
+            if not is_done or not self._options.fail_on_damage:
+                yield by
+
+
+def ranges_to_batches(
+    options: ReadOptions, ranges: Iterable[SegmentRange]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of some ranges, in order, as record batches with the chosen columns.
+
+    Raises CorruptLogError and CompressedMessageError, unless damage is to be passed over, and
+    LogDirError for messages that are gone, unless that is to be passed over. Where gaps are
+    allowed, each one is a Python warning of the process that reads.
+    """
+    log_dir = LogDir(options.log_dir)
+    for wanted in ranges:
+        yield from _range_to_batches(options, log_dir, wanted)
+
+
+def _range_to_batches(
+    options: ReadOptions, log_dir: LogDir, wanted: SegmentRange
+) -> Iterator[pa.RecordBatch]:
+    where, next_offset = wanted.topic_partition, wanted.start_offset
+    while True:
+        segments = open_reader(log_dir, where, options).segments()
+        names = [segment.base_offset for segment in segments]
+        if wanted.base_offset not in names:
+            if options.fail_on_data_loss:
+                reason = f"the segment of offset {next_offset} has been deleted meanwhile"
+                raise lost_messages(where, log_dir, reason)
+            return
+        place = names.index(wanted.base_offset)
+        segment, rest = segments[place], wanted._replace(start_offset=next_offset)
+        try:
+            for decoded in _messages(rest, segment, segments[place + 1 :]):
+                missing = range(next_offset, decoded.offset[0].as_py())
+                if wanted.end_offset is not None and missing:
+                    warn(_gap(wanted, segment, missing, decoded.position[0].as_py()))
+                yield to_batch(where, segment.name, decoded, options.columns)
+                next_offset = decoded.next_offset
+            missing = range(next_offset, wanted.end_offset or 0)
+            if missing and options.allows_gaps:
+                warn(_gap(wanted, segment, missing, segment.file_bytes))
+            elif missing and options.fail_on_data_loss:
+                reason = f"offsets {missing[0]} to {missing[-1]} have been cut off meanwhile"
+                raise lost_messages(where, log_dir, reason)
+            return
+        except (
+            FileNotFoundError
+        ):  # deleted, or put elsewhere by a job that is published: look again
+            if wanted.end_offset is None and next_offset != wanted.start_offset:
+                return
+
+
+def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) -> Gap:
+    where = wanted.topic_partition
+    return Gap(where, missing.start, missing.stop, str(segment.log_path), position)
+
+
+def _messages(
+    wanted: SegmentRange, segment: Segment, following: Sequence[Segment]
+) -> Iterator[Decoded]:
+    if wanted.end_offset is None:
+        return all_messages(segment)
+    after = following[0] if following else None
+    return sound_messages(segment, wanted.start_offset, wanted.end_offset, after)

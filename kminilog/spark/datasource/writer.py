@@ -1,0 +1,232 @@
+"""Writing to the data source: rows become messages of a topic that exists, once per job.
+
+    columns  value (binary or string), key (the same; may be missing or null),
+             partition (int; null or missing: the partitioner chooses)
+
+A row without key and partition goes round robin by its place in its task. Messages of a partition
+keep the order of the rows in each task, and the order of the tasks. Rows for a table also have the
+columns that the log assigns (topic, offset, position, segment); they must be null. A batch write
+is the job that the option `job_id` names, or one of its own; a micro-batch is the job
+`<query id>-<batch id>`, the same however often Spark runs it. Source: Spark's Python Data Source
+API.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
+
+from kminilog.bulk.partitioning import Places, chooser
+from kminilog.errors import NullValueError, SettingError
+from kminilog.partitioners.keyed import keyed_rule
+from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, forget_runs, runs_path
+from kminilog.spark.datasource.options import COLUMNS, WriteOptions, write_options
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+
+_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"  # set by Spark for its tasks
+_BYTES = (BinaryType, StringType)
+_ASSIGNED = ("topic", "offset", "position", "segment")
+_TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType, NullType)}
+
+Messages = Sequence[WriterCommitMessage | None]
+
+
+@dataclass
+class TaskRuns(WriterCommitMessage):
+    """What a task has written, and for which job."""
+
+    job_id: str
+    runs: Runs
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where rows go: options, topic and columns, checked before any task starts."""
+
+    options: WriteOptions
+    topic: Topic
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, str],
+        schema: StructType,
+        *,
+        overwrite: bool,
+        is_stream: bool,
+        is_table: bool = False,
+    ) -> "Sink":
+        """Check what is wanted; raises SettingError, UnknownTopicOrPartitionError, LogDirError.
+
+        `is_table`: Spark has filled it up with columns for what the log assigns.
+        """
+        wanted = write_options(options, is_stream=is_stream)
+        if overwrite:
+            reason = "messages are only ever added: use mode append, or INSERT INTO"
+            raise SettingError("mode", reason=reason)
+        log_dir = LogDir(wanted.log_dir)
+        topic = log_dir.topic(wanted.topic)
+        try:
+            keyed_rule(wanted.partitioner)
+        except ValueError as error:
+            raise SettingError("partitioner", reason=str(error)) from None
+        if wanted.job_id is not None:
+            runs_path(log_dir.path, wanted.job_id)  # is it a file name?
+        assigned = {name: COLUMNS[name] for name in _ASSIGNED} if is_table else {}
+        if is_table and not assigned.keys() & set(schema.names):
+            reason = "this table cannot be written; create it with all: leave out option columns"
+            raise SettingError("columns", reason=reason)
+        for field in schema:
+            if field.dataType == assigned.get(field.name):
+                continue
+            if not isinstance(field.dataType, _TYPES.get(field.name, ())):
+                reason = (
+                    f"{field.name} {field.dataType.simpleString()} cannot be written; there are "
+                    "value and key (binary or string) and partition (int)"
+                )
+                raise SettingError("columns", reason=reason)
+        if "value" not in schema.names:
+            raise SettingError("columns", reason="there is no column value")
+        return cls(wanted, topic, tuple(schema.names))
+
+    @property
+    def log_dir(self) -> Path:
+        """The log dir."""
+        return Path(self.options.log_dir)
+
+    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> TaskRuns:
+        """Write the rows of a task as runs."""
+        place = Placement(self.topic, self.options.partitioner, first_row=task)
+        writer = RunWriter(runs_path(self.log_dir, job_id) / uuid4().hex)
+        for batch in filter(len, batches):
+            self._write(writer, place, batch)
+        return TaskRuns(job_id, writer.close())
+
+    def _write(self, writer: RunWriter, place: "Placement", batch: pa.RecordBatch) -> None:
+        nothing = pa.nulls(len(batch), pa.binary())
+        values = batch.column("value").cast(pa.binary())
+        keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
+        for name in _ASSIGNED:
+            if name in self.columns and batch.column(name).null_count < len(batch):
+                reason = f"a row has a value for {name}, which the log assigns: leave it out"
+                raise SettingError("columns", reason=reason)
+        if values.null_count and not self.topic.dialect.has_value_length:
+            raise NullValueError(self.topic.dialect.name)
+        named = batch.column("partition") if "partition" in self.columns else None
+        partitions = place.partitions(keys, named)
+        for partition in np.unique(partitions).tolist():
+            rows = pa.array(np.flatnonzero(partitions == partition))
+            writer.write(partition, keys.take(rows), values.take(rows))
+
+    def commit(self, job_id: str, messages: Messages) -> None:
+        """Publish what the tasks that count have written."""
+        rule = None if "partition" in self.columns else self.options.partitioner
+        facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
+        runs = [message.runs for message in messages if isinstance(message, TaskRuns)]
+        if self.options.job_id is not None:  # somebody's word; a micro-batch's id is Spark's
+            facts["count"] = sum(count for run in runs for count in run.counts.values())
+        commit_runs(
+            self.log_dir,
+            self.topic.name,
+            job_id,
+            runs,
+            facts,
+            lock_timeout_ms=self.options.lock_timeout_ms,
+        )
+
+
+class Placement:
+    """Which partition each row of a task goes to."""
+
+    def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:
+        self._topic = topic
+        self._choose = chooser(partitioner, topic.partitions)
+        self._next_row = first_row  # of those that go in turn
+
+    def partitions(self, keys: Any, named: Any) -> Any:
+        """Return the partition of each row as a numpy array.
+
+        `named` are those that rows name, or None. Raises UnknownTopicOrPartitionError if the topic
+        has no such partition.
+        """
+        named = pa.nulls(len(keys), pa.int32()) if named is None else named.cast(pa.int32())
+        if len(keys) > named.null_count:
+            bounds = pc.min_max(named).as_py()
+            self._topic.partition(bounds["min"])
+            self._topic.partition(bounds["max"])
+        goes_in_turn = pc.and_(keys.is_null(), named.is_null()).to_numpy(zero_copy_only=False)
+        rows = self._next_row + np.cumsum(goes_in_turn) - goes_in_turn
+        self._next_row += int(goes_in_turn.sum())
+        nowhere = np.zeros_like(rows)
+        chosen = self._choose(keys, Places(nowhere, nowhere, rows))
+        return pc.coalesce(named, pa.array(chosen)).to_numpy()
+
+
+class LogWriter(DataSourceArrowWriter):
+    """A batch write."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._job_id = sink.options.job_id or str(uuid4())
+        # Here and not in the tasks: one that goes on after the end of the job must not make it.
+        runs_path(sink.log_dir, self._job_id).mkdir(parents=True, exist_ok=True)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of a task."""
+        return self._sink.write(self._job_id, iterator, _task().partitionId())
+
+    def commit(self, messages: Messages) -> None:
+        """Publish the job."""
+        self._sink.commit(self._job_id, messages)
+
+    def abort(self, messages: Messages) -> None:
+        """Clear away what tasks have written."""
+        forget_runs(self._sink.log_dir, self._job_id)
+
+
+class LogStreamWriter(DataSourceStreamArrowWriter):
+    """Writes micro-batches, each a job of its own."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of a task."""
+        task = _task()
+        query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
+        assert None not in (query, batch), "Spark has not said which query this is"
+        job_id = f"{query}-{batch}"
+        runs_path(self._sink.log_dir, job_id).mkdir(parents=True, exist_ok=True)
+        return self._sink.write(job_id, iterator, task.partitionId())
+
+    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+        """Publish a micro-batch, unless it has been published before."""
+        job_ids = {message.job_id for message in messages if isinstance(message, TaskRuns)}
+        for job_id in job_ids:
+            self._sink.commit(job_id, messages)
+
+    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+        """Clear away what is known of a failed micro-batch; its replay clears away the rest."""
+        for message in messages:
+            if isinstance(message, TaskRuns):
+                forget_runs(self._sink.log_dir, message.job_id)
+
+
+def _task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None, "called by a task of Spark only"
+    return context

@@ -1,0 +1,1 @@
+"""From records to staged segments, and their publication."""

@@ -1,0 +1,296 @@
+"""Bulk ingest: the records of a source become messages of a topic, all of them or none.
+
+    source --> partition of each record --> segments in staging --> commit point --> publication
+                       \\--> what can be no message --> quarantine file --/
+
+The driver holds the log dir's lock from the beginning and never sees a message; tasks write in
+staging, in one of two ways (plans.py). Where a record goes depends on its key and its place only
+(bulk/partitioning.py), so the same source is spread in the same way each time. Source: ours.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
+from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
+from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.settings import TopicSettings
+from kminilog.spark.ingest.job_identity import check_ingest, file_facts
+from kminilog.spark.ingest.plans import PLANS, stage
+from kminilog.spark.ingest.quarantine import RejectedPart, write_quarantine
+from kminilog.spark.ingest.staging import StagingJob, clear_staging
+from kminilog.spark.runtime.executor_checks import check_cluster
+from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
+from kminilog.spark.source.batch_sizes import session_of_small_batches
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import pending_manifest, quarantine_path
+from kminilog.storage.publish.publication import (
+    Manifest,
+    committed_manifests,
+    is_under_way,
+    publish,
+    staging_path,
+)
+from kminilog.storage.topics import Topic
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """A committed job; `already_committed` if it was that before, and nothing was written now."""
+
+    manifest: Manifest
+    seconds: float
+    already_committed: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `ingest --json` prints."""
+        partitions = [
+            {
+                "partition": staged.partition,
+                "first_offset": staged.first_offset,
+                "next_offset": staged.next_offset,
+                "count": staged.count,
+                "bytes": staged.bytes,
+                "digest": staged.digest,
+            }
+            for staged in self.manifest.partitions
+        ]
+        return {
+            "job_id": self.manifest.job_id,
+            "topic": self.manifest.topic,
+            "source": self.manifest.facts.get("source"),  # no such fact of a DataFrame's job
+            "already_committed": self.already_committed,
+            "count": self.manifest.facts["count"],
+            "rejected": self.manifest.facts["rejected"],
+            "plan": self.manifest.facts.get("plan"),
+            "seconds": round(self.seconds, 3),
+            "partitions": partitions,
+        }
+
+
+def ingest(
+    spark: SparkSession | Callable[[], SparkSession],
+    log_dir: Path,
+    source: Source,
+    *,
+    topic: str,
+    partitions: int | None = None,
+    dialect: Dialect | None = None,
+    settings: TopicSettings | None = None,
+    partitioner: str = "default-2.4",
+    seed: int = 0,
+    job_id: str | None = None,
+    plan: str = "auto",
+    max_rejected: int = 0,
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+    progress: Callable[[str], None] = lambda line: None,
+    warn: Callable[[str], None] = log_warning,
+) -> IngestResult:
+    """Append the records of a source to a topic, which is created if it is not there.
+
+    `spark` is a session, or what starts one: then all that can be known without Spark is looked at
+    first, and a job id that is committed already starts none. Its settings stay as they are: any
+    thread may call this, also while other jobs run in the same session.
+    `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
+    to `max_rejected` records may be such that they can be no messages: they go to the quarantine
+    file. A job id that is committed already is reported and not written again, if it had the same
+    source and options (job_identity.py). Once it returns, all of the job survives a power failure.
+    While another writer holds the lock of the log dir, this waits up to `lock_timeout_ms`; `warn`
+    takes a line about that every few seconds, what recovery has cut, and what of a committed job
+    could not be compared. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError
+    among them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
+    unchanged.
+    """
+    started = time.monotonic()
+    if plan not in PLANS:
+        raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
+    check_partitioner(partitioner)
+    job_id = str(uuid4()) if job_id is None else job_id
+    staging = staging_path(log_dir.resolve(), job_id)
+    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
+        committed = _committed(writer, job_id)
+        if committed:
+            asked = _options(topic, partitions, dialect, settings, partitioner, seed, plan)
+            read = source.to_json(), source.paths
+            for line in check_ingest(committed, *read, asked, max_rejected=max_rejected):
+                warn(f"job {job_id}: {line}")
+            return IngestResult(committed, time.monotonic() - started, already_committed=True)
+        target = _target(writer, job_id, topic, partitions, dialect, settings)
+        is_new = target not in writer.topics()
+        files = files_of(source)
+        ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
+        job = StagingJob(
+            log_dir=str(log_dir.resolve()),
+            directory=str(staging),
+            topic=target,
+            first_offsets=ends,
+            partitioner=partitioner,
+            seed=seed,
+            max_rejected=max_rejected,
+            python_path=sys.path,
+        )
+        session = spark() if callable(spark) else spark
+        started = time.monotonic()  # of the job: to start Spark is none of it
+        with _staging(writer.path, job_id, staging):
+            progress(f"reading {source}")
+            manifest = _stage(session, source, files, job, plan, job_id)
+            progress(f"publishing {manifest.facts['count']} messages")
+            _publish(writer, target, manifest, is_new=is_new)
+    return IngestResult(manifest, time.monotonic() - started, already_committed=False)
+
+
+@contextmanager
+def _staging(log_dir: Path, job_id: str, staging: Path) -> Iterator[None]:
+    """Have an empty directory for a job; leave nothing of it behind, unless it is committed."""
+    clear_staging(staging)  # a killed job's tasks may have gone on
+    try:
+        staging.mkdir(parents=True)
+        yield
+    except OSError as error:
+        raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+    finally:
+        if not is_under_way(log_dir, job_id):
+            quarantine_path(log_dir, job_id).unlink(missing_ok=True)
+        if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
+            clear_staging(staging)
+
+
+def _committed(writer: LogDirWriter, job_id: str) -> Manifest | None:
+    return next((job for job in committed_manifests(writer.path) if job.job_id == job_id), None)
+
+
+def _options(
+    topic: str,
+    partitions: int | None,
+    dialect: Dialect | None,
+    settings: TopicSettings | None,
+    partitioner: str,
+    seed: int,
+    plan: str,
+) -> dict[str, Any]:
+    """What is asked for, by the names of facts; None is not."""
+    return {
+        "topic": topic,
+        "partitions": partitions,
+        "dialect": dialect and dialect.name,
+        "config": settings and settings.changed(),
+        "partitioner": partitioner,
+        "seed": seed,
+        "plan": None if plan == "auto" else plan,
+    }
+
+
+def _target(
+    writer: LogDirWriter,
+    job_id: str,
+    name: str,
+    partitions: int | None,
+    dialect: Dialect | None,
+    settings: TopicSettings | None,
+) -> Topic:
+    """The topic as it is, or as it will be created; an error if it is not as asked for."""
+    topic = next((topic for topic in writer.topics() if topic.name == name), None)
+    if topic is None:
+        count = 1 if partitions is None else partitions
+        return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
+    for wanted, actual, option in (
+        (partitions, topic.partitions, "partitions"),
+        (dialect and dialect.name, topic.dialect.name, "dialect"),
+        (settings and settings.changed(), topic.settings.changed(), "config"),
+    ):
+        if wanted is not None and wanted != actual:
+            reason = f"topic {name} has {option} = {actual}, not {wanted}; leave --{option} out"
+            raise PublicationError(job_id, reason=reason)
+    return topic
+
+
+def _stage(
+    spark: SparkSession,
+    source: Source,
+    files: Sequence[SourceFile],
+    job: StagingJob,
+    plan: str,
+    job_id: str,
+) -> Manifest:
+    check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
+    try:
+        with (
+            spark_failures(str(source)),
+            session_of_small_batches(spark, source, files) as own_session,
+        ):
+            records = read_source(own_session, source, files)
+            staged = stage(records, source, files, job, plan)
+    except KMiniLogError as error:
+        raise _located(error, source, files) from error
+    count = sum(partition.count for partition in staged.partitions)
+    rejected = sum(part.count for part in staged.rejected)
+    if rejected > job.max_rejected:
+        raise _too_many(staged.rejected, job.max_rejected, source, files)
+    if not count + rejected:
+        raise SourceError(str(source), reason="it holds no records")
+    write_quarantine(Path(job.log_dir), job_id, source, files, staged.rejected)
+    facts = {
+        "source": source.to_json(),
+        **file_facts(files),
+        "partitions": job.topic.partitions,
+        "dialect": job.topic.dialect.name,
+        "config": job.topic.settings.changed(),
+        "partitioner": job.partitioner,
+        "seed": job.seed,
+        "plan": staged.plan,
+        "count": count,
+        "rejected": rejected,
+    }
+    return Manifest(job_id, job.topic.name, staged.partitions, facts)
+
+
+def _located(error: KMiniLogError, source: Source, files: Sequence[SourceFile]) -> KMiniLogError:
+    """The same error; if it names a record by numbers, then by file and line or row."""
+    named = PLACE_TEXT.search(str(error))
+    if not named:
+        return error
+    place = Place(*map(int, named.groups()))
+    where = locate(source, files, [place])[place]
+    return KMiniLogError(str(error).replace(named[0], f"{where}: "))
+
+
+def _too_many(
+    parts: Sequence[RejectedPart], at_most: int, source: Source, files: Sequence[SourceFile]
+) -> SourceError:
+    first = min(parts, key=lambda part: part.first)
+    total = sum(part.count for part in parts)
+    more = f"; {total} rejected in all, --max-rejected allows {at_most}"
+    where = locate(source, files, [first.first])[first.first]
+    return SourceError(where, reason=first.reason + more)
+
+
+def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool) -> None:
+    for topic_partition in topic.all_partitions():
+        writer.release(topic_partition)
+    try:
+        if is_new:
+            writer.create_topic(topic)
+        publish(writer.path, manifest)
+    except (OSError, PublicationError) as error:
+        if is_under_way(writer.path, manifest.job_id):
+            reason = (
+                f"job {manifest.job_id} is committed, but not all of its files are in place "
+                f"({error}); opening the log dir for writing finishes it"
+            )
+            raise LogDirError(str(writer.path), reason=reason) from error
+        if is_new and topic in writer.topics():
+            writer.delete_topic(topic.name)
+        if isinstance(error, PublicationError):
+            raise
+        raise PublicationError(manifest.job_id, reason=f"cannot write: {error}") from error

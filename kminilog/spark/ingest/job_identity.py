@@ -1,0 +1,129 @@
+"""Is a committed job the one that is asked for by its id, or has another job taken that id?
+
+The facts in the manifest of a job say what decides about its messages:
+
+    source             format, key, value, header, as they were given
+    files              how many, their bytes, and a digest of their paths and sizes in source order
+    options            partitioner, seed, partitions, dialect, config, plan
+
+Paths count as the files that they lead to: a relative path, a link or a glob may stand for the same
+files. The time at which a file was changed is no part of the identity, because a copy may have
+another; but it is told. Manifests of older versions lack some facts: the rest is compared, and it
+is told what was not. Source: ours.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kminilog.errors import PublicationError, SourceError
+from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.storage.publish.manifests import Manifest
+
+
+def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
+    """Return what a manifest says of the files of a source; looks at each. Raises SourceError."""
+    digest, changed_ns = hashlib.sha256(), 0
+    for file in files:
+        digest.update(b"%b\0%d\0" % (os.fsencode(os.path.realpath(file.path)), file.size_bytes))
+        try:
+            changed_ns = max(changed_ns, os.stat(file.path).st_mtime_ns)
+        except OSError as error:
+            raise SourceError(file.path, reason=str(error.strerror)) from None
+    return {
+        "files": len(files),
+        "files_bytes": sum(file.size_bytes for file in files),
+        "files_digest": digest.hexdigest(),
+        "files_changed_ns": changed_ns,
+    }
+
+
+def check_ingest(
+    manifest: Manifest,
+    source: Mapping[str, Any],
+    paths: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    max_rejected: int,
+) -> list[str]:
+    """Return warnings; raise PublicationError if a job is not this ingest.
+
+    `source` is what a manifest says of a source whose arguments are `paths`; `options` have the
+    names of facts, and None is not asked for. Raises SourceError if the files are not there, unless
+    the job was given the same arguments.
+    """
+    warnings = _check_source(manifest, source, paths) + _check_options(manifest, options)
+    rejected = manifest.facts.get("rejected", 0)
+    if isinstance(rejected, int) and rejected > max_rejected:
+        reason = f"it has rejected {rejected} records, --max-rejected allows {max_rejected}"
+        raise PublicationError(manifest.job_id, reason=reason)
+    return warnings
+
+
+def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
+    """Return warnings; raise PublicationError if a job is not this write of a DataFrame.
+
+    `wanted` has the names of facts. Of a DataFrame no more is known than the count of its rows.
+    """
+    source = manifest.facts.get("source")
+    if isinstance(source, dict):
+        raise _taken(manifest, f"that read {_described(source, manifest.facts)}, no DataFrame")
+    return _check_options(manifest, wanted)
+
+
+def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
+    recorded = manifest.facts.get("source")
+    if not isinstance(recorded, dict):
+        raise _taken(manifest, "that wrote a DataFrame")
+    for name, value in wanted.items():
+        if name != "paths" and recorded.get(name) != value:
+            option = name.replace("_", "-")
+            raise _taken(manifest, f"with {option} = {recorded.get(name)}, not {value}")
+    has_same_arguments = recorded.get("paths") == wanted["paths"]
+    try:
+        found = file_facts(list_files(paths))
+    except SourceError as error:
+        if not has_same_arguments:
+            raise
+        return [f"{error}; only its name was compared with what the job has read"]
+    read = manifest.facts if "files_digest" in manifest.facts else _files_now(recorded)
+    if read.get("files_digest") != found["files_digest"] and not (not read and has_same_arguments):
+        described = [_described(*pair) for pair in ((recorded, manifest.facts), (wanted, found))]
+        raise _taken(manifest, f"that read {described[0]}, not {described[1]}")
+    if read is not manifest.facts:
+        return ["its manifest does not say how large its files were; not compared"]
+    if read.get("files_changed_ns") != found["files_changed_ns"]:
+        return ["a file of its source was changed since; only names and sizes were compared"]
+    return []
+
+
+def _check_options(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
+    recorded = {**manifest.facts, "topic": manifest.topic}
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    for name, value in asked.items():
+        if name in recorded and recorded[name] != value:
+            raise _taken(manifest, f"with {name} = {recorded[name]}, not {value}")
+    unknown = [name for name in asked if name not in recorded]
+    return [f"its manifest does not say: {', '.join(unknown)}; not compared"] if unknown else []
+
+
+def _files_now(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """What can be known now of the files that a job of an older version has read."""
+    paths = recorded.get("paths")
+    try:
+        return file_facts(list_files(paths)) if isinstance(paths, list) else {}
+    except SourceError:
+        return {}
+
+
+def _described(source: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    paths = source.get("paths")
+    named = ", ".join(map(str, paths)) if isinstance(paths, list) else "an unknown source"
+    size = f", {facts['files_bytes']} bytes" if "files_bytes" in facts else ""
+    return f"{named} (files: {facts.get('files')}{size})"
+
+
+def _taken(manifest: Manifest, by: str) -> PublicationError:
+    reason = f"this id is taken by a job {by}; give another id, or what that job was given"
+    return PublicationError(manifest.job_id, reason=reason)

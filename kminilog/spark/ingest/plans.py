@@ -1,0 +1,192 @@
+"""The two ways from records to staged partitions, and which one to take.
+
+    sorted   records as messages --> shuffle --> sort --> one task a partition gives them offsets
+    runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
+
+Both give the same messages the same offsets: the partition is a function of key and place, and the
+order is that of places. *runs* is faster, and not limited to one writer a partition. But every run
+begins new segments in every partition; where these would be tiny, and if runs overlap, *sorted* is
+taken. Its files in an empty topic are those of plain appends. In both the records are read by Spark
+or, if they are columns of Parquet files, by the tasks themselves (source/parquet_columns.py).
+Publication is not known here. Source: ours.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from kminilog.bulk.fingerprints import fingerprint_messages
+from kminilog.bulk.writing import ColumnWriter
+from kminilog.errors import PublicationError
+from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
+from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
+from kminilog.spark.ingest.runs import RunsWriter, in_source_order, join
+from kminilog.spark.ingest.staging import StagingJob, TaskResult, run_task, run_tasks
+from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
+from kminilog.spark.runtime.tasks import in_tasks
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.parquet_columns import ParquetColumns, RowGroup
+from kminilog.spark.source.records import Source
+from kminilog.storage.publish.publication import StagedPartition, open_staged_log, seal
+
+PLANS = ("auto", "sorted", "runs")
+_SMALL_SEGMENT_BYTES = 1 << 20
+_SPARK_SPLIT_BYTES = 128 << 20
+
+
+@dataclass
+class Staged:
+    """What is in staging when all tasks are done, and by which plan."""
+
+    plan: str
+    partitions: list[StagedPartition]
+    rejected: list[RejectedPart]
+
+
+def stage(
+    records: DataFrame,
+    source: Source,
+    files: Sequence[SourceFile],
+    job: StagingJob,
+    plan: str,
+) -> Staged:
+    """Write the records of a source in staging; no record reaches the driver.
+
+    `plan` is one of PLANS. Raises Spark's exceptions, and PublicationError if runs are wanted but
+    overlap.
+    """
+    cores = records.sparkSession.sparkContext.defaultParallelism
+    columns = ParquetColumns.of(source, files)
+    by_spark = source.format == "parquet" and columns is None
+    wanted = plan
+    if plan == "auto":
+        if columns:
+            runs = len(columns.groups(cores))
+            total_bytes = sum(row_group.size_bytes for row_group in columns.row_groups)
+        else:
+            total_bytes = sum(file.size_bytes for file in files)
+            runs = _expected_runs(total_bytes, len(files), cores, by_spark=by_spark)
+        wanted = _suitable(runs, total_bytes, job.topic.partitions)
+    if wanted == "runs":
+        if columns:
+            results = _columns_to_runs(records.sparkSession, columns, job)
+        else:
+            results = _records_to_runs(records, job, by_rows=by_spark)
+        staged = _joined(records.sparkSession, results, job)
+        if staged:
+            return staged
+        if plan == "runs":
+            reason = "parts of the source that tasks have read overlap; use --plan sorted"
+            raise PublicationError(Path(job.directory).name, reason=reason)
+    if columns:
+        placed = place_columns(records.sparkSession, columns, len(files), job)
+    else:
+        placed = place_records(records, source, len(files), job)
+    return _stage_sorted(placed, job)
+
+
+def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) -> int:
+    """Return about how many runs there will be, of `files` files.
+
+    `by_spark` if it is Spark that divides them among tasks, as it does with Parquet that it reads.
+    """
+    if by_spark:
+        return files + total_bytes // _SPARK_SPLIT_BYTES
+    return max(min(total_bytes // LEAST_BYTES, cores * TASKS_PER_CORE), 1)
+
+
+def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
+    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`."""
+    is_fine = runs <= 1 or runs * partitions * _SMALL_SEGMENT_BYTES <= total_bytes
+    return "runs" if is_fine else "sorted"
+
+
+def _records_to_runs(records: DataFrame, job: StagingJob, *, by_rows: bool) -> list[TaskResult]:
+    return run_tasks(records.select(*RECORD_COLUMNS), job, partial(RunsWriter, by_rows=by_rows))
+
+
+def _columns_to_runs(
+    spark: SparkSession, columns: ParquetColumns, job: StagingJob
+) -> list[TaskResult]:
+    groups = columns.groups(spark.sparkContext.defaultParallelism)
+
+    def write(row_groups: list[RowGroup]) -> TaskResult:
+        return run_task(columns.read(row_groups), job, partial(RunsWriter, by_rows=False))
+
+    return in_tasks(spark, groups, write)
+
+
+def _joined(spark: SparkSession, results: list[TaskResult], job: StagingJob) -> Staged | None:
+    runs = in_source_order([run for result in results for run in result.written])
+    if runs is None:
+        return None
+    return Staged("runs", join(spark, job, runs), _rejected(results))
+
+
+def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
+    results = run_tasks(
+        placed.repartitionById(job.topic.partitions, sql.col("partition"))
+        .sortWithinPartitions("order")
+        .select("messages"),
+        job,
+        SortedWriter,
+    )
+    staged = sorted(
+        (partition for result in results for partition in result.written),
+        key=lambda found: found.partition,
+    )
+    return Staged("sorted", staged, _rejected(results))
+
+
+def _rejected(results: Sequence[TaskResult]) -> list[RejectedPart]:
+    return [part for result in results for part in result.rejected]
+
+
+class SortedWriter:
+    """Writes the messages of one partition, which come in order and have no offsets yet."""
+
+    def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
+        self._job = job
+        self._attempt = attempt
+        self._rejected = rejected
+        self._partition = -1
+        self._writer: ColumnWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append messages."""
+        partition, messages, rejected = unpack(batch.column("messages"))
+        if rejected:
+            self._rejected.take_out(rejected)
+        if partition is None:
+            return
+        if self._writer is None:
+            self._partition = partition
+            self._writer = self._open()
+        assert partition == self._partition
+        self._writer.append_unnumbered(messages)
+
+    def close(self) -> list[StagedPartition]:
+        """Bring the partition to the disk."""
+        if self._writer is None:
+            return []
+        self._writer.flush()
+        first_offset = self._job.first_offsets[self._partition]
+        staging, log = Path(self._job.directory), self._writer.reopen()
+        return [seal(log, staging, first_offset, fingerprint=fingerprint_messages)]
+
+    def _open(self) -> ColumnWriter:
+        topic = self._job.topic
+        log = open_staged_log(
+            self._attempt,
+            topic.partition(self._partition),
+            topic.dialect,
+            topic.settings,
+            target=self._job.target(self._partition),
+            first_offset=self._job.first_offsets[self._partition],
+        )
+        return ColumnWriter(log)

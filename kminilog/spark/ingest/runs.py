@@ -1,0 +1,226 @@
+"""The plan *runs*: no shuffle. Each task writes what it reads, offsets are put in when all is done.
+
+    task 1   records 0-4   t-0: a c    t-1: b d e        a run: an unbroken stretch of the source,
+    task 2   records 5-8   t-0: f      t-1: g h i        by partition, with offsets from 0
+    joined                 t-0: a c f  t-1: b d e g h i  runs in source order, offsets as they go on
+
+Tasks have neighbouring pieces of files, or row groups. Only where Spark reads Parquet files does it
+give a task any pieces: there a run ends wherever the next row is not the next one of its file.
+Joining is a second, small job: a crc does not cover the offset, so 8 bytes of each message change.
+It works on links to the files of the runs, so it can be done again, and twice at a time. Which plan
+is taken, and why, is not known here. Source: ours; storage/publish/renumbering.py.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import SparkSession
+
+from kminilog.bulk.fingerprints import fingerprint_messages
+from kminilog.bulk.partitioning import Places
+from kminilog.bulk.renumbering import number_messages
+from kminilog.bulk.writing import ColumnWriter
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
+from kminilog.spark.ingest.placing import places_of
+from kminilog.spark.ingest.quarantine import RejectedWriter
+from kminilog.spark.ingest.screening import screen
+from kminilog.spark.ingest.staging import StagingJob, writing_to
+from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.spark.runtime.tasks import in_tasks
+from kminilog.spark.source.records import Place
+from kminilog.storage.durable_file import sync
+from kminilog.storage.publish.publication import StagedPartition, join_runs, open_staged_log
+
+_BUFFER_ROWS = 1 << 16
+_BUFFER_BYTES = 16 << 20
+
+
+@dataclass
+class Run:
+    """An unbroken stretch of the source, from `first` to `last`, and its messages by partition."""
+
+    first: Place
+    last: Place
+    partitions: list[StagedPartition]
+
+
+class RunsWriter:
+    """Writes the records of one task as runs. Memory stays at a few times the buffer."""
+
+    def __init__(
+        self, job: StagingJob, attempt: Path, rejected: RejectedWriter, *, by_rows: bool
+    ) -> None:
+        """`by_rows` if only the next row of the same file goes on with a run."""
+        self._job = job
+        self._attempt = attempt
+        self._rejected = rejected
+        self._by_rows = by_rows
+        self._choose = job.chooser()
+        self._buffer: list[pa.RecordBatch] = []
+        self._buffer_bytes = 0
+        self._runs: list[Run] = []
+        self._writers: dict[int, ColumnWriter] = {}
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take records; they wait until there are enough of them to be divided."""
+        batch = screen(batch, self._job.topic)
+        self._buffer.append(batch)
+        self._buffer_bytes += batch.nbytes
+        if sum(map(len, self._buffer)) >= _BUFFER_ROWS or self._buffer_bytes >= _BUFFER_BYTES:
+            self._flush()
+
+    def close(self) -> list[Run]:
+        """Write the rest and return the runs. Joining brings them to the disk."""
+        if self._buffer:
+            self._flush()
+        self._end_run()
+        return self._runs
+
+    def _flush(self) -> None:
+        table = pa.Table.from_batches(self._buffer).combine_chunks()  # to be divided faster
+        self._buffer, self._buffer_bytes = [], 0
+        places = places_of(table)
+        previous = self._runs[-1].last if self._runs else None
+        cuts = breaks(places, previous, by_rows=self._by_rows)
+        for start, stop in pairwise([*sorted({0, *cuts}), len(table)]):
+            first, last = _place(places, start), _place(places, stop - 1)
+            if start in cuts:
+                self._end_run()
+                self._runs.append(Run(first, last, []))
+            self._runs[-1].last = last
+            self._write(self._rejected.take_out(table.slice(start, stop - start)))
+
+    def _write(self, table: pa.Table) -> None:
+        if not len(table):
+            return
+        chosen = self._choose(table.column("key"), places_of(table))
+        order = np.argsort(chosen.astype(_narrowest(chosen)), kind="stable")  # 16 bits: by radix
+        divided = table.select(["key", "value"]).take(pa.array(order))
+        partitions, starts = np.unique(chosen[order], return_index=True)
+        borders = pairwise([*starts.tolist(), len(table)])
+        for partition, (start, end) in zip(partitions.tolist(), borders, strict=True):
+            piece = divided.slice(start, end - start)
+            self._writer(partition).append(piece.column("key"), piece.column("value"))
+
+    def _writer(self, partition: int) -> ColumnWriter:
+        if partition not in self._writers:
+            topic = self._job.topic
+            self._writers[partition] = ColumnWriter(
+                open_staged_log(
+                    self._attempt / str(len(self._runs)),
+                    topic.partition(partition),
+                    topic.dialect,
+                    topic.settings,
+                    target=self._attempt,  # nothing is in front of offset 0
+                    first_offset=0,
+                )
+            )
+        return self._writers[partition]
+
+    def _end_run(self) -> None:
+        for partition, writer in sorted(self._writers.items()):
+            name = str(self._job.topic.partition(partition))
+            directory = self._attempt / str(len(self._runs)) / name
+            size_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
+            relative = str(directory.relative_to(self._job.directory))
+            staged = StagedPartition(partition, relative, 0, writer.next_offset, size_bytes, "")
+            self._runs[-1].partitions.append(staged)
+        self._writers = {}
+
+
+def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:
+    """Return which records do not go on where the one in front of them was; `previous` is the one
+    in front of the first, if there is one.
+
+    >>> places = Places(np.array([0, 0, 0, 1]), np.zeros(4, int), np.array([5, 6, 8, 9]))
+    >>> breaks(places, Place(0, 0, 4), by_rows=True)
+    [2, 3]
+    >>> breaks(places, None, by_rows=False)
+    [0]
+    """
+    if previous is not None:
+        places = Places(
+            *(np.insert(part, 0, at) for part, at in zip(places, previous, strict=True))
+        )
+    rank, position, row = (np.diff(part) for part in places)
+    if by_rows:
+        goes_on = (rank == 0) & (row == 1)
+    else:
+        goes_on = (rank > 0) | (rank == 0) & ((position > 0) | (position == 0) & (row > 0))
+    found: list[int] = (np.flatnonzero(~goes_on) + (previous is None)).tolist()
+    return [0, *found] if previous is None else found
+
+
+def in_source_order(runs: Sequence[Run]) -> list[Run] | None:
+    """Return the runs in source order; None if two of them overlap."""
+    ordered = sorted(runs, key=lambda run: run.first)
+    overlap = any(one.last >= other.first for one, other in pairwise(ordered))
+    return None if overlap else ordered
+
+
+def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[StagedPartition]:
+    """Make one staged partition of all runs of each, in tasks. Raises Spark's exceptions."""
+    of_partition: dict[int, list[StagedPartition]] = {}
+    for run in runs:
+        for staged in run.partitions:
+            of_partition.setdefault(staged.partition, []).append(staged)
+    todo = [found for _, found in sorted(of_partition.items())]
+    cores = spark.sparkContext.defaultParallelism
+    groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=cores)
+    joined = in_tasks(spark, groups, lambda group: [_join(job, found) for found in group])
+    return [staged for group in joined for staged in group]
+
+
+def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
+    partition, topic = runs[0].partition, job.topic
+    with writing_to(job.log_dir):
+        attempt = job.new_attempt()
+        links = [_linked(job, attempt, number, run) for number, run in enumerate(runs)]
+        joined = join_runs(
+            attempt,
+            topic.partition(partition),
+            topic.dialect,
+            topic.settings,
+            links,
+            target=job.target(partition),
+            first_offset=job.first_offsets[partition],
+            number=number_messages,
+            fingerprint=fingerprint_messages,
+        )
+        for path in (attempt / joined.directory).glob(f"*{INDEX_SUFFIX}"):
+            sync(path)
+    return replace(joined, directory=f"{attempt.name}/{joined.directory}")
+
+
+def _linked(job: StagingJob, attempt: Path, number: int, run: StagedPartition) -> StagedPartition:
+    """The run once more, for this attempt only: all attempts put in the same offsets, but where an
+    index has one more entry it must not get two."""
+    target = attempt / str(number)
+    target.mkdir()
+    for path in Path(job.directory, run.directory).iterdir():
+        try:
+            if path.suffix == INDEX_SUFFIX:
+                shutil.copy2(path, target)
+            else:
+                os.link(path, target / path.name)
+        except OSError as error:
+            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
+                raise
+            shutil.copy2(path, target)  # there are no links on this file system
+    return replace(run, directory=target.name)
+
+
+def _place(places: Places, slot: int) -> Place:
+    return Place(*(int(part[slot]) for part in places))
+
+
+def _narrowest(numbers: NDArray[np.int32]) -> type[np.generic]:
+    return np.uint16 if int(numbers.max()) < 1 << 16 else np.uint32

@@ -1,0 +1,69 @@
+"""How many bytes of records Spark reads at once, and hands to Python at once: never very many.
+
+Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the JVM, which records
+of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
+are settings of a session, and the session may be somebody else's, with other jobs in it. So a job
+gets a session of its own, which is the active one in its thread: Spark looks for Python data
+sources there. It is also where Parquet's nanoseconds are numbers, of which `read_source` makes
+texts. What the job is, is not known here. Source: ours; Spark's configuration.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.nanoseconds import NANOS_AS_LONG
+from kminilog.spark.source.records import Source
+
+TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
+PARQUET_ROWS = "spark.sql.parquet.columnarReaderBatchSize"
+_BATCH_BYTES = 32 << 20
+_MOST_ROWS = 4096
+
+
+@contextmanager
+def session_of_small_batches(
+    spark: SparkSession, source: Source, files: Sequence[SourceFile]
+) -> Iterator[SparkSession]:
+    """Have a session that works with at most 32 MiB at once while it reads a source.
+
+    It has the settings, views and functions that `spark` has now, and shares its SparkContext; what
+    is set or registered in one is not in the other. O(row groups): Parquet footers say how long
+    rows are; one that cannot be read counts as 0.
+    """
+    sessions = SparkSession._get_j_spark_session_class(spark._jvm)
+    before = sessions.getActiveSession()  # of this thread
+    # Spark's own streaming queries do the same; `newSession` would not have those settings.
+    own = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    sessions.setActiveSession(own._jsparkSession)
+    try:
+        own.conf.set(TO_PYTHON, str(_BATCH_BYTES))
+        own.conf.set(NANOS_AS_LONG, "true")
+        parquet = files if source.format == "parquet" else []
+        row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
+        if row_bytes * _MOST_ROWS > _BATCH_BYTES:
+            own.conf.set(PARQUET_ROWS, str(max(int(_BATCH_BYTES / row_bytes), 1)))
+        yield own
+    finally:
+        # A session that has died meanwhile takes nothing back; why it died is what is to be told.
+        with suppress(Py4JError, OSError):
+            if before.isDefined():
+                sessions.setActiveSession(before.get())
+            else:
+                sessions.clearActiveSession()
+
+
+def _row_bytes(path: str) -> float:
+    """Return how long rows are in the row group that has the longest, uncompressed; 0 if none."""
+    with suppress(pa.ArrowException, OSError):
+        footer = pq.read_metadata(path)
+        row_groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        return max(
+            (group.total_byte_size / max(group.num_rows, 1) for group in row_groups), default=0
+        )
+    return 0

@@ -1,0 +1,158 @@
+"""The records of text, CSV and JSON files as a Spark data source.
+
+Large text and JSON files are cut into pieces of SPLIT_BYTES, whatever the cluster, so that the
+ordinal of a line in its piece is a property of the file. Tasks open the files themselves.
+What a key or a value is, is not known here.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructType,
+)
+
+from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.spark.source.compression import compression_of
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.formats import Records, read_csv, read_json, read_text
+
+RANK, POSITION, ROW, LINE = "_source_rank", "_source_position", "_source_row", "_source_line"
+REJECTED = "_source_rejected"
+SPLIT_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What begins in a file from `start` up to `end`; all that is in it if it `is_whole`."""
+
+    rank: int
+    path: str
+    start: int
+    end: int
+    is_whole: bool
+
+
+class FileGroup(InputPartition):
+    """The pieces that one task reads."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        super().__init__(pieces)
+        self.pieces = pieces
+
+
+def read_files(
+    spark: SparkSession,
+    files: Sequence[SourceFile],
+    *,
+    format: str,
+    columns: Sequence[str] = (),
+    header: bool = True,
+) -> DataFrame:
+    """Return a row for each record: rank, position, row, its line as bytes, and these columns.
+
+    `format` is text, csv (whose line is null) or json. `columns` must be all columns of a CSV file,
+    and may be any of JSON objects. They are null where REJECTED says why a record is no record.
+    """
+    spark.dataSource.register(_FileSource)
+    listed = [[file.rank, file.path, file.size_bytes] for file in files]
+    options = {
+        "format": format,
+        "files": listed,
+        "columns": list(columns),
+        "header": header,
+        "split_bytes": SPLIT_BYTES,
+        "cores": spark.sparkContext.defaultParallelism,
+    }
+    return spark.read.format(_FileSource.name()).option("options", json.dumps(options)).load()
+
+
+class _FileSource(DataSource):
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = json.loads(options["options"])
+
+    @classmethod
+    def name(cls) -> str:
+        return "kminilog-files"
+
+    def schema(self) -> StructType:
+        schema = StructType().add(RANK, IntegerType()).add(POSITION, LongType())
+        schema = schema.add(ROW, LongType()).add(LINE, BinaryType()).add(REJECTED, StringType())
+        for column in self._options["columns"]:
+            schema = schema.add(column, StringType())
+        return schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _FileReader(**self._options)
+
+
+class _FileReader(DataSourceReader):
+    def __init__(
+        self,
+        format: str,
+        files: list[tuple[int, str, int]],
+        columns: list[str],
+        header: bool,
+        split_bytes: int,
+        cores: int,
+    ) -> None:
+        self._format = format
+        self._files = files
+        self._columns = columns
+        self._header = header
+        self._split_bytes = split_bytes
+        self._cores = cores
+
+    def partitions(self) -> Sequence[FileGroup]:
+        pieces = [piece for file in self._files for piece in self._pieces(*file)]
+        groups = task_groups(pieces, lambda piece: piece.end - piece.start, cores=self._cores)
+        return [FileGroup(group) for group in groups]
+
+    def _pieces(self, rank: int, path: str, size_bytes: int) -> list[Piece]:
+        is_whole = self._format == "csv" or compression_of(path) is not None
+        step = size_bytes if is_whole else self._split_bytes
+        starts = range(0, max(size_bytes, 1), max(step, 1))
+        return [Piece(rank, path, start, start + step, is_whole) for start in starts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, FileGroup)
+        for piece in partition.pieces:
+            for records in self._records(piece):
+                yield self._batch(piece.rank, records)
+
+    def _records(self, piece: Piece) -> Iterator[Records]:
+        if self._format == "csv":
+            return read_csv(piece.path, self._columns, header=self._header)
+        end = sys.maxsize if piece.is_whole else piece.end  # for decompressed bytes are more
+        if self._format == "json":
+            return read_json(piece.path, self._columns, piece.start, end)
+        return read_text(piece.path, piece.start, end)
+
+    def _batch(self, rank: int, records: Records) -> pa.RecordBatch:
+        count = len(records.rows)
+        fields = list(zip(*records.fields, strict=True)) or [()] * len(self._columns)
+        arrays = [
+            pa.array([rank] * count, pa.int32()),
+            pa.array(records.positions, pa.int64()),
+            pa.array(records.rows, pa.int64()),
+            _array(records.lines, count, pa.binary()),
+            _array(records.rejected, count, pa.string()),
+            *(pa.array(field, pa.string()) for field in fields),
+        ]
+        names = [RANK, POSITION, ROW, LINE, REJECTED, *self._columns]
+        return pa.RecordBatch.from_arrays(arrays, names)
+
+
+def _array(entries: Sequence[Any], count: int, kind: pa.DataType) -> pa.Array:
+    return pa.array(entries, kind) if entries else pa.nulls(count, kind)

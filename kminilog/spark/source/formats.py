@@ -1,0 +1,217 @@
+"""Text, CSV and JSON lines: from the bytes of one file to records, exactly, or an error.
+
+    text   lines end at \\n only and keep every byte; what follows the last \\n is a line too
+    csv    RFC 4180: quotes are doubled, fields may hold newlines; an empty field, quoted or not,
+           is null; each record has as many fields as the first; lines without anything are skipped
+    json   one object a line; a member that is a string is its text, null is null, and anything else
+           (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
+
+A CSV record with a wrong number of fields, a JSON line that is no object, and invalid UTF-8 in
+either are *rejected*: such a record keeps its place and has a reason instead of fields. What one
+cannot read past (a quote that is never closed, a header that differs, a broken file) is a
+SourceError. Bytes are never replaced. Spark's own readers do not keep these promises: the text
+reader drops a byte order mark, the others replace bytes and re-write numbers. Compressed files are
+decompressed, or refused (compression.py).
+Nothing here knows Spark. Source: ours; RFC 4180, RFC 8259.
+"""
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+from kminilog.errors import SourceError
+from kminilog.spark.source.compression import open_decompressed
+
+FORMATS = ("text", "csv", "json")
+BATCH_BYTES = 1 << 20
+BATCH_ROWS = 4096
+_BYTE_ORDER_MARK = "\ufeff"
+_SEPARATORS = re.compile(r"[ \t\n\r,:]*")
+
+
+class Records(NamedTuple):
+    """Some records in file order.
+
+    `positions` are where their lines begin (0 in CSV), `rows` their ordinals, counted from where
+    reading began. `lines` are the raw lines (empty for CSV); `fields` has a row for each record,
+    all null where `rejected` has a reason (empty for text, which rejects nothing).
+    """
+
+    positions: list[int]
+    rows: list[int]
+    lines: list[bytes]
+    fields: list[list[str | None]]
+    rejected: list[str | None]
+
+
+def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Records]:
+    """Yield the lines that begin at `start` or behind it, and before `end`.
+
+    So a file can be read in pieces: each line belongs to exactly one. Raises SourceError.
+    """
+    with open_decompressed(path) as file:
+        position = start
+        if start:
+            file.seek(start - 1)
+            position += len(file.readline()) - 1
+        row = 0
+        while position < end and (lines := file.readlines(BATCH_BYTES)):
+            starts = list(accumulate(map(len, lines), initial=position))
+            position = starts.pop()
+            count = sum(start < end for start in starts)
+            lines = [line[:-1] if line.endswith(b"\n") else line for line in lines[:count]]
+            yield Records(starts[:count], list(range(row, row + count)), lines, [], [])
+            row += count
+
+
+def read_json(
+    path: str, columns: list[str], start: int = 0, end: int = sys.maxsize
+) -> Iterator[Records]:
+    """Yield the objects of the lines that `read_text` would yield, with these members as fields."""
+    for positions, rows, lines, *_ in read_text(path, start, end):
+        kept = Records([], [], [], [], [])
+        for position, row, line in zip(positions, rows, lines, strict=True):
+            if not line.strip():
+                continue
+            fields, reason = _json_fields(line, columns, is_first=position == 0)
+            kept.positions.append(position)
+            kept.rows.append(row)
+            kept.lines.append(line)
+            kept.fields.append(fields)
+            kept.rejected.append(reason)
+        yield kept
+
+
+def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records]:
+    """Yield the records of a CSV file; with `header` the first one must name these columns.
+
+    Raises SourceError for a file that cannot be read to its end.
+    """
+    with _open_csv(path) as reader:
+        if header and (found := _header(reader)) != columns:
+            reason = f"its header is {found}, that of the first file {columns}"
+            raise SourceError(path, reason=reason)
+        row = 0
+        while chunk := list(islice(filter(None, reader), BATCH_ROWS)):
+            rejected = [_csv_fault(record, len(columns)) for record in chunk]
+            absent: list[str | None] = [None] * len(columns)
+            fields = [
+                absent if fault else [field or None for field in record]
+                for record, fault in zip(chunk, rejected, strict=True)
+            ]
+            rows = list(range(row, row + len(chunk)))
+            yield Records([0] * len(chunk), rows, [], fields, rejected)
+            row += len(chunk)
+
+
+def csv_columns(path: str, *, header: bool) -> list[str]:
+    """Return the names in the first record of a CSV file; `_c0`, `_c1` … without a header.
+
+    Raises SourceError if a name comes twice or is not valid UTF-8.
+    """
+    with _open_csv(path) as reader:
+        names = _header(reader)
+    if not header:
+        return [f"_c{slot}" for slot in range(len(names))]
+    for name in names:
+        if names.count(name) > 1:
+            raise SourceError(path, reason=f"its header names the column {name!r} twice")
+    if not _is_unicode(names):
+        raise SourceError(path, reason="its header is not valid UTF-8")
+    return names
+
+
+def json_members(text: str) -> dict[str, str | None]:
+    """Return the members of the object that is this text, their values as text.
+
+    Raises ValueError if it is no object, or if anything stands behind it.
+
+    >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}')
+    {'a': 'x', 'b': '1.50', 'c': '{"d": [1, 2]}', 'e': None}
+    """
+    members = _DECODER.decode(text)
+    if not isinstance(members, dict):
+        raise ValueError("not an object")
+    if any(isinstance(value, dict | list) for value in members.values()):
+        raw = dict(_raw_members(text))
+    return {
+        name: raw[name] if isinstance(value, dict | list) else _BOOLEANS.get(value, value)
+        for name, value in members.items()
+    }
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+# A number stays as it is written; its value is not wanted.
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
+_BOOLEANS: dict[object, str] = {True: "true", False: "false"}
+
+
+def _raw_members(text: str) -> Iterator[tuple[str, str]]:
+    """The names and the uncut values of the object that is this text."""
+    at = _behind_separators(text, text.index("{") + 1)
+    while text[at] != "}":
+        name, end = _DECODER.raw_decode(text, at)
+        start = _behind_separators(text, end)
+        _, end = _DECODER.raw_decode(text, start)
+        yield name, text[start:end]
+        at = _behind_separators(text, end)
+
+
+def _behind_separators(text: str, at: int) -> int:
+    separators = _SEPARATORS.match(text, at)
+    assert separators is not None  # it matches nothing at all, too
+    return separators.end()
+
+
+def _header(reader: Iterator[list[str]]) -> list[str]:
+    names = next(filter(None, reader), [])
+    return [name or f"_c{slot}" for slot, name in enumerate(names)]
+
+
+def _csv_fault(record: list[str], width: int) -> str | None:
+    if len(record) != width:
+        return f"it has {len(record)} fields, not {width}"
+    return None if _is_unicode(record) else "it is not valid UTF-8"
+
+
+def _is_unicode(texts: list[str]) -> bool:
+    """Tell if no half of a character is in it; `_open_csv` lets invalid bytes through as such."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _json_fields(
+    line: bytes, columns: list[str], *, is_first: bool
+) -> tuple[list[str | None], str | None]:
+    """The members with these names, all null if there is a reason to reject the line."""
+    try:
+        members = json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
+        fields = [members.get(column) for column in columns]
+        "".join(filter(None, fields)).encode()  # an escape may name half a character
+    except (ValueError, RecursionError) as error:
+        return [None] * len(columns), f"it is no JSON object: {error}"
+    return fields, None
+
+
+@contextmanager
+def _open_csv(path: str) -> Iterator[Iterator[list[str]]]:
+    csv.field_size_limit(sys.maxsize)
+    with open_decompressed(path) as file:
+        text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+        reader = csv.reader(text, strict=True)
+        try:
+            yield reader
+        except csv.Error as error:
+            raise SourceError(path, reason=f"line {reader.line_num}: {error}") from None

@@ -1,0 +1,1 @@
+"""Storage checks and the account of a source, in Spark tasks."""

@@ -1,0 +1,159 @@
+"""A record that is missing and a message that is extra in the same place: the record was altered.
+
+In a partition, take the pairs that are right as landmarks. A missing record stands between two of
+them in source order, an extra message between two in the order of offsets:
+
+    source   a   b   c   d           b is missing between a and d, and so is c
+    log      a   x   c'  d           x and c' are extra between a and d: b became x, c became c'
+
+If they are the same two, the i-th missing record and the i-th extra message are one that was
+altered. Of a record that belongs nobody knows where, this cannot be told. The sort is by partition,
+so that there are no more tasks than partitions; but the pass is made only if records are missing
+and messages are extra. Source: ours.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from operator import or_
+
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sql
+
+from kminilog.spark.source.records import Place
+from kminilog.spark.verify.account import Account, Stretch, summarise
+from kminilog.spark.verify.expected_partition import UNKNOWN, Belonging
+from kminilog.verification.causes import Slot
+from kminilog.verification.findings import FindingClass
+
+_MISSING, _EXTRA = FindingClass.MISSING.value, FindingClass.EXTRA.value
+_UNBOUNDED = (1 << 63) - 1
+_RUN = ("partition", "before", "after")
+_NEXT_LANDMARK = (
+    "lead(landmark) IGNORE NULLS OVER (PARTITION BY partition, is_record ORDER BY rank)"
+)
+
+
+class Alterations:
+    """What was altered, of the pairs of an account with missing records and extra messages."""
+
+    def __init__(self, pairs: DataFrame, belonging: Belonging) -> None:
+        self._belonging = belonging
+        self.pairs = _paired(_sides(pairs, belonging))
+
+    def amend(self, account: Account, stretches: Sequence[Stretch]) -> Account:
+        """Return the account with altered ones in place of missing and extra ones."""
+        kept = {k: g for k, g in account.groups.items() if k not in (_MISSING, _EXTRA)}
+        return account._replace(groups=kept | summarise(self.pairs, stretches))
+
+    def slots(self, account: Account, bounds: Mapping[int, tuple[int, int]]) -> dict[Place, Slot]:
+        """Return between which messages missing records belong: the samples, as far as is known.
+
+        `bounds` has, by partition, the first and the next offset of what was written to it.
+        """
+        samples = account.groups[_MISSING].samples if _MISSING in account.groups else []
+        wanted = [sample.source for sample in samples if sample.source]
+        if not wanted:
+            return {}
+        in_run = Window.partitionBy(*_RUN)
+        rows = (
+            self.pairs.where((sql.col("kind") == _MISSING) & (sql.col("partition") != UNKNOWN))
+            .withColumn("missing_count", sql.count(sql.lit(1)).over(in_run))
+            .withColumn("number", sql.row_number().over(in_run.orderBy("source")))
+            .where(reduce(or_, (_is_at(place) for place in wanted)))
+            .select("source", *_RUN, "number", "missing_count")
+            .collect()
+        )
+        slots = {}
+        for source, partition, before, after, number, missing_count in rows:
+            start, end = bounds.get(partition, (0, _UNBOUNDED))
+            borders = before.b if before else start - 1, after.b if after else end
+            slots[Place(*source)] = Slot(partition, *borders, number, missing_count)
+        return slots
+
+    def misplaced_count(self) -> int:
+        """Return how many altered messages have got a key that belongs to another partition."""
+        if self._belonging.rule is None:
+            return 0
+        is_altered = sql.col("kind") == FindingClass.ALTERED.value
+        keyed = self.pairs.where(is_altered & sql.col("key").isNotNull())
+        return keyed.where(self._belonging.by_key() != sql.col("stored.partition")).count()
+
+
+@contextmanager
+def alterations(pairs: DataFrame, belonging: Belonging) -> Iterator[Alterations]:
+    """Yield what was altered; the pairs are on the executors' disks meanwhile."""
+    key = sql.when(sql.col("kind").isin(_MISSING, _EXTRA), sql.col("key")).alias("key")
+    kept = pairs.select("kind", key, "source", "stored").persist(StorageLevel.DISK_ONLY)
+    try:
+        yield Alterations(kept, belonging)
+    finally:
+        kept.unpersist()
+
+
+def _is_at(place: Place) -> Column:
+    source = sql.col("source")
+    return (
+        (source.source_rank == place.rank)
+        & (source.source_position == place.position)
+        & (source.source_row == place.row)
+    )
+
+
+def _sides(pairs: DataFrame, belonging: Belonging) -> DataFrame:
+    """A row for each record and one for each message, with its rank in its partition."""
+    stored, source = sql.col("stored"), sql.col("source")
+    rank_in_source = sql.struct(
+        source.source_rank.cast("long").alias("a"),
+        source.source_position.alias("b"),
+        source.source_row.alias("c"),
+    )
+    rank_in_log = sql.struct(
+        sql.lit(0).cast("long").alias("a"), stored.offset.alias("b"), stored.position.alias("c")
+    )
+    missing = pairs.where(sql.col("kind") == _MISSING).withColumn("partition", belonging.column())
+    others = pairs.where(stored.isNotNull()).withColumn("partition", stored.partition)
+    paired = others.where(source.isNotNull()).withColumn("landmark", rank_in_log)
+    extra = others.where(sql.col("kind") == _EXTRA)
+    columns = ("partition", "is_record", "rank", "landmark", "key", "source", "stored")
+    sides = [
+        frame.withColumns({"is_record": sql.lit(is_record), "rank": rank})
+        for frame, is_record, rank in (
+            (missing, True, rank_in_source),
+            (paired, True, rank_in_source),
+            (paired, False, rank_in_log),
+            (extra, False, rank_in_log),
+        )
+    ]
+    found = sides[0]
+    for side in sides[1:]:
+        found = found.unionByName(side, allowMissingColumns=True)
+    return found.select(*columns)
+
+
+def _paired(sides: DataFrame) -> DataFrame:
+    """Missing records and extra messages, put together where they are in the same place."""
+    in_front = Window.partitionBy("partition", "is_record").orderBy("rank")
+    in_front = in_front.rowsBetween(Window.unboundedPreceding, -1)
+    in_run = Window.partitionBy(*_RUN, "is_record").orderBy("rank")
+    found = (
+        sides.withColumn("before", sql.last("landmark", ignorenulls=True).over(in_front))
+        .withColumn("after", sql.expr(_NEXT_LANDMARK))
+        .where(sql.col("landmark").isNull())
+        .withColumn("number", sql.row_number().over(in_run))
+        .groupBy(*_RUN, "number")
+        .agg(
+            sql.max("source").alias("source"),
+            sql.max("stored").alias("stored"),
+            # What is stored counts; there may be no key on either side.
+            sql.max_by("key", sql.when(~sql.col("is_record"), 1).otherwise(0)).alias("key"),
+        )
+    )
+    kind = (
+        sql.when(sql.col("stored").isNull(), _MISSING)
+        .when(sql.col("source").isNull(), _EXTRA)
+        .otherwise(FindingClass.ALTERED.value)
+    )
+    first_source = sql.lit(None).cast(found.schema["source"].dataType)
+    return found.withColumns({"kind": kind, "first_source": first_source})

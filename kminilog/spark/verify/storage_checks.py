@@ -1,0 +1,107 @@
+"""The storage checks of `verification` in Spark tasks: the same findings as in one process.
+
+Segments are checked in tasks, each by itself; their summaries are joined in the driver, partition
+by partition. Only summaries travel. Nothing here knows a source.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from kminilog.bulk.segment_checks import check_segment
+from kminilog.errors import LogDirError
+from kminilog.format.names import TopicPartition
+from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.spark.runtime.tasks import in_tasks
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import PartitionSummary, join_segments
+from kminilog.verification.records import Records
+from kminilog.verification.segment_summary import (
+    CheckSegment,
+    PartitionOf,
+    SegmentSummary,
+    check_for,
+)
+
+Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
+
+
+class _Place(NamedTuple):
+    topic_partition: TopicPartition
+    base_offset: int
+    size_bytes: int
+
+
+def check_partitions(
+    spark: SparkSession,
+    log_dir: LogDir,
+    topics: Sequence[Topic],
+    rules: Rules,
+    records: Records,
+    *,
+    strict_index: bool = False,
+) -> Iterator[PartitionSummary]:
+    """Yield what `check_partition` would return for each partition. Raises Spark's exceptions.
+
+    The `records` were read before this is called: then all that they name is in place.
+    """
+    partitions = [partition for topic in topics for partition in topic.all_partitions()]
+    jobs = {
+        topic_partition: written
+        for topic in topics
+        for topic_partition, written in zip(
+            topic.all_partitions(), records.partitions_of(topic), strict=True
+        )
+    }
+    places: list[_Place] = []
+    failures: dict[TopicPartition, Exception] = {}
+    for topic_partition in partitions:
+        try:
+            places += _places(log_dir, topic_partition)
+        except (LogDirError, OSError) as error:
+            failures[topic_partition] = error
+    cores = spark.sparkContext.defaultParallelism
+    groups = task_groups(places, lambda place: place.size_bytes, cores=cores)
+    summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
+    borders = {partition: jobs[partition].borders for partition in partitions}
+    checks = {
+        topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
+        for topic in topics
+    }
+    for checked in in_tasks(spark, groups, partial(_check, log_dir, checks, rules, borders)):
+        for topic_partition, summary in checked:
+            summaries[topic_partition].append(summary)
+    for topic_partition in partitions:
+        yield join_segments(
+            log_dir.reader(topic_partition),
+            summaries[topic_partition],
+            jobs[topic_partition],
+            failure=failures.get(topic_partition),
+        )
+
+
+def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
+    segments = log_dir.reader(topic_partition).segments()
+    return [_Place(topic_partition, s.base_offset, s.file_bytes) for s in segments]
+
+
+def _check(
+    log_dir: LogDir,
+    checks: Mapping[str, CheckSegment],
+    rules: Rules,
+    borders: Mapping[TopicPartition, Sequence[int]],
+    group: list[_Place],
+) -> list[tuple[TopicPartition, SegmentSummary]]:
+    checked = []
+    for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
+        check, rule = checks[topic_partition.topic], rules[topic_partition.topic]
+        wanted = {place.base_offset for place in places}
+        for segment in log_dir.reader(topic_partition).segments():
+            if segment.base_offset in wanted:
+                summary = check(topic_partition, segment, rule, borders[topic_partition])
+                checked.append((topic_partition, summary))
+    return checked

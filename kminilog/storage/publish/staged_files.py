@@ -1,0 +1,109 @@
+"""May these staged files become part of a topic? Asked before any of them is renamed.
+
+A manifest is a file, and so is what it names: somebody may have changed both. So each is held
+against the log dir as it is, before the commit point and again before a crashed job is finished:
+
+    the directory    inside the job's own staging, named for the partition; no link on the way
+    the files        regular, named as segments, within the offsets of the manifest
+    the partition    is there, and ends where the job begins, as readers see it
+    a file replaced  was empty, or the staged one begins with it: no message goes
+
+Source: ours.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
+from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.publish.visibility import STAGING_DIR
+from kminilog.storage.regular_file import check_real_directory, open_regular
+from kminilog.storage.segment_scan import sound_end
+from kminilog.storage.topics import Topic, read_topic
+
+_COMPARED_BYTES = 1 << 20
+
+
+def check_staged_files(log_dir: Path, manifest: Manifest) -> None:
+    """Raise PublicationError, NotADirectoryError or OSError unless a job may be published.
+
+    What is no longer in staging counts as in place already: a crash may have come in between.
+    Changes nothing. Reads names, and the bytes of files that are replaced.
+    """
+    try:
+        topic = read_topic(log_dir, manifest.topic)
+        for staged in manifest.partitions:
+            topic.partition(staged.partition)
+    except UnknownTopicOrPartitionError as error:
+        raise PublicationError(manifest.job_id, reason=str(error)) from None
+    numbers = [staged.partition for staged in manifest.partitions]
+    if len(set(numbers)) < len(numbers):
+        raise PublicationError(manifest.job_id, reason="it names a partition twice")
+    for staged in manifest.partitions:
+        reason = _fault(log_dir, manifest.job_id, topic, staged)
+        if reason:
+            raise PublicationError(manifest.job_id, reason=reason)
+
+
+def _fault(log_dir: Path, job_id: str, topic: Topic, staged: StagedPartition) -> str | None:
+    topic_partition = topic.partition(staged.partition)
+    if not 0 <= staged.first_offset <= staged.next_offset:
+        return f"offsets {staged.first_offset} to {staged.next_offset} are no range"
+    directory = Path(job_id, staged.directory)
+    if directory.name != str(topic_partition):
+        return f"{staged.directory} is no directory for {topic_partition}"
+    target, source = log_dir / str(topic_partition), log_dir / STAGING_DIR / directory
+    check_real_directory(target)
+    if not target.exists():
+        return f"{target} is gone"
+    for depth in range(len(directory.parts) + 1):
+        check_real_directory(Path(log_dir, STAGING_DIR, *directory.parts[:depth]))
+    for name in sorted(os.listdir(source)) if source.exists() else ():
+        if not _belongs(topic, staged, name) or not _is_regular(source / name):
+            return f"{source / name} is no segment of it"
+        if name.endswith(LOG_SUFFIX) and not _goes_on(source / name, target / name):
+            return f"{source / name} would replace messages in {target}"
+    return _fault_of_offsets(target, topic, topic_partition, staged)
+
+
+def _belongs(topic: Topic, staged: StagedPartition, name: str) -> bool:
+    """Tell if a file is named for a segment with the job's offsets."""
+    parsed = parse_segment_file(name)
+    lowest = topic.dialect.base_offset_for(staged.first_offset)
+    highest = topic.dialect.base_offset_for(max(staged.next_offset - 1, staged.first_offset))
+    return parsed is not None and lowest <= parsed[0] <= highest
+
+
+def _is_regular(path: Path) -> bool:
+    return stat.S_ISREG(os.lstat(path).st_mode)
+
+
+def _goes_on(staged: Path, replaced: Path) -> bool:
+    """Tell if nothing is lost when a staged `.log` comes into the place of another."""
+    if not os.path.lexists(replaced):
+        return True
+    with (
+        open(replaced, "rb", opener=open_regular) as old,
+        open(staged, "rb", opener=open_regular) as new,
+    ):
+        while data := old.read(_COMPARED_BYTES):
+            if new.read(len(data)) != data:
+                return False
+    return True
+
+
+def _fault_of_offsets(
+    target: Path, topic: Topic, topic_partition: TopicPartition, staged: StagedPartition
+) -> str | None:
+    """Say where the partition ends, if not where the job begins: unless its end is damaged, which
+    the job does not make worse."""
+    reader = PartitionReader(target, topic_partition, topic.dialect, topic.settings)
+    end, segments = reader.log_end_offset, reader.segments()
+    if end == staged.first_offset:
+        return None
+    if end < staged.first_offset and segments and sound_end(segments[-1]) is None:
+        return None
+    return f"it begins at offset {staged.first_offset}, but {topic_partition} ends at {end}"

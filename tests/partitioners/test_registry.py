@@ -1,0 +1,92 @@
+from random import Random
+
+import pytest
+
+from kminilog.clock import ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import PluginError, SettingError
+from kminilog.partitioners.built_in import BuiltIn
+from kminilog.partitioners.default_0_8 import Default08
+from kminilog.partitioners.default_0_9 import Default09
+from kminilog.partitioners.default_2_4 import Default24
+from kminilog.partitioners.keyed import KEYED_RULES
+from kminilog.partitioners.random_choice import RandomChoice
+from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
+from kminilog.partitioners.round_robin import RoundRobin
+from kminilog.partitioners.sticky import StickyCache, UniformSticky
+from kminilog.settings import SETTINGS
+
+CLASSES = {
+    "default-0.8": Default08,
+    "default-0.9": Default09,
+    "default-2.4": Default24,
+    "built-in": BuiltIn,
+    "round-robin": RoundRobin,
+    "uniform-sticky": UniformSticky,
+    "sticky-cache": StickyCache,
+    "random": RandomChoice,
+}
+
+
+def make(name, **config):
+    dotted = {key.replace("__", "-").replace("_", "."): value for key, value in config.items()}
+    return make_partitioner(name, dotted, chance=Random(0), clock=ManualClock())
+
+
+def test_suite_has_the_names_of_the_command_line_contract():
+    assert list(PARTITIONERS) == list(CLASSES)
+    assert SETTINGS["partitioner.class"].default in PARTITIONERS
+    assert set(KEYED_RULES) <= set(PARTITIONERS)
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_name_gives_its_class_configured_and_new_each_time(name):
+    one, other = make(name), make(name)
+    assert type(one) is CLASSES[name]
+    assert one is not other
+    cluster = ClusterMetadata.of_one_topic("orders", range(3))
+    for key in ("k", None):
+        assert 0 <= one.partition("orders", key, key and b"k", None, b"", cluster) < 3
+
+
+def test_settings_reach_the_partitioner_as_text_or_as_values():
+    cluster = ClusterMetadata.of_one_topic("orders", range(3))
+    for value in ("abs", "mask"):
+        chosen = make("default-0.8", default__0_8_abs=value)
+        assert chosen.partition("orders", "order4", b"", None, b"", cluster) == (
+            0 if value == "abs" else 2
+        )
+    for value in (True, "true"):
+        assert make("built-in", partitioner_ignore_keys=value)._ignores_keys
+
+
+@pytest.mark.parametrize(
+    "name", ["nope", "default-2.5", "Default-2.4", "", "my-module.Class", "a."]
+)
+def test_unknown_name_is_an_error_that_lists_the_names(name):
+    with pytest.raises(SettingError) as caught:
+        make(name)
+    assert f"no partitioner {name!r}" in str(caught.value)
+    assert all(known in str(caught.value) for known in PARTITIONERS)
+
+
+def test_path_that_leads_nowhere_is_an_error_that_names_it():
+    with pytest.raises(PluginError, match=r"no_such_module\.Mine: cannot import no_such_module"):
+        make("no_such_module.Mine")
+
+
+def test_wrong_setting_is_an_error():
+    with pytest.raises(SettingError, match=r"batch\.sizes: unknown"):
+        make("random", batch_sizes=1)
+    with pytest.raises(SettingError, match="neither true nor false"):
+        make("round-robin", round__robin_double__call__bug="perhaps")
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+def test_names_of_the_suite_are_no_paths(name):
+    assert not is_path(name)
+
+
+@pytest.mark.parametrize("path", ["a.B", "a.b.C", "a.b:C", "a:B"])
+def test_paths_are_paths(path):
+    assert is_path(path)
