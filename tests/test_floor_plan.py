@@ -1,7 +1,7 @@
 """One table in docs/architecture.md: the architecture, the import rule, and the reading order.
 
 A module imports only rooms listed above it there, so cycles cannot exist. What a module itself may
-touch is bound by its kind.
+touch is bound by its kind. What a reading is made of is bound by its stars.
 """
 
 import ast
@@ -17,7 +17,8 @@ import kminilog
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "kminilog"
-ROW = re.compile(r"\| `([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+) \|")
+ROW = re.compile(r"\| (?:(★+) )?`([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (.+) \|")
+LIMITS = {"★": 3_000, "★★": 2_500, "★★★": 2_000}  # lines of a reading, docstrings included
 CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
 FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
 COLUMNS = {"numpy", "pyarrow", "isal"}  # of `bulk` too, whatever its kind
@@ -34,17 +35,22 @@ CLOSED_TO = {
 class Room(NamedTuple):
     name: str
     kind: str
+    reading: str
     is_to_come: bool
 
 
 def read_floor_plan() -> list[Room]:
     text = (PROJECT / "docs" / "architecture.md").read_text()
-    return [Room(name, kind, "(to come)" in idea) for name, kind, idea in ROW.findall(text)]
+    return [
+        Room(name, kind, stars, "(to come)" in idea)
+        for stars, name, kind, idea in ROW.findall(text)
+    ]
 
 
 ROOMS = read_floor_plan()
 BUILT = [room.name for room in ROOMS if not room.is_to_come]
 KINDS = {room.name: room.kind for room in ROOMS}
+READINGS = {room.name: room.reading for room in ROOMS if room.reading}
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.stem != "__init__"]
 ROOT = PACKAGE / "__init__.py"
 INITS = sorted(set(PACKAGE.rglob("__init__.py")) - {ROOT})
@@ -100,6 +106,49 @@ def broken_rules(room: str, kind: str, imported: set[str], called: set[str]) -> 
 
 
 SIBLINGS = {"producer", "consumer"}
+
+
+def path_of(room: str) -> Path:
+    return PACKAGE.joinpath(*room.split(".")).with_suffix(".py")
+
+
+def outside_of_reading(readings: dict[str, str], imports: dict[str, set[str]]) -> list[str]:
+    """Return which marked room imports a room that its reader has not met.
+
+    A room that may be imported is marked, and so bound in the same way: no chain of imports leaves
+    the readings. An import for the types alone counts too, since a reader follows it.
+    """
+    return [
+        f"{room} {stars} must not import {other}, which is in no reading up to {stars}"
+        for room, stars in readings.items()
+        for other in sorted(imports[room])
+        if not 0 < len(readings.get(other, "")) <= len(stars)
+    ]
+
+
+def too_long_readings(readings: dict[str, str], lines: dict[str, int]) -> list[str]:
+    sums = {stars: sum(lines[r] for r in readings if readings[r] == stars) for stars in LIMITS}
+    return [
+        f"{stars} has {sums[stars]} lines, {LIMITS[stars]} at most"
+        for stars in LIMITS
+        if sums[stars] > LIMITS[stars]
+    ]
+
+
+def rooms_imported_by(room: str) -> set[str]:
+    names = {name.removeprefix("kminilog.") for name in all_imports(path_of(room))}
+    return names & KINDS.keys()
+
+
+def test_reading_imports_only_what_it_or_an_earlier_one_holds():
+    imports = {room: rooms_imported_by(room) for room in READINGS}
+    assert outside_of_reading(READINGS, imports) == []
+
+
+def test_reading_is_no_longer_than_its_limit():
+    assert set(READINGS.values()) <= LIMITS.keys()
+    lines = {room: len(path_of(room).read_text().splitlines()) for room in READINGS}
+    assert too_long_readings(READINGS, lines) == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=room_of)
@@ -193,3 +242,28 @@ def test_floor_plan_lists_each_room_once_and_nothing_that_is_gone():
 def test_floor_plan_rule_that_is_broken_is_named(room, imported, called, complaint):
     (broken,) = broken_rules(room, KINDS[room], imported, called)
     assert complaint in broken
+
+
+@pytest.mark.parametrize(
+    ("imported", "complaint"),
+    [
+        ("storage.bulk_twin", "storage.log ★ must not import storage.bulk_twin"),
+        ("producer.batch", "storage.log ★ must not import producer.batch"),
+    ],
+    ids=["of no reading", "of a later reading"],
+)
+def test_reading_that_imports_what_its_reader_has_not_met_is_named(imported, complaint):
+    readings = {"format.message": "★", "storage.log": "★", "producer.batch": "★★"}
+    imports = {
+        "format.message": set(),
+        "storage.log": {"format.message", imported},
+        "producer.batch": {"format.message"},
+    }
+    (found,) = outside_of_reading(readings, imports)
+    assert found.startswith(complaint)
+
+
+def test_reading_above_its_limit_is_named():
+    readings = {"storage.log": "★", "producer.batch": "★★", "producer.pool": "★★"}
+    lines = {"storage.log": 3_000, "producer.batch": 2_000, "producer.pool": 501}
+    assert too_long_readings(readings, lines) == ["★★ has 2501 lines, 2500 at most"]
