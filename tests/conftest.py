@@ -39,6 +39,11 @@ settings.register_profile(
 # that optimises, nor for a garbage collector with threads.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+PROJECT = Path(__file__).parents[1]
+# Branch coverage is the figure of these tests alone. To measure it doubles the time of a test, and
+# a line that only a test of another room reaches is not tested where a reader looks for it.
+COVERING = ("tests/format", "tests/storage", "kminilog/format", "kminilog/storage")
+
 
 def _is_soak(config: pytest.Config) -> bool:
     return config.option.markexpr == "soak"
@@ -52,6 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if not any(PROJECT / room in item.path.parents for room in COVERING):
+            item.add_marker(pytest.mark.no_cover)
     if _is_soak(config):
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):
