@@ -16,7 +16,7 @@ has no batches to fill. What is text is a text to default-0.8 and to a class, as
 
 A class gets one instance a task. It sees no values, and in the old interface no record without key:
 that goes in turn. What it answers should depend on the key alone, else it depends on how the source
-was divided. Source: producer/partitioners/.
+was divided. Source: partitioners/.
 """
 
 import re

@@ -4,7 +4,7 @@ Only the answer: no topic and no group is needed. `--previous` takes what `assig
 as what the members own now. So a group is followed from one run to the next: a strategy that sticks
 shows what it keeps, and a cooperative one reaches its second round.
 
-A class of one's own is looked for in the current directory, too. Source: ours (cli.md).
+A class of one's own is looked for in the current directory, too. Source: ours.
 """
 
 import json

@@ -8,7 +8,7 @@
 
 A command returns its exit code, nothing for 0, or raises. Each error becomes one line on stderr,
 `kminilog: <what, where, what to do>`; a traceback only with `--debug`. A command's module is
-imported when it is called, so that none pays for what another needs. Source: ours (cli.md).
+imported when it is called, so that none pays for what another needs. Source: ours.
 """
 
 import os

@@ -9,7 +9,7 @@ the bytes of messages go into a pipe or a file as they are.
 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
-No colour anywhere. What is written here is the promise of the command line (cli.md); scripts depend
+No colour anywhere. What is written here is the promise of the command line; scripts depend
 on it. This module knows no command. Source: ours.
 """
 

@@ -6,7 +6,7 @@ is full at `batch.size`. No time passes, so a cached partition never gets old.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
 UTF-8, and with `--key-hex`, the key is the bytes themselves. A class of one's own is looked for in
-the current directory, too. Source: ours (cli.md).
+the current directory, too. Source: ours.
 """
 
 from random import Random, SystemRandom

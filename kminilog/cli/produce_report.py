@@ -5,7 +5,7 @@
     not written    it is not in the log                        its line number, at the end
 
 As long as all lines are acknowledged, object n of the JSON is about line n. From the first line on
-that is not, each object has its "line" too. Source: ours (cli.md).
+that is not, each object has its "line" too. Source: ours.
 """
 
 from collections import deque
