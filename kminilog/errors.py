@@ -1,8 +1,9 @@
 """The errors that kminilog raises on purpose: one tree, each class with fields.
 
 A class exists only where a caller would act differently. The text of an error is built from its
-fields: what is wrong, where, and what to do. Bad arguments of a call are plain `ValueError`s. The
-branch of groups and their consumers stands in `consumer.errors`.
+fields: what is wrong, where, and what to do. Bad arguments of a call are plain `ValueError`s. Here
+are the root and what storage raises; other branches stand in `client_errors`, `consumer.errors` and
+`job_errors`.
 """
 
 import errno
@@ -189,106 +190,3 @@ class SettingError(KMiniLogError):
         super().__init__(f"setting {name}: {reason}")
         self.name = name
         self.reason = reason
-
-
-class PublicationError(KMiniLogError):
-    """Files that cannot be made part of a topic; the topic is unchanged."""
-
-    def __init__(self, job_id: str, *, reason: str) -> None:
-        super().__init__(f"job {job_id}: {reason}; the topic is unchanged")
-        self.job_id = job_id
-        self.reason = reason
-
-
-class SourceError(KMiniLogError):
-    """A source of records that cannot be read as asked; nothing was written."""
-
-    def __init__(self, source: str, *, reason: str) -> None:
-        super().__init__(f"source {source}: {reason}")
-        self.source = source
-        self.reason = reason
-
-
-class SparkUnavailableError(KMiniLogError):
-    """Spark cannot run here: no Java, no pyspark, one too old, or no session."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"Spark cannot run: {reason}")
-        self.reason = reason
-
-
-class RetriableError(KMiniLogError):
-    """A request that failed now and may succeed later: the producer sends it again."""
-
-
-class LeaderNotAvailableError(RetriableError):
-    """No replica of a partition that could lead it is up; or of any partition of a topic."""
-
-    def __init__(self, topic: str, *, partition: int | None = None) -> None:
-        which = "any partition in topic" if partition is None else f"partition {partition} of topic"
-        super().__init__(f"No leader for {which} {topic}; start a broker that has an in-sync copy")
-        self.topic = topic
-        self.partition = partition
-
-
-class NotLeaderForPartitionError(RetriableError):
-    """The broker that took a request leads the partition no more; what it took may be lost."""
-
-    def __init__(self, topic: str, *, partition: int, node: int) -> None:
-        super().__init__(
-            f"node {node} does not lead partition {partition} of topic {topic} any more; "
-            "ask for the metadata again and send to the leader that it names"
-        )
-        self.topic = topic
-        self.partition = partition
-        self.node = node
-
-
-class RequestTimedOutError(RetriableError):
-    """The in-sync replicas did not all follow in time; whether they will, nobody knows."""
-
-    def __init__(self, topic: str, *, partition: int, waited_ms: int) -> None:
-        super().__init__(
-            f"partition {partition} of topic {topic}: not on all in-sync replicas after "
-            f"{waited_ms} ms; see if the followers fetch, or raise request.timeout.ms"
-        )
-        self.topic = topic
-        self.partition = partition
-        self.waited_ms = waited_ms
-
-
-class PluginError(KMiniLogError):
-    """A class named by a setting that cannot be imported, made or used; nothing was done."""
-
-    def __init__(self, setting: str, *, path: str, reason: str) -> None:
-        super().__init__(f"{setting} {path}: {reason}; nothing was done")
-        self.setting = setting
-        self.path = path
-        self.reason = reason
-
-
-class SerializationError(KMiniLogError):
-    """A key or a value that its serialiser does not take; the message was not written."""
-
-    def __init__(self, what: str, *, serializer: str, reason: str) -> None:
-        super().__init__(f"{what}: {serializer} serialiser: {reason}; the message was not written")
-        self.what = what
-        self.reason = reason
-
-
-class BufferExhaustedError(KMiniLogError):
-    """No memory for a message within max.block.ms; the message was not written."""
-
-    def __init__(self, *, blocked_ms: int) -> None:
-        super().__init__(
-            f"Failed to allocate memory within the configured max blocking time {blocked_ms} ms.; "
-            "send slower, or raise buffer.memory or max.block.ms"
-        )
-        self.blocked_ms = blocked_ms
-
-
-class ClientClosedError(KMiniLogError):
-    """A call to a client that is closed, or that was closed while the call waited."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"the {what} is closed; open another one")

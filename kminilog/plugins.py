@@ -9,7 +9,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kminilog.errors import KMiniLogError, PluginError
+from kminilog.client_errors import PluginError
+from kminilog.errors import KMiniLogError
 
 
 def load_class(path: str, *, setting: str) -> type[Any]:
@@ -47,8 +48,8 @@ def guarded(
     >>> guarded("partitioner.class", "my.Mine", lambda key: 1 // key, 0)
     Traceback (most recent call last):
     ...
-    kminilog.errors.PluginError: partitioner.class my.Mine: <lambda> raised ZeroDivisionError: \
-integer division or modulo by zero; nothing was done
+    kminilog.client_errors.PluginError: partitioner.class my.Mine: <lambda> raised \
+ZeroDivisionError: integer division or modulo by zero; nothing was done
     """
     try:
         return call(*arguments, **named)

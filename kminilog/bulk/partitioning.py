@@ -29,8 +29,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.bulk.murmur2 import partition_column
+from kminilog.client_errors import PluginError
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import KMiniLogError, PluginError
+from kminilog.errors import KMiniLogError
 from kminilog.partitioners.custom import (
     SETTING,
     CustomKeyPartitioner,

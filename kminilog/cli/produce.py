@@ -24,8 +24,9 @@ from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.cluster.standalone import StandaloneBroker
-from kminilog.errors import KMiniLogError, NullValueError, SourceError
+from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
+from kminilog.job_errors import SourceError
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.producer import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord

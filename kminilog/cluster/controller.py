@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from threading import RLock
 from typing import NamedTuple
 
+from kminilog.client_errors import ClientClosedError, LeaderNotAvailableError
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
 from kminilog.cluster.controller_state import ControllerState
@@ -21,7 +22,7 @@ from kminilog.cluster.leadership import Leadership, settle, with_in_sync
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
-from kminilog.errors import ClientClosedError, LeaderNotAvailableError, TopicExistsError
+from kminilog.errors import TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.topics import Topic
 

@@ -14,6 +14,7 @@ that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApi
 
 from typing import NamedTuple
 
+from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
 from kminilog.cluster.controller import Controller, Led
@@ -21,12 +22,7 @@ from kminilog.cluster.controller_state import AnyPath, ControllerState
 from kminilog.cluster.replica import FETCH_BYTES
 from kminilog.cluster.replication import agree, pull
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
-from kminilog.errors import (
-    KMiniLogError,
-    LogClosedError,
-    NotLeaderForPartitionError,
-    WriteFailedError,
-)
+from kminilog.errors import KMiniLogError, LogClosedError, WriteFailedError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import UnknownMemberError
@@ -23,7 +24,7 @@ from kminilog.consumer.fetching import Fetching
 from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
-from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
+from kminilog.errors import SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, warn
 from kminilog.settings import complete_config

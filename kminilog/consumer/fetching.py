@@ -17,14 +17,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
+from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.consumer.errors import NoOffsetError
 from kminilog.consumer.interface import ConsumerRecord, Source
-from kminilog.errors import (
-    KMiniLogError,
-    LeaderNotAvailableError,
-    OffsetOutOfRangeError,
-    UnknownTopicOrPartitionError,
-)
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset

@@ -25,9 +25,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kminilog.chance import Chance
+from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import LeaderNotAvailableError
 from kminilog.format.hashing import ABS_RULES, java_hash
 from kminilog.partitioners.interface import (
     Partitioner,

@@ -32,8 +32,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from typing import Protocol
 
+from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import Clock
-from kminilog.errors import BufferExhaustedError, ClientClosedError
 from kminilog.producer.metrics import Metrics
 
 WAIT_SENSOR = "bufferpool-wait-time"

@@ -17,10 +17,10 @@ from types import TracebackType
 from typing import Self
 
 from kminilog.chance import Chance
+from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
 from kminilog.cluster.requests import Cluster
-from kminilog.errors import ClientClosedError
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.registry import make_partitioner

@@ -17,7 +17,7 @@ IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kminilog.errors import PluginError, SerializationError
+from kminilog.client_errors import PluginError, SerializationError
 from kminilog.plugins import guarded, load_class
 
 _INT32 = range(-(2**31), 2**31)
@@ -39,7 +39,7 @@ class Serializer:
     >>> to_bytes("orders", 5)
     Traceback (most recent call last):
     ...
-    kminilog.errors.SerializationError: value: string serialiser: int is no text; \
+    kminilog.client_errors.SerializationError: value: string serialiser: int is no text; \
 the message was not written
     """
 

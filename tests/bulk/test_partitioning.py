@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.bulk.partitioning import PLACE_TEXT, STICKY_ROWS, Places, chooser
-from kminilog.errors import PluginError, SettingError
+from kminilog.client_errors import PluginError
+from kminilog.errors import SettingError
 from kminilog.format.hashing import java_hash, murmur2, to_positive
 from kminilog.partitioners.keyed import KEYED_RULES
 from kminilog.partitioners.registry import PARTITIONERS

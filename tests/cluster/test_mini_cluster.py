@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.client_errors import (
+    ClientClosedError,
+    LeaderNotAvailableError,
+    NotLeaderForPartitionError,
+)
 from kminilog.clock import ManualClock
 from kminilog.cluster import mini_cluster
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.errors import (
-    ClientClosedError,
     CorruptBytesError,
-    LeaderNotAvailableError,
     LogDirLockedError,
-    NotLeaderForPartitionError,
     NullValueError,
     OffsetOutOfRangeError,
     UnknownTopicOrPartitionError,

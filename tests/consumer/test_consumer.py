@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from kminilog.client_errors import ClientClosedError
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.consumer.consumer import Consumer
@@ -15,13 +16,7 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import NoOffsetError, UnknownMemberError
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import ClusterSource, LogDirSource
-from kminilog.errors import (
-    ClientClosedError,
-    CorruptLogError,
-    LogDirError,
-    OffsetOutOfRangeError,
-    SettingError,
-)
+from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError, SettingError
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition

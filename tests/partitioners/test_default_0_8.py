@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.settings import complete_config

@@ -4,9 +4,10 @@ from random import Random
 
 import pytest
 
+from kminilog.client_errors import LeaderNotAvailableError, PluginError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import LeaderNotAvailableError, PluginError, UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
 from kminilog.settings import complete_config

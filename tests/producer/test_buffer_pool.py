@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
-from kminilog.errors import BufferExhaustedError, ClientClosedError
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR, BufferPool
 from kminilog.producer.metrics import WINDOW_MS, Metrics
 from tests.producer.stepped_callers import GROUP, SteppedPool

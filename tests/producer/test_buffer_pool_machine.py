@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kminilog.errors import BufferExhaustedError, ClientClosedError
+from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from tests.producer.stepped_callers import Caller, SteppedPool
 
 POOLABLE_BYTES = 16

@@ -1,6 +1,6 @@
 import pytest
 
-from kminilog.errors import LeaderNotAvailableError, PluginError
+from kminilog.client_errors import LeaderNotAvailableError, PluginError
 from kminilog.producer.interceptors import (
     KEPT_FAILURES,
     ProducerInterceptor,

@@ -5,17 +5,15 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.errors import (
+from kminilog.client_errors import (
     BufferExhaustedError,
     ClientClosedError,
     LeaderNotAvailableError,
-    NullValueError,
     PluginError,
     RequestTimedOutError,
     SerializationError,
-    SettingError,
-    UnknownTopicOrPartitionError,
 )
+from kminilog.errors import NullValueError, SettingError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor

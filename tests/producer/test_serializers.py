@@ -2,7 +2,7 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.errors import PluginError, SerializationError
+from kminilog.client_errors import PluginError, SerializationError
 from kminilog.producer.serializers import serializer, serializers
 from kminilog.settings import complete_config
 

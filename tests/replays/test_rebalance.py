@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from kminilog.errors import PluginError, SettingError
+from kminilog.client_errors import PluginError
+from kminilog.errors import SettingError
 from kminilog.replays.rebalance import JOINS, Event, Plan, Second, replay_rebalance
 
 pytestmark = pytest.mark.usefixtures("without_fsync")

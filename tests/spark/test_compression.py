@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.source.compression import check_content, compression_of, open_decompressed
 
 TEXT = b"".join(b"line %d of the text\n" % n for n in range(3000))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.errors import PublicationError, SourceError
+from kminilog.job_errors import PublicationError, SourceError
 from kminilog.spark.ingest.job_identity import check_dataframe, check_ingest, file_facts
 from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import Source

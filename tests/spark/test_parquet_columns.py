@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kminilog.errors import SourceError
 from kminilog.format.dialect import KAFKA
+from kminilog.job_errors import SourceError
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.ingest.placing import place_columns, place_records

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.nanoseconds import with_nanoseconds

@@ -13,7 +13,7 @@ from kminilog.spark.runtime.session import spark_session
 
 START = """
 import sys
-from kminilog.errors import SparkUnavailableError
+from kminilog.job_errors import SparkUnavailableError
 from kminilog.spark.runtime.session import spark_session
 try:
     spark_session(*sys.argv[1:])
@@ -93,7 +93,8 @@ def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
 FAIL_THEN_WORK = """
 import os, signal, sys
 from concurrent.futures import ThreadPoolExecutor
-from kminilog.errors import KMiniLogError, SourceError, SparkUnavailableError
+from kminilog.errors import KMiniLogError
+from kminilog.job_errors import SourceError, SparkUnavailableError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.runtime.session import spark_session, stop
 try:

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from kminilog.errors import KMiniLogError, PublicationError
+from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import PublicationError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.datasource.batch_reader import ranges_to_batches

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source import file_source
 from kminilog.spark.source.files import list_files

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.source.files import SourceFile, list_files
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.errors import LogDirError, SourceError, UnknownTopicOrPartitionError
+from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import SourceError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import ingest

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.errors import CorruptLogError, PublicationError
+from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import PublicationError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

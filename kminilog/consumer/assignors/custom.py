@@ -18,6 +18,7 @@ from 0.9 on, which checks less.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.interface import (
     Assignment,
     Assignor,
@@ -25,7 +26,6 @@ from kminilog.consumer.assignors.interface import (
     members_by_topic,
     partitions_of,
 )
-from kminilog.errors import PluginError
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import guarded
 

@@ -24,8 +24,9 @@ import pyarrow as pa
 
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.job_identity import check_dataframe
 from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS, RUNS_DIR, log_warning, open_writer
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -20,8 +20,9 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
-from kminilog.errors import KMiniLogError, LogDirError, PublicationError, SourceError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.job_errors import PublicationError, SourceError
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job_identity import check_ingest, file_facts
 from kminilog.spark.ingest.plans import PLANS, stage

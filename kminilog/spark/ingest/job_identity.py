@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kminilog.errors import PublicationError, SourceError
+from kminilog.job_errors import PublicationError, SourceError
 from kminilog.spark.source.files import SourceFile, list_files
 from kminilog.storage.publish.manifests import Manifest
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as sql
 
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
-from kminilog.errors import PublicationError
+from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.ingest.runs import RunsWriter, in_source_order, join

@@ -21,7 +21,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kminilog.errors import KMiniLogError, LogDirError, SparkUnavailableError
+from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.job_errors import SparkUnavailableError
 from kminilog.spark.runtime.failures import translate
 from kminilog.spark.runtime.job_writer import RUNS_DIR
 from kminilog.spark.runtime.session import is_local

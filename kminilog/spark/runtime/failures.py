@@ -19,7 +19,8 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 
-from kminilog.errors import KMiniLogError, SourceError
+from kminilog.errors import KMiniLogError
+from kminilog.job_errors import SourceError
 
 _OURS = re.compile(r"^kminilog\.errors\.(\w+): (.*)$", re.MULTILINE)
 _OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kminilog.errors import SparkUnavailableError
+from kminilog.job_errors import SparkUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 
 
 class SourceFile(NamedTuple):

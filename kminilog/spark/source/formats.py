@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.source.compression import open_decompressed
 
 FORMATS = ("text", "csv", "json")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.files import SourceFile

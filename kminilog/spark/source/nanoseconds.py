@@ -19,7 +19,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.row_json import column_named, timestamp_json
 

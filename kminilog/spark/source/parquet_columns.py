@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.records import Source

@@ -26,7 +26,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.driver_rows import to_frame
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source.compression import check_content, open_decompressed

@@ -11,7 +11,8 @@ from itertools import islice
 
 from pyspark.sql import SparkSession
 
-from kminilog.errors import LogDirError, SourceError
+from kminilog.errors import LogDirError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.executor_checks import check_cluster
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source.records import Source

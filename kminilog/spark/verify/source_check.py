@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sql
 
-from kminilog.errors import SourceError
+from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.records import Place, Source, files_of, locate, read_source

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.errors import LogDirError
 from kminilog.format.names import MAX_OFFSET, check_topic
+from kminilog.job_errors import PublicationError
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.regular_file import check_real_directory
 
@@ -72,7 +73,7 @@ def check_job_id(job_id: str) -> None:
     >>> check_job_id("../orders")
     Traceback (most recent call last):
     ...
-    kminilog.errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
+    kminilog.job_errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
 '_', '-', at most 100, no leading '.'; the topic is unchanged
     """
     if not _JOB_ID.fullmatch(job_id):

@@ -21,9 +21,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from kminilog.errors import LogDirError, PublicationError
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
+from kminilog.job_errors import PublicationError
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync

@@ -1,8 +1,9 @@
 import pytest
 
+from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.custom import CustomAssignor, check_answer
 from kminilog.consumer.assignors.interface import Member
-from kminilog.errors import PluginError, SettingError
+from kminilog.errors import SettingError
 from tests.consumer.assignors.groups import group, named, same, shown
 
 PATH = "my.Mine"

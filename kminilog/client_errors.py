@@ -1,0 +1,85 @@
+"""The errors of clients and of the cluster that they ask: a branch of the tree in `errors`.
+
+A `RetriableError` may go away by itself, so the producer tries again; the others do not.
+
+Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REQUEST_TIMED_OUT).
+"""
+
+from kminilog.errors import KMiniLogError
+
+
+class RetriableError(KMiniLogError):
+    """A request that failed now and may succeed later: the producer sends it again."""
+
+
+class LeaderNotAvailableError(RetriableError):
+    """No replica of a partition that could lead it is up; or of any partition of a topic."""
+
+    def __init__(self, topic: str, *, partition: int | None = None) -> None:
+        which = "any partition in topic" if partition is None else f"partition {partition} of topic"
+        super().__init__(f"No leader for {which} {topic}; start a broker that has an in-sync copy")
+        self.topic = topic
+        self.partition = partition
+
+
+class NotLeaderForPartitionError(RetriableError):
+    """The broker that took a request leads the partition no more; what it took may be lost."""
+
+    def __init__(self, topic: str, *, partition: int, node: int) -> None:
+        super().__init__(
+            f"node {node} does not lead partition {partition} of topic {topic} any more; "
+            "ask for the metadata again and send to the leader that it names"
+        )
+        self.topic = topic
+        self.partition = partition
+        self.node = node
+
+
+class RequestTimedOutError(RetriableError):
+    """The in-sync replicas did not all follow in time; whether they will, nobody knows."""
+
+    def __init__(self, topic: str, *, partition: int, waited_ms: int) -> None:
+        super().__init__(
+            f"partition {partition} of topic {topic}: not on all in-sync replicas after "
+            f"{waited_ms} ms; see if the followers fetch, or raise request.timeout.ms"
+        )
+        self.topic = topic
+        self.partition = partition
+        self.waited_ms = waited_ms
+
+
+class PluginError(KMiniLogError):
+    """A class named by a setting that cannot be imported, made or used; nothing was done."""
+
+    def __init__(self, setting: str, *, path: str, reason: str) -> None:
+        super().__init__(f"{setting} {path}: {reason}; nothing was done")
+        self.setting = setting
+        self.path = path
+        self.reason = reason
+
+
+class SerializationError(KMiniLogError):
+    """A key or a value that its serialiser does not take; the message was not written."""
+
+    def __init__(self, what: str, *, serializer: str, reason: str) -> None:
+        super().__init__(f"{what}: {serializer} serialiser: {reason}; the message was not written")
+        self.what = what
+        self.reason = reason
+
+
+class BufferExhaustedError(KMiniLogError):
+    """No memory for a message within max.block.ms; the message was not written."""
+
+    def __init__(self, *, blocked_ms: int) -> None:
+        super().__init__(
+            f"Failed to allocate memory within the configured max blocking time {blocked_ms} ms.; "
+            "send slower, or raise buffer.memory or max.block.ms"
+        )
+        self.blocked_ms = blocked_ms
+
+
+class ClientClosedError(KMiniLogError):
+    """A call to a client that is closed, or that was closed while the call waited."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the {what} is closed; open another one")
