@@ -1,7 +1,7 @@
 """Batch reads of the data source: what the engine's reader reads, and no file needlessly."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from kminilog.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import COLUMNS, read_options
 from kminilog.spark.datasource.ranges import ranges_between, selected_ranges
-from kminilog.spark.datasource.selection import Selection
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -37,7 +36,6 @@ from tests.damage import flip_byte, message_positions
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
 PARTITION = TopicPartition("orders", 0)
 Load = Callable[..., DataFrame]
-PUSH_FILTERS = "spark.sql.python.filterPushdown.enabled"
 
 
 @pytest.fixture
@@ -61,14 +59,6 @@ def load(spark: SparkSession, log_dir: LogDir) -> Load:
         return spark.read.format("kminilog").options(**options).load(str(log_dir.path))
 
     return load_log
-
-
-@pytest.fixture
-def push(spark: SparkSession, load: Load) -> Iterator[Load]:
-    """Load for one query that hands its filters to the data source."""
-    spark.conf.set(PUSH_FILTERS, "true")
-    yield lambda **options: load(**options, pushFilters="true")
-    spark.conf.unset(PUSH_FILTERS)
 
 
 def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
@@ -108,55 +98,15 @@ def test_load_of_topics_and_columns_has_these_only(load, log_dir):
     assert rows_of(frame) == sorted(wanted)
 
 
-@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
-@pytest.mark.parametrize(
-    ("condition", "keeps"),
-    [
-        ("partition = 0 AND offset >= 7 AND offset < 12", lambda t, p, o: p == 0 and 7 <= o < 12),
-        ("offset > 3 AND offset <= 5", lambda t, p, o: 3 < o <= 5),
-        ("offset IN (2, 9, 400)", lambda t, p, o: o in (2, 9)),
-        ("topic = 'others' AND partition IN (1, 2)", lambda t, p, o: (t, p) == ("others", 1)),
-        ("topic IN ('orders', 'no') AND partition <> 0", lambda t, p, o: (t, p) == ("orders", 1)),
-        ("offset = 3 AND offset = 4", lambda t, p, o: False),
-        ("partition < 0 OR offset = 19", lambda t, p, o: o == 19),
-        ("offset >= -5 AND partition <=> 1", lambda t, p, o: p == 1),
-        ("topic LIKE 'o%s' AND key IS NULL AND offset % 2 = 0", lambda t, p, o: o % 4 == 0),
-    ],
-)
-def test_load_with_a_filter_has_what_passes_it(push, log_dir, condition, keeps):
-    if "key IS NULL" in condition:
-        keeps_all = keeps
-        keeps = lambda t, p, o: p == 0 and o < 20 and keeps_all(t, p, o)  # noqa: E731
-    wanted = [row for row in stored(log_dir, "orders", "others") if keeps(*row[:3])]
-    assert rows_of(push().where(condition)) == wanted
-
-
-def test_filters_keep_reads_away_from_damaged_segments(push, log_dir):
-    """In orders-0 all but the second segment are zeroes, and others-0 is not even there."""
-    before = stored(log_dir, "orders")
-    segments = log_dir.reader(PARTITION).segments()
-    second = range(segments[1].first_offset, segments[2].first_offset)
-    for segment in [segments[0], *segments[2:]]:
-        segment.log_path.write_bytes(bytes(64))
-        segment.index.path.write_bytes(bytes(64))
-    for path in (log_dir.path / "others-0").iterdir():
-        path.unlink()
-    (log_dir.path / "others-0").rmdir()
-    wanted = f"offset >= {second.start} AND offset < {second.stop}"
-    where = f"topic = 'orders' AND partition = 0 AND {wanted}"
-    assert rows_of(push().where(where)) == [r for r in before if r[1] == 0 and r[2] in second]
-    with pytest.raises(KMiniLogError, match="damaged at byte 0"), spark_failures("s"):
-        push().where(f"topic = 'orders' AND offset = {second.stop}").collect()
-
-
-def test_filter_on_offsets_starts_at_the_index_entry_in_front(push, log_dir):
+def test_start_offset_starts_at_the_index_entry_in_front(load, log_dir):
     """A message in the same segment is damaged, before the entry: nobody looks at it."""
     segment = log_dir.reader(PARTITION).segments()[0]
     segment.index.load()
     last = segment.index.entries()[-1]
     wanted = segment.base_offset + last.relative_offset
     flip_byte(segment.log_path, 30, mask=1)
-    rows = rows_of(push(topic="orders").where(f"partition = 0 AND offset = {wanted}"))
+    bounds = {"startOffset": wanted, "endOffset": wanted + 1, "partitions": 0}
+    rows = rows_of(load(topic="orders", **bounds))
     assert [row[2] for row in rows] == [wanted]
 
 
@@ -239,30 +189,6 @@ def test_load_without_a_log_dir_is_one_clear_error(spark, tmp_path):
         spark.read.format("kminilog").load("log")
     with pytest.raises(PySparkException, match="no such directory; name it with --log-dir"):
         spark.read.format("kminilog").load(str(tmp_path / "gone")).collect()
-
-
-def test_load_that_asks_for_filters_without_the_session_setting_says_so(tmp_path, load):
-    with pytest.raises(PySparkException, match=PUSH_FILTERS):
-        load(topic="orders", pushFilters="true").collect()
-
-
-def test_filters_are_not_pushed_unless_that_is_asked_for(load, spark):
-    """So a DataFrame can be used as often as one likes, even twice in one query."""
-    spark.conf.set(PUSH_FILTERS, "true")
-    frame = load(topic="orders")
-    some, others = frame.where("partition = 1"), frame.where("partition = 0 AND offset < 3")
-    assert some.count() == 1
-    assert frame.count() == frame.count() > 20
-    assert some.union(others).count() == 4
-    spark.conf.unset(PUSH_FILTERS)
-
-
-@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
-def test_spark_still_mixes_up_the_pushed_filters_of_one_data_frame(push):
-    """Why they are not pushed by default: as soon as this fails, they can be."""
-    frame = push(topic="orders")
-    assert frame.where("partition = 1").count() == 1
-    assert frame.count() == 1, "there are more"
 
 
 @pytest.mark.parametrize(
@@ -354,7 +280,7 @@ def offsets_without_spark(log_dir: LogDir, **options: str) -> list[int]:
     given = read_options(
         {"path": str(log_dir.path), "partitions": "2", "topic": "orders", **options}
     )
-    ranges = selected_ranges(log_dir, given, Selection.of(given))
+    ranges = selected_ranges(log_dir, given)
     return [offset for b in ranges_to_batches(given, ranges) for offset in b["offset"].to_pylist()]
 
 
@@ -394,7 +320,7 @@ def test_end_that_is_cut_off_after_planning_is_lost_unless_that_is_passed_over(l
     write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(4)))
     for options in ({}, {"failOnDataLoss": "false"}):
         given = read_options({"path": str(log_dir.path), "partitions": "2", **options})
-        ranges = selected_ranges(log_dir, given, Selection.of(given))
+        ranges = selected_ranges(log_dir, given)
         write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(2)))
         batches = ranges_to_batches(given, ranges)
         if options:
@@ -456,6 +382,6 @@ def test_segment_that_is_deleted_while_a_read_is_planned_is_left_to_the_reading(
 ):
     given = {"path": str(log_dir.path), "failOnDamage": fail_on_damage}
     options = read_options(given | ({"endOffset": offset_end} if offset_end else {}))
-    planned = selected_ranges(LogDirUnderRetention(log_dir.path), options, Selection.of(options))
+    planned = selected_ranges(LogDirUnderRetention(log_dir.path), options)
     sizes = [(r.base_offset, r.size_bytes) for r in planned if r.topic_partition == PARTITION]
     assert (0, 0) in sizes

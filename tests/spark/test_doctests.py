@@ -2,12 +2,22 @@
 
 import doctest
 import importlib
+from pathlib import Path
 
 import pytest
 
+import kminilog
 
-@pytest.mark.parametrize("name", ["log_options", "log_selection", "stream_reader", "task_groups"])
+_ROOT = Path(kminilog.__file__).parent.parent
+_WITH_EXAMPLES = sorted(
+    ".".join(path.relative_to(_ROOT).with_suffix("").parts)
+    for path in _ROOT.glob("kminilog/spark/**/*.py")
+    if ">>> " in path.read_text()
+)
+
+
+@pytest.mark.parametrize("name", _WITH_EXAMPLES)
 def test_doctests_of_module_pass(name):
-    result = doctest.testmod(importlib.import_module(f"kminilog.spark.{name}"))
+    result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
     assert result.failed == 0

@@ -26,7 +26,6 @@ from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, runs_
 from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import read_options
 from kminilog.spark.datasource.ranges import selected_ranges
-from kminilog.spark.datasource.selection import Selection
 from kminilog.spark.datasource.stream_reader import LogStreamReader
 from kminilog.spark.datasource.writer import Placement
 from kminilog.spark.runtime.failures import spark_failures
@@ -449,7 +448,7 @@ class Crash(BaseException):
 def offsets_read(log_dir: Path) -> dict[str, int]:
     """Return how many messages a batch read and a stream would give, which must be the same."""
     options = read_options({"path": str(log_dir), "topic": "orders"})
-    ranges = selected_ranges(LogDir(log_dir), options, Selection.of(options))
+    ranges = selected_ranges(LogDir(log_dir), options)
     found = {str(tp): 0 for tp in LogDir(log_dir).topic("orders").all_partitions()}
     for batch in ranges_to_batches(options, ranges):
         for row in batch.to_pylist():

@@ -26,7 +26,6 @@ def test_spark_page_examples_print_what_the_page_says(
         if kind == "python":
             exec(compile(program, "docs/spark.md", "exec"), names)  # the examples are ours
             assert capsys.readouterr().out.strip() == printed.strip()
-    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
 def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path, monkeypatch):

@@ -1,15 +1,15 @@
 """A batch read of the data source: bounds, tasks, and what each of them reads.
 
-`ranges_to_batches` is what a task does, in a stream too. Filters are taken from Spark only if that
-is asked for: Spark 4.3 keeps what a Python source planned with the filters of one query and uses it
-for other queries of the same DataFrame, even for another branch of the same query, and so loses
+`ranges_to_batches` is what a task does, in a stream too. The reader has no predicate pushdown
+(`pushFilters`): Spark 4.3 keeps what a Python source planned with the filters of one query and uses
+it for other queries of the same DataFrame, even for another branch of the same query, and so loses
 rows. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kminilog.notices import Gap, warn
 from kminilog.spark.datasource.message_batches import (
@@ -26,7 +26,6 @@ from kminilog.spark.datasource.ranges import (
     open_reader,
     selected_ranges,
 )
-from kminilog.spark.datasource.selection import Selection
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.segment import Segment
 
@@ -44,30 +43,17 @@ class LogReader(DataSourceReader):
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._selection = Selection.of(options)
 
     def partitions(self) -> Sequence[RangeGroup]:
         """Return a few groups of segments, or parts of them."""
         options = self._options
-        ranges = selected_ranges(LogDir(options.log_dir), options, self._selection)
+        ranges = selected_ranges(LogDir(options.log_dir), options)
         return [RangeGroup(group) for group in grouped(ranges, options.cores) or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one group."""
         assert isinstance(partition, RangeGroup)
         return ranges_to_batches(self._options, partition.ranges)
-
-
-class FilteringLogReader(LogReader):
-    """The same for a DataFrame that is used in one query only, and there once."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
-        """Take what bounds topics, partitions and offsets; yield what Spark has to do."""
-        for by in filters:
-            self._selection, is_done = self._selection.narrowed(by)
-            # Beside damage, messages are read whatever their offsets are.
-            if not is_done or not self._options.fail_on_damage:
-                yield by
 
 
 def ranges_to_batches(

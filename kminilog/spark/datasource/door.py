@@ -6,9 +6,8 @@
     frame.write.format("kminilog").mode("append").option("topic", "orders").save(log_dir)
     frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
 
-This is the door; what is behind it is in log_options, table_options, log_reader, stream_reader and
-sink.
-Source: Spark's Python Data Source API.
+This is the door; what is behind it is in options, table_options, batch_reader, stream_reader and
+writer. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Collection
@@ -23,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from kminilog.spark.datasource.batch_reader import FilteringLogReader, LogReader
+from kminilog.spark.datasource.batch_reader import LogReader
 from kminilog.spark.datasource.options import (
     READING,
     STREAMING,
@@ -66,8 +65,7 @@ class LogSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads a batch."""
-        options = self._reading(schema, READING, is_stream=False)
-        return FilteringLogReader(options) if options.pushes_filters else LogReader(options)
+        return LogReader(self._reading(schema, READING, is_stream=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return what follows topics."""

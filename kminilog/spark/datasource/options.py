@@ -18,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from kminilog.errors import SettingError
+from kminilog.format.names import MAX_OFFSET
 from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS
 
 COLUMNS = {
@@ -31,7 +32,7 @@ COLUMNS = {
 }
 EARLIEST, LATEST = "earliest", "latest"
 _BOTH = ("path", "topic", "columns", "cores", "failOnDataLoss", "allowGaps")
-READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset", "pushFilters")
+READING = (*_BOTH, "failOnDamage", "partitions", "startOffset", "endOffset")
 STREAMING = (*_BOTH, "startingOffsets", "maxOffsetsPerTrigger")
 _NOT_OURS = ("checkpointLocation", "queryName")  # Spark hands them on
 WRITING = ("path", "topic", "partitioner", "job_id", "lockTimeoutMs", *_NOT_OURS)
@@ -59,8 +60,7 @@ class ReadOptions:
     max_offsets: int | None
     partitions: tuple[int, ...]
     start_offset: int
-    end_offset: int | None
-    pushes_filters: bool
+    end_offset: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,7 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
         _count(given, "maxOffsetsPerTrigger"),
         tuple(_number("partitions", name) for name in _names(given, "partitions")),
         _number("startOffset", given.get("startOffset", "0")),
-        _number("endOffset", given["endOffset"]) if "endOffset" in given else None,
-        _flag(given, "pushFilters", default="false"),
+        _number("endOffset", given.get("endOffset", str(MAX_OFFSET + 1))),
     )
 
 

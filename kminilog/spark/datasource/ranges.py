@@ -16,7 +16,6 @@ from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import warn
 from kminilog.spark.datasource.options import ReadOptions
-from kminilog.spark.datasource.selection import Selection
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
@@ -36,9 +35,7 @@ class SegmentRange(NamedTuple):
     size_bytes: int
 
 
-def selected_ranges(
-    log_dir: LogDir, options: ReadOptions, selection: Selection
-) -> list[SegmentRange]:
+def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]:
     """Return what a query wants of the topics that its options name, by partition and offset.
 
     With failOnDamage=false by partition only: where damage is, no offset can be relied on.
@@ -51,16 +48,14 @@ def selected_ranges(
     for number in options.partitions:
         max(topics, key=lambda topic: topic.partitions).partition(number)  # is there such a one?
     for topic in topics:
-        if selection.topics is not None and topic.name not in selection.topics:
-            continue
         for topic_partition in topic.all_partitions():
-            if topic_partition.partition in selection.partition:
-                reader = open_reader(log_dir, topic_partition, options)
-                bounds = selection.offset
-                if options.fail_on_damage:
-                    found += ranges_between(reader, bounds.start, bounds.end)
-                else:
-                    found += _whole_segments(reader)
+            if options.partitions and topic_partition.partition not in options.partitions:
+                continue
+            reader = open_reader(log_dir, topic_partition, options)
+            if options.fail_on_damage:
+                found += ranges_between(reader, options.start_offset, options.end_offset)
+            else:
+                found += _whole_segments(reader)
     return found
 
 
