@@ -42,6 +42,7 @@ from kminilog.partitioners.interface import check_partition
 from kminilog.partitioners.keyed import as_key_object, keyed_rule
 from kminilog.partitioners.registry import check_name, is_path
 from kminilog.plugins import load_class
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 
 STICKY_ROWS = 128
@@ -175,7 +176,7 @@ def _asking_a_class(path: str, partitions: int, topic: str) -> Choose:
 
 
 def _asker(path: str, partitions: int, topic: str) -> Callable[[bytes | None], int | None]:
-    config = complete_config({SETTING: path}, scope="producer")
+    config = complete_config({SETTING: path}, PRODUCER_SETTINGS)
     cluster = ClusterMetadata.of_one_topic(topic, range(partitions))
     found = load_class(path, setting=SETTING)
     if has_old_interface(found, path):

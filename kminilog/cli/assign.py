@@ -21,11 +21,11 @@ from kminilog.cli.output import count, table, warn, write_document, write_line, 
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition, check_topic
-from kminilog.settings import SETTINGS
 from kminilog.storage.topics import MAX_PARTITIONS
 
-_DEFAULT = str(SETTINGS["partition.assignment.strategy"].default)
+_DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 
 
 class Answer(NamedTuple):

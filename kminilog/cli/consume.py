@@ -35,6 +35,7 @@ from kminilog.consumer.group_file import check_group
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, OnGap
 from kminilog.printable import printable_bytes
@@ -94,7 +95,7 @@ def command(
     clock = SystemClock()
     is_escaping = is_terminal() and not is_raw
     printing = _Printing(clock, as_json=as_json, print_key=print_key, is_escaping=is_escaping)
-    settings = parse_config(config, scope="consumer")
+    settings = parse_config(config, CONSUMER_SETTINGS)
     if group is None:
         group = settings.get("group.id") or None
     if group is not None:

@@ -22,11 +22,11 @@ from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.replays.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
-from kminilog.settings import SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock
 
@@ -262,7 +262,7 @@ def _replay_lines(seen: list[Second], strategy: str) -> list[str]:
         for before, second in zip([None, *seen], seen, strict=False)
         if before is None or second.event or _has_changed(before, second)
     ]
-    timeout_ms = SETTINGS["session.timeout.ms"].default
+    timeout_ms = CONSUMER_SETTINGS["session.timeout.ms"].default
     return [
         f"{count(len(partitions), 'partition')} of {TOPIC}, shared out by {strategy}; "
         f"session.timeout.ms = {timeout_ms}",

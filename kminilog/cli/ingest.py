@@ -14,7 +14,7 @@ from kminilog.cli.output import count, warn, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.settings import TopicSettings, parse_config
+from kminilog.settings import TOPIC_SETTINGS, TopicSettings, parse_config
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 
@@ -91,7 +91,7 @@ def command(
 
     make_importable()
     check_partitioner(partitioner)
-    settings = TopicSettings.from_config(parse_config(config, scope="topic")) if config else None
+    settings = TopicSettings.from_config(parse_config(config, TOPIC_SETTINGS)) if config else None
     # Bad ones end here, before Spark starts.
     Topic(topic, 1 if partitions is None else partitions)
     if job_id is not None:

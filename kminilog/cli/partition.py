@@ -26,7 +26,8 @@ from kminilog.format.message import encoded_bytes
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.placement import OpenBatches, Placement
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
-from kminilog.settings import SETTINGS, complete_config, parse_config
+from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.settings import complete_config, parse_config
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _ORDER = "kminilog.cli.partition.order"
@@ -74,7 +75,7 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     "--partitioner",
     metavar="NAME",
     help=f"{', '.join(PARTITIONERS)}, or a class of yours as package.module.Class; "
-    f"{SETTINGS[_CLASS].default} if none is named.",
+    f"{PRODUCER_SETTINGS[_CLASS].default} if none is named.",
 )
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
 @click.option(
@@ -125,10 +126,10 @@ def command(
     as_json: bool,
 ) -> None:
     """Show which of N partitions each record goes to, and why."""
-    given = parse_config(config, scope="producer")
+    given = parse_config(config, PRODUCER_SETTINGS)
     if partitioner is not None:
         given[_CLASS] = partitioner
-    settings = complete_config(given, scope="producer")
+    settings = complete_config(given, PRODUCER_SETTINGS)
     name = settings[_CLASS]
     numbers = _numbers(partitions, order)
     cluster = _cluster(numbers, unavailable)

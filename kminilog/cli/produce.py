@@ -32,6 +32,7 @@ from kminilog.producer.producer import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX, parse_config
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -130,7 +131,7 @@ def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None
     """The producer's settings; a batch waits until it is full, unless linger.ms is given."""
     options = {"partitioner.class": partitioner, "acks": acks}
     given = {name: value for name, value in options.items() if value is not None}
-    settings = {"linger.ms": INT64_MAX, **parse_config(config, scope="producer"), **given}
+    settings = {"linger.ms": INT64_MAX, **parse_config(config, PRODUCER_SETTINGS), **given}
     for of_what in ("key.serializer", "value.serializer"):
         name = settings.get(of_what) or settings.get("serializer.class", "")
         # Lines are bytes and stay what they are, whether one calls them text or not.

@@ -22,7 +22,7 @@ from kminilog.cli.recovery_reading import open_writer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.notices import OnGap
-from kminilog.settings import SETTINGS, TopicSettings, parse_config
+from kminilog.settings import TOPIC_SETTINGS, TopicSettings, parse_config
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
@@ -49,7 +49,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Create the topic NAME, and the log dir if it is not there."""
-    settings = TopicSettings.from_config(parse_config(config, scope="topic"))
+    settings = TopicSettings.from_config(parse_config(config, TOPIC_SETTINGS))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
     with open_writer(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
@@ -100,7 +100,7 @@ def alter(
     log_dir_path: Path, name: str, partitions: int | None, config: tuple[str, ...], as_json: bool
 ) -> None:
     """Add partitions to the topic NAME, or change its settings."""
-    changes = parse_config(config, scope="topic")
+    changes = parse_config(config, TOPIC_SETTINGS)
     if partitions is None and not changes:
         raise click.UsageError("nothing to alter: give --partitions or --config")
     before = LogDir(log_dir_path).topic(name)
@@ -149,7 +149,7 @@ def _write_description(description: dict[str, Any]) -> None:
     write_line()
     changed = TopicSettings.from_config(description["config"]).changed()
     settings = [
-        (name, value, "" if name in changed else "default", SETTINGS[name].meaning)
+        (name, value, "" if name in changed else "default", TOPIC_SETTINGS[name].meaning)
         for name, value in description["config"].items()
     ]
     write_lines(table(("setting", "value", "", "meaning"), settings))

@@ -24,6 +24,7 @@ from kminilog.consumer.fetching import Fetching
 from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, warn
@@ -40,7 +41,7 @@ def _nothing(_: list[TopicPartition]) -> None:
 class Consumer:
     """A consumer of one source; one object, one thread; a context manager that closes it.
 
-    `config` has Kafka's dotted names, see kminilog.settings; a group needs `group.id` and the
+    `config` has Kafka's dotted names, see consumer.settings; a group needs `group.id` and the
     `coordinator`. `on_assigned` is called after partitions came, `on_revoked` before some are given
     up, while commits still count, `on_lost` after some are gone that others may have already.
     `on_reset` is told when a position was outside of its log and auto.offset.reset has moved it;
@@ -59,7 +60,7 @@ class Consumer:
         on_lost: Change = _nothing,
         on_reset: Callable[[OffsetReset], object] = warn,
     ) -> None:
-        self.config = complete_config(config or {}, scope="consumer")
+        self.config = complete_config(config or {}, CONSUMER_SETTINGS)
         self._source = source
         self._clock = clock
         self._coordinator = coordinator

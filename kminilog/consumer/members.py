@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
-from kminilog.settings import INT32_MAX, SETTINGS
+from kminilog.settings import INT32_MAX
 from kminilog.storage.json_file import number, typed
 
 
@@ -44,8 +45,8 @@ class JoinRequest(NamedTuple):
 
     topics: tuple[str, ...]
     strategy: str = "range"
-    session_timeout_ms: int = int(SETTINGS["session.timeout.ms"].default)
-    client_id: str = str(SETTINGS["client.id"].default)
+    session_timeout_ms: int = int(CONSUMER_SETTINGS["session.timeout.ms"].default)
+    client_id: str = str(CONSUMER_SETTINGS["client.id"].default)
     member_id: str | None = None
     instance_id: str | None = None
     owned: tuple[TopicPartition, ...] = ()

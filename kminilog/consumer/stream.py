@@ -26,6 +26,7 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OffsetReset, warn
 from kminilog.settings import complete_config
@@ -61,7 +62,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
         clock: Clock,
     ) -> None:
         self.name = name
-        self.config = complete_config(config, scope="consumer")
+        self.config = complete_config(config, CONSUMER_SETTINGS)
         self._make_consumer = make_consumer
         self._clock = clock
         self._queue: queue.Queue[_Queued] = queue.Queue(self.config["queued.max.messages"])
@@ -250,7 +251,7 @@ def open_streams(
     `subscribe` is called with each consumer; sources and coordinators are made for each, since they
     belong to one thread.
     """
-    client_id = complete_config(config, scope="consumer")["client.id"]
+    client_id = complete_config(config, CONSUMER_SETTINGS)["client.id"]
 
     def make(name: str, **on_change: Callable[[Any], object]) -> Consumer:
         source = make_source()

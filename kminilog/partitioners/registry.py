@@ -32,6 +32,7 @@ from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.plugins import load_class
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 
 PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
@@ -62,7 +63,7 @@ def make_partitioner(
     >>> chosen.partition("orders", "21", b"21", None, None, cluster)
     0
     """
-    complete = complete_config({**config, SETTING: name_or_path}, scope="producer")
+    complete = complete_config({**config, SETTING: name_or_path}, PRODUCER_SETTINGS)
     partitioner = _make(name_or_path, chance, clock)
     partitioner.configure(complete)
     return partitioner

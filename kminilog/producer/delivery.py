@@ -40,8 +40,9 @@ class DeliverySettings(NamedTuple):
     def from_config(cls, config: Mapping[str, Any]) -> "DeliverySettings":
         """Return them from a producer's complete config.
 
+        >>> from kminilog.producer.settings import PRODUCER_SETTINGS
         >>> from kminilog.settings import complete_config
-        >>> DeliverySettings.from_config(complete_config({}, scope="producer"))
+        >>> DeliverySettings.from_config(complete_config({}, PRODUCER_SETTINGS))
         DeliverySettings(acks=1, retries=3, retry_backoff_ms=100, request_timeout_ms=30000)
         """
         return cls(*(config[field.replace("_", ".")] for field in cls._fields))

@@ -37,6 +37,7 @@ from kminilog.producer.metrics import Metrics
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
 from kminilog.producer.serializers import serializers
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.producer.stepping import SteppingCondition
 from kminilog.settings import complete_config
 
@@ -55,7 +56,7 @@ def _ignore(_: str) -> None:
 class HandDrivenProducer:
     """A producer that works when it is told to; a context manager that closes it.
 
-    `config` has Kafka's dotted names, see kminilog.settings. A `partitioner` is used, as it is,
+    `config` has Kafka's dotted names, see producer.settings. A `partitioner` is used, as it is,
     instead of the one that the settings name; `interceptors` come before those of the settings.
     `alongside` is called while the producer waits, to let others work, and tells if they did:
     `cluster.replicate` is one. `on_error` is told what interceptors, callbacks and hooks of a
@@ -74,7 +75,7 @@ class HandDrivenProducer:
         alongside: Callable[[], object] = _nothing,
         on_error: Callable[[str], object] = _ignore,
     ) -> None:
-        self.config = complete_config(config or {}, scope="producer")
+        self.config = complete_config(config or {}, PRODUCER_SETTINGS)
         self.metrics = Metrics(clock)
         self._cluster = cluster
         self._clock = clock

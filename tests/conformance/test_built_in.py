@@ -14,6 +14,7 @@ import pytest
 from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.producer.record import ProducerRecord
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 from tests.conformance.wheel_oracles import require, run_java
 from tests.producer.small_cluster import TOPIC, SmallCluster, small_cluster
@@ -71,7 +72,7 @@ def ours(small: SmallCluster, batch_size: int, events: list[str], theirs: str) -
         "linger.ms": LINGER_MS,
         "partitioner.adaptive.partitioning.enable": False,
     }
-    partitioner.configure(complete_config(config, scope="producer"))
+    partitioner.configure(complete_config(config, PRODUCER_SETTINGS))
     said = []
     with small.producer(config=config, partitioner=partitioner) as producer:
         for event in events:

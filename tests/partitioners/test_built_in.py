@@ -8,6 +8,7 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.built_in import BuiltIn, Load
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     SEEDS,
@@ -43,7 +44,7 @@ FOUR = ClusterMetadata.of_one_topic(TOPIC, range(4))
 def made(chance: Random, **config: object) -> BuiltIn:
     partitioner = BuiltIn(chance)
     dotted = {name.replace("_", "."): value for name, value in config.items()}
-    partitioner.configure(complete_config({"batch.size": BATCH, **dotted}, scope="producer"))
+    partitioner.configure(complete_config({"batch.size": BATCH, **dotted}, PRODUCER_SETTINGS))
     return partitioner
 
 

@@ -12,6 +12,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
@@ -42,7 +43,7 @@ ABS_RULES_DIFFER = {"key with a negative hash": Exactly([0, 0])}
 def made(chance: Random, clock: ManualClock | None = None, **config: object) -> Default08:
     partitioner = Default08(chance, clock or ManualClock())
     dotted = {name.replace("__", "-").replace("_", "."): value for name, value in config.items()}
-    partitioner.configure(complete_config(dotted, scope="producer"))
+    partitioner.configure(complete_config(dotted, PRODUCER_SETTINGS))
     return partitioner
 
 

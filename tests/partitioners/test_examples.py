@@ -10,6 +10,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
@@ -77,7 +78,7 @@ def test_always_two_without_leader_goes_elsewhere_if_failover_is_on():
 
 
 def test_always_two_is_made_with_all_the_settings():
-    config = complete_config({"batch.size": 7}, scope="producer")
+    config = complete_config({"batch.size": 7}, PRODUCER_SETTINGS)
     assert AlwaysTwo(config).properties["batch.size"] == 7
 
 

@@ -15,7 +15,7 @@ from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
-from kminilog.settings import SETTINGS
+from kminilog.producer.settings import PRODUCER_SETTINGS
 
 CLASSES = {
     "default-0.8": Default08,
@@ -36,7 +36,7 @@ def make(name, **config):
 
 def test_suite_has_the_names_of_the_command_line_contract():
     assert list(PARTITIONERS) == list(CLASSES)
-    assert SETTINGS["partitioner.class"].default in PARTITIONERS
+    assert PRODUCER_SETTINGS["partitioner.class"].default in PARTITIONERS
     assert set(KEYED_RULES) <= set(PARTITIONERS)
 
 

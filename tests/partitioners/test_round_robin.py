@@ -5,6 +5,7 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.placement import OpenBatches, Placement
 from kminilog.partitioners.round_robin import RoundRobin
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 from tests.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
 
@@ -28,7 +29,7 @@ def test_round_robin_in_each_situation_keeps_its_rule(situation):
 
 def made(has_bug: bool) -> RoundRobin:
     partitioner = RoundRobin()
-    config = complete_config({"round-robin.double-call-bug": has_bug}, scope="producer")
+    config = complete_config({"round-robin.double-call-bug": has_bug}, PRODUCER_SETTINGS)
     partitioner.configure(config)
     return partitioner
 

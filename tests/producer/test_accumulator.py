@@ -13,6 +13,7 @@ from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch, SendFuture, Waiting, request_bytes
 from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.producer.stepping import SteppingCondition
 from kminilog.settings import complete_config
 
@@ -36,7 +37,7 @@ class Bench:
         )
         config = {"batch.size": size, "linger.ms": linger_ms, "max.block.ms": max_block_ms}
         self.accumulator = Accumulator(
-            complete_config(config, scope="producer"), self.pool, self.clock
+            complete_config(config, PRODUCER_SETTINGS), self.pool, self.clock
         )
 
     def _let_pass(self, until_ms: int) -> None:

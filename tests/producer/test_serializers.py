@@ -4,6 +4,7 @@ import pytest
 
 from kminilog.client_errors import PluginError, SerializationError
 from kminilog.producer.serializers import serializer, serializers
+from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 
 
@@ -154,12 +155,12 @@ def test_serializer_by_the_java_name_that_the_documents_set(java_name, name):
     ],
 )
 def test_serializers_are_those_given_or_else_serializer_class_for_both(given, names):
-    chosen = serializers(complete_config(given, scope="producer"))
+    chosen = serializers(complete_config(given, PRODUCER_SETTINGS))
     assert [each.name for each in chosen] == names
 
 
 def test_serializers_name_the_setting_that_asked_for_them():
     with pytest.raises(SerializationError, match=r"^key: "):
-        serializers(complete_config({}, scope="producer"))[0]("orders", 5)
+        serializers(complete_config({}, PRODUCER_SETTINGS))[0]("orders", 5)
     with pytest.raises(PluginError, match=r"^value\.serializer "):
-        serializers(complete_config({"value.serializer": "no"}, scope="producer"))
+        serializers(complete_config({"value.serializer": "no"}, PRODUCER_SETTINGS))

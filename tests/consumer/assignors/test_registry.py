@@ -8,8 +8,8 @@ from kminilog.consumer.assignors.range import Range
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
+from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
-from kminilog.settings import SETTINGS
 from tests.consumer.assignors.groups import same, shown
 
 CLASSES = {
@@ -31,7 +31,7 @@ class Everything:
 
 def test_assignors_have_the_names_of_the_command_line_contract():
     assert list(ASSIGNORS) == list(CLASSES)
-    assert SETTINGS["partition.assignment.strategy"].default == "range"
+    assert CONSUMER_SETTINGS["partition.assignment.strategy"].default == "range"
 
 
 @pytest.mark.parametrize("name", ASSIGNORS)
