@@ -40,31 +40,6 @@ class Gap(NamedTuple):
 OnGap = Callable[[Gap], object]
 
 
-class OffsetReset(NamedTuple):
-    """A position outside of the log, and the offset at which reading goes on instead.
-
-    `reset` is what auto.offset.reset says; `is_committed` tells if the position was on record.
-    """
-
-    topic_partition: TopicPartition
-    offset: int
-    log_start_offset: int
-    log_end_offset: int
-    reset: str
-    next_offset: int
-    is_committed: bool
-
-    def __str__(self) -> str:
-        what = "the committed offset" if self.is_committed else "offset"
-        where = f"below the log start {self.log_start_offset}"
-        if self.offset > self.log_end_offset:
-            where = f"above the log end {self.log_end_offset}"
-        return (
-            f"{self.topic_partition}: {what} {self.offset} is {where}; reading goes on at "
-            f"{self.next_offset}, as auto.offset.reset = {self.reset} says"
-        )
-
-
 def warn(notice: object) -> None:
     """Say it as a Python warning."""
     warnings.warn(str(notice), KMiniLogWarning, stacklevel=3)

@@ -31,13 +31,14 @@ from kminilog.cli.output import (
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_file import check_group
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OffsetReset, OnGap
+from kminilog.notices import OnGap
 from kminilog.printable import printable_bytes
 from kminilog.settings import parse_config
 from kminilog.storage.log_dir import LogDir

@@ -18,16 +18,15 @@ from typing import Self
 
 from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import UnknownMemberError
-from kminilog.consumer.fetching import Fetching
-from kminilog.consumer.interface import ConsumerRecord, Source
+from kminilog.consumer.fetching import Fetching, OffsetReset
+from kminilog.consumer.interface import ConsumerRecord, Coordination, Source
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OffsetReset, warn
+from kminilog.notices import warn
 from kminilog.settings import complete_config
 
 PAUSE_MS = 10
@@ -54,7 +53,7 @@ class Consumer:
         config: Mapping[str, object] | None = None,
         *,
         clock: Clock,
-        coordinator: Coordinator | None = None,
+        coordinator: Coordination | None = None,
         on_assigned: Change = _nothing,
         on_revoked: Change = _nothing,
         on_lost: Change = _nothing,
@@ -257,7 +256,7 @@ class Consumer:
             return self._names
         return tuple(sorted(name for name in self._source.topics() if self._wanted(name)))
 
-    def _group(self) -> tuple[Coordinator, str]:
+    def _group(self) -> tuple[Coordination, str]:
         group = self.config["group.id"]
         if not group or self._coordinator is None:
             raise ValueError("set group.id, and hand in a coordinator, to be in a group")

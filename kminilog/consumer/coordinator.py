@@ -31,6 +31,7 @@ from typing import Literal
 
 from kminilog.chance import Chance
 from kminilog.clock import Clock
+from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.consumer.errors import UnknownGroupError
 from kminilog.consumer.group import Group, Moment
 from kminilog.consumer.group_file import (
@@ -70,6 +71,10 @@ class Coordinator:
         self._partitions = partitions
         self._clock = clock
         self._chance = chance
+
+    def is_cooperative(self, strategy: str) -> bool:
+        """Tell if members of this strategy keep reading during a rebalance; see make_assignor."""
+        return make_assignor(strategy).is_cooperative
 
     def join(self, group: str, request: JoinRequest) -> Membership:
         """Join a group, which is made if there is none; see Group.join."""
@@ -136,7 +141,7 @@ class Coordinator:
                 }
 
     def _moment(self) -> Moment:
-        return Moment(self._clock.now_ms(), self._partitions())
+        return Moment(self._clock.now_ms(), self._partitions(), make_assignor)
 
     def _new_id(self, request: JoinRequest, group: Group) -> str:
         begin = request.instance_id or request.client_id

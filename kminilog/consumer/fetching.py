@@ -16,6 +16,7 @@ Source: S3; Kafka: Fetcher, auto.offset.reset.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.consumer.errors import NoOffsetError
@@ -23,7 +24,31 @@ from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OffsetReset
+
+
+class OffsetReset(NamedTuple):
+    """A position outside of the log, and the offset at which reading goes on instead.
+
+    `reset` is what auto.offset.reset says; `is_committed` tells if the position was on record.
+    """
+
+    topic_partition: TopicPartition
+    offset: int
+    log_start_offset: int
+    log_end_offset: int
+    reset: str
+    next_offset: int
+    is_committed: bool
+
+    def __str__(self) -> str:
+        what = "the committed offset" if self.is_committed else "offset"
+        where = f"below the log start {self.log_start_offset}"
+        if self.offset > self.log_end_offset:
+            where = f"above the log end {self.log_end_offset}"
+        return (
+            f"{self.topic_partition}: {what} {self.offset} is {where}; reading goes on at "
+            f"{self.next_offset}, as auto.offset.reset = {self.reset} says"
+        )
 
 
 class Fetching:

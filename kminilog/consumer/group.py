@@ -17,18 +17,18 @@ read before they join again.
 3. No two members have the same static id.
 4. Committed offsets stay, whoever comes and goes.
 
-A group knows neither files nor the time: both come in as a `Moment`. What silence has brought about
-is done first in every call, so the outcome depends on the time, not on who calls first.
+A group knows neither files nor the time nor the assignors: they come in as a `Moment`. Every call
+first does what silence has brought about. So the outcome depends on the time, not on who calls
+first.
 
 Source: S1 4 (groups, rebalance); Kafka 0.9 to 2.3: GroupCoordinator, GroupMetadata.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from kminilog.consumer.assignors.interface import Member, text_order
-from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.assignors.interface import Assignor, Member, text_order
 from kminilog.consumer.errors import (
     DuplicateInstanceError,
     GroupInUseError,
@@ -45,10 +45,11 @@ STABLE = "Stable"
 
 
 class Moment(NamedTuple):
-    """What a caller knows: the time, and how many partitions each topic has just now."""
+    """What a caller knows: the time, how many partitions each topic has now, and all assignors."""
 
     now_ms: int
     partitions: Mapping[str, int]
+    make_assignor: Callable[[str], Assignor]
 
 
 @dataclass
@@ -194,7 +195,7 @@ class Group:
             member.heard_ms = min(member.heard_ms, now_ms)
         self._remove([m.id for m in self.members.values() if m.is_silent(now_ms)])
 
-    def check(self) -> None:
+    def check(self, *, is_cooperative: bool) -> None:
         """Assert what holds after every call; see also the module's text."""
         assert (self.state == EMPTY) == (not self.members)
         assert self.assignment.keys() <= self.members.keys()
@@ -207,8 +208,7 @@ class Group:
             for (topic, partition), member in self.owners.items():
                 assert topic in self.members[member].topics
                 assert partition < self.partitions[topic]
-            is_complete = not self._has_partitions_without_owner()
-            assert is_complete or make_assignor(self.strategy).is_cooperative
+            assert is_cooperative or not self._has_partitions_without_owner()
 
     # ---- the rebalance
 
@@ -227,7 +227,7 @@ class Group:
 
     def _begin_generation(self, moment: Moment) -> None:
         partitions = self._subscribed(moment.partitions)
-        assignor = make_assignor(self.strategy)
+        assignor = moment.make_assignor(self.strategy)
         is_trusting = assignor.is_cooperative  # who is eager holds nothing, but had something
         asked = [
             Member(m.id, m.topics, m.instance_id, m.owned if is_trusting else had, self.generation)

@@ -15,15 +15,16 @@ committed offsets in ZooKeeper or in the topic __consumer_offsets.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kminilog.consumer.errors import InvalidGroupError, UnknownGroupError
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE, Group
-from kminilog.consumer.members import KnownMember, from_name, from_names, to_names
+from kminilog.consumer.members import KnownMember
 from kminilog.errors import InvalidTopicError
-from kminilog.format.names import check_topic
+from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
+from kminilog.settings import INT32_MAX
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 
@@ -91,7 +92,7 @@ def to_json(group: Group) -> dict[str, Any]:
         "generation": group.generation,
         "strategy": group.strategy,
         "partitions": group.partitions,
-        "members": [member.to_json() for member in group.members.values()],
+        "members": [_member_to_json(member) for member in group.members.values()],
         "assignment": {
             member: to_names(partitions) for member, partitions in group.assignment.items()
         },
@@ -105,7 +106,7 @@ def from_json(facts: Mapping[str, Any]) -> Group:
     Raises KeyError, TypeError, AttributeError, ValueError or InvalidTopicError for facts that tell
     of none.
     """
-    members = [KnownMember.from_json(member) for member in typed(facts["members"], list)]
+    members = [_member_from_json(member) for member in typed(facts["members"], list)]
     group = Group(
         name=typed(facts["group"], str),
         state=typed(facts["state"], str),
@@ -127,3 +128,48 @@ def from_json(facts: Mapping[str, Any]) -> Group:
     if group.state == STABLE and group.assignment.keys() != group.members.keys():
         raise ValueError("the assignment is not that of the members")
     return group
+
+
+def _member_to_json(member: KnownMember) -> dict[str, Any]:
+    return {**vars(member), "topics": list(member.topics), "owned": to_names(member.owned)}
+
+
+def _member_from_json(facts: Mapping[str, Any]) -> KnownMember:
+    return KnownMember(
+        id=typed(facts["id"], str),
+        topics=tuple(map(_topic, typed(facts["topics"], list))),
+        session_timeout_ms=number(facts["session_timeout_ms"], 1, INT32_MAX),
+        heard_ms=number(facts["heard_ms"]),
+        instance_id=None if facts["instance_id"] is None else typed(facts["instance_id"], str),
+        owned=from_names(facts["owned"]),
+        is_waiting=typed(facts["is_waiting"], bool),
+        is_told=typed(facts["is_told"], bool),
+    )
+
+
+def to_names(partitions: Iterable[TopicPartition]) -> list[str]:
+    """Return partitions as a file names them."""
+    return [str(partition) for partition in partitions]
+
+
+def from_names(names: Any) -> tuple[TopicPartition, ...]:
+    """Return the partitions that a file names; ValueError if it names none.
+
+    >>> from_names(["page-views-7"])
+    (TopicPartition(topic='page-views', partition=7),)
+    """
+    return tuple(from_name(name) for name in typed(names, list))
+
+
+def from_name(name: Any) -> TopicPartition:
+    """Return the partition that a text names; ValueError or InvalidTopicError if it names none."""
+    found = parse_topic_partition(typed(name, str))
+    if found is None:
+        raise ValueError(f"{name!r} names no partition")
+    check_topic(found.topic)
+    return found
+
+
+def _topic(name: Any) -> str:
+    check_topic(typed(name, str))
+    return str(name)

@@ -1,10 +1,15 @@
-"""Where a consumer reads from: what it asks, whoever answers, and what it hands on.
+"""What a consumer asks, whoever answers, and what it hands on.
 
-Source: S1, S3; Kafka: Fetcher, ConsumerRecord.
+    Source        topics and messages: a log dir, a cluster
+    Coordination  its group: who belongs to it, who owns what, what was read
+
+Source: S1, S3; Kafka: Fetcher, ConsumerCoordinator, ConsumerRecord.
 """
 
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Literal, NamedTuple, Protocol
 
+from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 
@@ -52,4 +57,47 @@ class Source(Protocol):
 
         Nobody can have read up to a greater one.
         """
+        ...
+
+
+class Coordination(Protocol):
+    """What a consumer needs of the groups of its source, each by its id.
+
+    Calls raise what the methods of `Group` with the same names raise.
+    """
+
+    def is_cooperative(self, strategy: str) -> bool:
+        """Tell if members of this strategy keep reading while partitions are shared out again.
+
+        Raises SettingError for an unknown name, PluginError for a class that cannot be had or made.
+        """
+        ...
+
+    def join(self, group: str, request: JoinRequest) -> Membership:
+        """Join a group, which is made if there is none."""
+        ...
+
+    def sync(self, group: str, membership: Membership) -> Assigned | None:
+        """Return what a member that has joined owns; None if not all have."""
+        ...
+
+    def heartbeat(self, group: str, membership: Membership) -> Literal["ok", "rebalance"]:
+        """Show that a member is alive, and learn if it has to join again."""
+        ...
+
+    def leave(self, group: str, membership: Membership) -> None:
+        """Leave a group; its committed offsets stay."""
+        ...
+
+    def commit(
+        self,
+        group: str,
+        offsets: Mapping[TopicPartition, int],
+        membership: Membership | None = None,
+    ) -> None:
+        """Remember for some partitions the offset to be read next."""
+        ...
+
+    def committed(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets of a group; none if there is no such group."""
         ...

@@ -3,21 +3,19 @@
     JoinRequest   what a consumer asks for           consumer -> group
     Membership    who speaks, and of which generation    both ways, with every call
     Assigned      what a member owns from now on         group -> consumer
-    KnownMember   what the group remembers               in the group's file
+    KnownMember   what the group remembers
 
 A member is alive as long as it is heard of: after `session_timeout_ms` of silence it is expired.
 Plain values; when somebody is expired is decided elsewhere. Source: Kafka: JoinGroupRequest,
 SyncGroupResponse, MemberMetadata.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
-from kminilog.settings import INT32_MAX
-from kminilog.storage.json_file import number, typed
+from kminilog.format.names import TopicPartition, parse_topic_partition
 
 
 class Membership(NamedTuple):
@@ -77,52 +75,6 @@ class KnownMember:
         (False, True)
         """
         return now_ms - self.heard_ms >= self.session_timeout_ms
-
-    @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the member that `to_json` told of; KeyError or ValueError if it tells of none."""
-        return cls(
-            id=typed(facts["id"], str),
-            topics=tuple(map(_topic, typed(facts["topics"], list))),
-            session_timeout_ms=number(facts["session_timeout_ms"], 1, INT32_MAX),
-            heard_ms=number(facts["heard_ms"]),
-            instance_id=None if facts["instance_id"] is None else typed(facts["instance_id"], str),
-            owned=from_names(facts["owned"]),
-            is_waiting=typed(facts["is_waiting"], bool),
-            is_told=typed(facts["is_told"], bool),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what the group's file holds of it."""
-        return {**vars(self), "topics": list(self.topics), "owned": to_names(self.owned)}
-
-
-def to_names(partitions: Iterable[TopicPartition]) -> list[str]:
-    """Return partitions as a file names them."""
-    return [str(partition) for partition in partitions]
-
-
-def from_names(names: Any) -> tuple[TopicPartition, ...]:
-    """Return the partitions that a file names; ValueError if it names none.
-
-    >>> from_names(["page-views-7"])
-    (TopicPartition(topic='page-views', partition=7),)
-    """
-    return tuple(from_name(name) for name in typed(names, list))
-
-
-def from_name(name: Any) -> TopicPartition:
-    """Return the partition that a text names; ValueError or InvalidTopicError if it names none."""
-    found = parse_topic_partition(typed(name, str))
-    if found is None:
-        raise ValueError(f"{name!r} names no partition")
-    check_topic(found.topic)
-    return found
-
-
-def _topic(name: Any) -> str:
-    check_topic(typed(name, str))
-    return str(name)
 
 
 def check_offsets(offsets: Mapping[TopicPartition, int]) -> None:

@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kminilog.clock import Clock
-from kminilog.consumer.assignors.registry import make_assignor
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import IllegalGenerationError, UnknownGroupError, UnknownMemberError
+from kminilog.consumer.interface import Coordination
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.format.names import TopicPartition
 
@@ -54,13 +53,13 @@ class GroupMember:
     """One member of one group."""
 
     def __init__(
-        self, coordinator: Coordinator, settings: GroupSettings, shares: Shares, clock: Clock
+        self, coordinator: Coordination, settings: GroupSettings, shares: Shares, clock: Clock
     ) -> None:
         self._coordinator = coordinator
         self._settings = settings
         self._shares = shares
         self._clock = clock
-        self._is_cooperative = make_assignor(settings.strategy).is_cooperative
+        self._is_cooperative = coordinator.is_cooperative(settings.strategy)
         self._topics: tuple[str, ...] = ()
         self._is_waiting = False
         self._due_ms = 0

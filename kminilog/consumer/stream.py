@@ -24,11 +24,12 @@ from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord, Source
 from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OffsetReset, warn
+from kminilog.notices import warn
 from kminilog.settings import complete_config
 
 _POLL_MS = 20

@@ -14,13 +14,14 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import NoOffsetError, UnknownMemberError
+from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import ClusterSource, LogDirSource
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError, SettingError
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap, KMiniLogWarning, OffsetReset
+from kminilog.notices import Gap, KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.consumer.errors import (
     DuplicateInstanceError,
     GroupInUseError,
@@ -29,7 +30,7 @@ class Room:
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.now_ms, self.partitions)
+        return Moment(self.now_ms, self.partitions, make_assignor)
 
     def join(self, name: str, *topics: str, **more: object) -> Membership:
         """Join as a new member; as one that joins again with `member_id`."""
@@ -39,8 +40,11 @@ class Room:
             session_timeout_ms=SESSION_MS,
         )._replace(**more)
         membership = self.group.join(request, new_id=name, moment=self.moment)
-        self.group.check()
+        self.check()
         return membership
+
+    def check(self) -> None:
+        self.group.check(is_cooperative=make_assignor(self.strategy).is_cooperative)
 
     def again(self, membership: Membership, *topics: str, **more: object) -> Membership:
         return self.join(
@@ -49,7 +53,7 @@ class Room:
 
     def sync(self, membership: Membership) -> Assigned | None:
         answer = self.group.sync(membership, self.moment)
-        self.group.check()
+        self.check()
         return answer
 
     def owns(self, membership: Membership) -> Assigned:
@@ -59,7 +63,7 @@ class Room:
 
     def beat(self, membership: Membership) -> str:
         answer = self.group.heartbeat(membership, self.moment)
-        self.group.check()
+        self.check()
         return answer
 
     def commit(self, offset: int, membership: Membership | None, number: int = 0) -> None:
@@ -193,7 +197,7 @@ def test_last_member_goes_and_the_next_one_finds_the_offsets(is_leaving):
     else:
         room.now_ms += SESSION_MS
         room.group.expire(room.now_ms)
-    room.group.check()
+    room.check()
     assert (room.group.state, room.group.generation) == (EMPTY, 2)
     room.join("two")
     assert (room.group.generation, room.group.committed) == (3, {ORDERS[0]: 17})

@@ -54,7 +54,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.now_ms, self.partitions)
+        return Moment(self.now_ms, self.partitions, make_assignor)
 
     def pick(self, number: int) -> Client:
         return self.clients[number % len(self.clients)]
@@ -201,7 +201,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def promises_hold(self) -> None:
-        self.group.check()
+        self.group.check(is_cooperative=self.is_cooperative)
         assert self.group.generation >= self.generation
         self.generation = self.group.generation
         assert self.group.committed == self.committed

@@ -24,6 +24,17 @@ from kminilog.consumer.assignors.interface import (
 )
 
 
+def runs(partitions: int, members: int) -> list[tuple[int, int]]:
+    """Return the run of each member, of whom there is at least one: its start and its count.
+
+    >>> runs(10, 4), runs(4, 3)
+    ([(0, 3), (3, 3), (6, 3), (9, 1)], [(0, 2), (2, 2), (4, 0)])
+    """
+    each = -(-partitions // members)  # rounded up
+    starts = [min(i * each, partitions) for i in range(members)]
+    return [(start, min(each, partitions - start)) for start in starts]
+
+
 class Multiple(Assignor):
     """M neighbours of each topic for each member, as long as there are any.
 
@@ -37,8 +48,8 @@ class Multiple(Assignor):
         assignment: Assignment = {member.id: [] for member in members}
         for topic, subscribers in members_by_topic(partitions, members).items():
             numbered = partitions_of(topic, partitions[topic])
-            each = -(-len(numbered) // len(subscribers))  # rounded up
             by_id = sorted(subscribers, key=lambda member: text_order(member.id))
-            for i, member in enumerate(by_id):
-                assignment[member.id] += numbered[i * each : (i + 1) * each]
+            shares = runs(len(numbered), len(by_id))
+            for member, (start, count) in zip(by_id, shares, strict=True):
+                assignment[member.id] += numbered[start : start + count]
         return assignment
