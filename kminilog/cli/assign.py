@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.options import json_option
+from kminilog.cli.options import example, json_option
 from kminilog.cli.output import count, table, warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
@@ -57,15 +57,20 @@ def _to_topics(
     return found
 
 
-@click.command("assign")
+@click.command(
+    "assign",
+    epilog=example(
+        "kminilog assign --strategy range --topic orders=10 --member a --member b --member c"
+    ),
+)
 @click.option(
     "--strategy",
     "strategies",
     multiple=True,
     default=[_DEFAULT],
     metavar="NAME",
-    help=f"{', '.join(ASSIGNORS)}, or a class of yours as package.module.Class; {_DEFAULT} if "
-    "none is named; repeatable, to compare.",
+    help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class. Give "
+    f"several to compare them.  [default: {_DEFAULT}]",
 )
 @click.option(
     "--topic",
@@ -74,7 +79,7 @@ def _to_topics(
     required=True,
     metavar="T=N",
     callback=_to_topics,
-    help="A topic and its number of partitions; repeatable.",
+    help="Topic and its number of partitions. Repeatable.",
 )
 @click.option(
     "--member",
@@ -82,13 +87,13 @@ def _to_topics(
     multiple=True,
     required=True,
     metavar="M[@INSTANCE][:T1,T2]",
-    help="A member, its static id, the topics it subscribes to (without any: all); repeatable.",
+    help="Member, its static id, and the topics it subscribes to (without any: all). Repeatable.",
 )
 @click.option(
     "--previous",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What the members own now, as `assign --json` printed it.",
+    help="File with the present assignment, as `assign --json` printed it.",
 )
 @json_option
 def command(

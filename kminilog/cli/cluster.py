@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import json_option
+from kminilog.cli.options import example, json_option
 from kminilog.cli.output import count, table, write_document, write_line, write_lines
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.replays.failover import PARTITIONS, Second, replay_failover
@@ -19,32 +19,38 @@ from kminilog.replays.failover import PARTITIONS, Second, replay_failover
 SWITCH = "send.switch.broker.enable"
 
 
-@click.group("cluster", no_args_is_help=False)
+@click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
 def command() -> None:
-    """A small cluster of brokers, to watch."""
+    """Replay what happens in a small cluster of brokers."""
 
 
-@command.command("demo")
+@command.command("demo", epilog=example("kminilog cluster demo --switch on"))
 @click.option(
     "--switch",
     type=click.Choice(["on", "off", "both"]),
     default="both",
     show_default=True,
-    help=f"Whether {SWITCH} is on.",
+    help=f"Value of the setting {SWITCH}.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["go-on", "stop"]),
     default="go-on",
     show_default=True,
-    help="What the sender does when a message is lost.",
+    help="What the producer does after it has lost a message.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random substitutes.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed for the random choice of substitute partitions.",
+)
 @json_option
 def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
-    """Let one of four brokers die and return, second by second.
+    """Stop one of four brokers and start it again, second by second.
 
-    Meanwhile messages go to other partitions, or are lost.
+    While it is down, messages for its partition go to other partitions, or are lost.
     """
     replays = {
         which: _replay(which, is_stopping=on_failure == "stop", seed=seed)

@@ -19,7 +19,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.options import allow_gaps_option, config_option, json_option, to_offset
+from kminilog.cli.options import allow_gaps_option, config_option, example, json_option, to_offset
 from kminilog.cli.output import (
     bytes_field,
     flush,
@@ -52,10 +52,14 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
     return value if value in ("earliest", "latest") else to_offset(ctx, param, value)
 
 
-@click.command("consume")
+@click.command("consume", epilog=example("kminilog consume orders --print-key --max-messages 3"))
 @click.argument("topic", required=False)
-@click.option("--pattern", metavar="REGEX", help="All topics whose whole name matches REGEX.")
-@click.option("--partition", type=int, metavar="P", help="Only partition P.")
+@click.option(
+    "--pattern",
+    metavar="REGEX",
+    help="Regular expression: read all topics whose whole name matches.",
+)
+@click.option("--partition", type=int, metavar="P", help="Partition to read.  [default: all]")
 @click.option(
     "--offset",
     "start",
@@ -63,16 +67,24 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
     show_default=True,
     callback=_to_start,
     metavar="N|earliest|latest",
-    help="Where to begin; a number needs --partition unless there is only one.",
+    help="Offset to start at. A number needs --partition, unless the topic has only one.",
 )
-@click.option("--max-messages", type=click.IntRange(min=0), metavar="N", help="End after N.")
-@click.option("--group", metavar="G", help="Read a share of the partitions, as a member of G.")
-@click.option("--print-key", is_flag=True, help="Key, tab, value instead of just the value.")
 @click.option(
-    "--raw", "is_raw", is_flag=True, help="Escape nothing: as in a pipe, also on a terminal."
+    "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after N messages."
+)
+@click.option(
+    "--group",
+    metavar="G",
+    help="Consumer group to join: the group assigns a share of the partitions.",
+)
+@click.option(
+    "--print-key", is_flag=True, help="Print key, tab and value instead of the value alone."
+)
+@click.option(
+    "--raw", "is_raw", is_flag=True, help="Print bytes unchanged on a terminal, too, as in a pipe."
 )
 @allow_gaps_option
-@config_option("A setting of the consumer, e.g. consumer.timeout.ms=1000; repeatable.")
+@config_option("Setting of the consumer, e.g. consumer.timeout.ms=1000. Repeatable.")
 @json_option
 @click.pass_obj
 def command(

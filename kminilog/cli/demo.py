@@ -21,7 +21,7 @@ from kminilog.cli.explain_find import explain, found_json
 from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.options import json_option
+from kminilog.cli.options import example, json_option
 from kminilog.cli.output import count, table, write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
 from kminilog.settings import TopicSettings
@@ -48,13 +48,13 @@ class Done(NamedTuple):
     found: Found
 
 
-@click.command("demo")
+@click.command("demo", epilog=example("kminilog demo --rows 2000"))
 @click.option(
     "--input",
     "input_file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="A real access log, plain or compressed, instead of a made-up one.",
+    help="Access log to ingest, plain or compressed.  [default: a generated one]",
 )
 @click.option(
     "--rows",
@@ -62,14 +62,14 @@ class Done(NamedTuple):
     default=10_000,
     show_default=True,
     metavar="N",
-    help="Lines of the made-up log.",
+    help="Number of lines of the generated log.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the made-up log.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for the generated log.")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Keep all files.",
+    help="Empty or new directory for all files.  [default: a temporary one, removed at the end]",
 )
 @master_option
 @json_option
@@ -83,7 +83,8 @@ def command(
 ) -> int:
     """Ingest an access log with Spark, verify it, find a message.
 
-    It is verified against its source, and the message is found step by step.
+    Spark verifies the topic against the access log. The search for the message is shown step by
+    step.
     """
     with _workspace(keep) as workspace:
         source = _source(workspace, input_file, rows, seed)

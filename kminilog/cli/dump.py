@@ -14,7 +14,7 @@ from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
-from kminilog.cli.options import dialect_option, json_option
+from kminilog.cli.options import dialect_option, example, json_option
 from kminilog.cli.output import (
     complain,
     count,
@@ -34,26 +34,35 @@ _HEX_BYTES = 512
 _NOT_ALL = 2
 
 
-@click.command("dump")
+@click.command(
+    "dump",
+    epilog=example("kminilog dump kminilog-data/orders-0/00000000000000000000.log --print-data"),
+)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--hex", "as_hex", is_flag=True, help="Also the bytes of each message.")
-@click.option("--deep", is_flag=True, help="Show what is inside compressed messages (gzip only).")
+@click.option("--hex", "as_hex", is_flag=True, help="Print the bytes of each message, too.")
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Decompress compressed messages and print the messages inside (gzip only).",
+)
 @click.option(
     "--max-unpacked",
     type=click.IntRange(min=0),
     default=MAX_UNPACKED_BYTES,
     show_default=True,
     metavar="BYTES",
-    help="With --deep: unpack at most so much of each compressed message.",
+    help="With --deep: limit on the decompressed size of one message.",
 )
-@click.option("--print-data", is_flag=True, help="Also keys and values (JSON always has them).")
+@click.option(
+    "--print-data", is_flag=True, help="Print keys and values, too (JSON always has them)."
+)
 @dialect_option
 @click.option(
     "--format",
     "line_format",
     type=click.Choice(["text", "kafka"]),
     default="text",
-    help="kafka: exactly the lines of Kafka 0.8.2's DumpLogSegments.",
+    help="Output format; kafka prints exactly the lines of Kafka 0.8.2's DumpLogSegments.",
 )
 @json_option
 def command(
@@ -66,10 +75,10 @@ def command(
     line_format: str,
     as_json: bool,
 ) -> int:
-    """Print all that is in a segment's .log or .index FILE.
+    """Print all entries of a segment's .log or .index FILE.
 
-    A file that does not lie in its topic's directory is read in the documented dialect, unless
-    --dialect says otherwise.
+    The dialect is that of the topic whose directory holds the file. For a file elsewhere it is
+    documented, unless --dialect says otherwise.
     """
     path = Path(file)
     if path.suffix not in (LOG_SUFFIX, INDEX_SUFFIX):

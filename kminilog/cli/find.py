@@ -5,7 +5,13 @@ from pathlib import Path
 import click
 
 from kminilog.cli.explain_find import explain, found_json
-from kminilog.cli.options import allow_gaps_option, json_option, to_offset, topic_partition_argument
+from kminilog.cli.options import (
+    allow_gaps_option,
+    example,
+    json_option,
+    to_offset,
+    topic_partition_argument,
+)
 from kminilog.cli.output import shown, write_document, write_line, write_lines
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
@@ -13,10 +19,19 @@ from kminilog.storage.log_dir import LogDir
 
 
 # A negative offset looks like an option; let through, it is refused for what it is.
-@click.command("find", context_settings={"ignore_unknown_options": True})
+@click.command(
+    "find",
+    context_settings={"ignore_unknown_options": True},
+    epilog=example("kminilog find orders-0 7 --explain"),
+)
 @topic_partition_argument
 @click.argument("offset", callback=to_offset)
-@click.option("--explain", "is_explained", is_flag=True, help="Show each probe and each byte.")
+@click.option(
+    "--explain",
+    "is_explained",
+    is_flag=True,
+    help="Show every probe of the search, and the message byte by byte.",
+)
 @allow_gaps_option
 @json_option
 @click.pass_obj
@@ -28,10 +43,7 @@ def command(
     on_gap: OnGap | None,
     as_json: bool,
 ) -> None:
-    """Find the message with OFFSET in the partition TOPIC-P.
-
-    For example: kminilog find orders-0 7
-    """
+    """Find the message with OFFSET in the partition TOPIC-P."""
     reader = LogDir(log_dir_path).reader(topic_partition, on_gap=on_gap)
     found = reader.find(offset)
     if as_json:

@@ -15,7 +15,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import allow_gaps_option, json_option
+from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import count, table, warn, write_document, write_lines
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
@@ -33,18 +33,18 @@ from kminilog.system import WallClock
 NONE = "-"
 
 
-@click.group("group", no_args_is_help=False)
+@click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
 def command() -> None:
-    """Show groups of consumers, and what a rebalance is."""
+    """Show consumer groups, and replay rebalances."""
 
 
-@command.command("list")
+@command.command("list", epilog=example("kminilog group list"))
 @json_option
 @click.pass_obj
 def list_groups(log_dir_path: Path, as_json: bool) -> int:
     """List all groups.
 
-    The exit code is 2 if one cannot be read; the others are listed all the same.
+    If the file of a group cannot be read, the others are listed, and the exit code is 2.
     """
     coordinator = _coordinator(log_dir_path)
     groups, code = [], 0
@@ -66,7 +66,7 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
     return code
 
 
-@command.command("describe")
+@command.command("describe", epilog=example("kminilog group describe readers"))
 @click.argument("name", metavar="GROUP")
 @allow_gaps_option
 @json_option
@@ -82,13 +82,13 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
         write_lines(_lines(description))
 
 
-@command.command("demo")
+@command.command("demo", epilog=example("kminilog group demo --strategy cooperative-sticky"))
 @click.option(
     "--strategy",
     default="range",
     show_default=True,
     metavar="NAME",
-    help=f"Who shares out: {', '.join(ASSIGNORS)}, or package.module.Class.",
+    help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
 )
 @click.option(
     "--partitions",
@@ -96,12 +96,12 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
     default=DEFAULT_PLAN.partitions,
     show_default=True,
     metavar="N",
-    help="Of the topic that is read.",
+    help="Number of partitions of the topic.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the members' ids.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for the members' ids.")
 @json_option
 def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
-    """Let three members join, leave and hang: who reads what."""
+    """Replay three members that join, leave and hang, and show who reads what."""
     make_importable()
     with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
         plan = DEFAULT_PLAN._replace(partitions=partitions)

@@ -9,7 +9,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import offset_range
-from kminilog.cli.options import config_option, dialect_option, json_option
+from kminilog.cli.options import config_option, dialect_option, example, json_option
 from kminilog.cli.output import count, warn, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.format.dialect import Dialect
@@ -19,28 +19,53 @@ from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 
 
-@click.command("ingest")
+@click.command(
+    "ingest",
+    epilog=example(
+        "kminilog ingest orders.txt --topic purchases --partitions 2 --key-regex '^([^:]*):'"
+    ),
+)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--topic", required=True, metavar="T", help="Where to; created if it is not there.")
+@click.option(
+    "--topic",
+    required=True,
+    metavar="T",
+    help="Topic to write to. It is created if it does not exist.",
+)
 @reading_options
-@click.option("--partitions", type=int, metavar="N", help="Of a topic that is created.")
+@click.option(
+    "--partitions", type=int, metavar="N", help="Number of partitions, if the topic is created."
+)
 @click.option(
     "--partitioner",
     default="default-2.4",
     show_default=True,
     metavar="NAME",
-    help="Who chooses the partitions: a name of the suite, or package.module.Class.",
+    help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
+    "package.module.Class.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn at random.")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed for the random generator of the partitioner.",
+)
 @dialect_option
-@config_option("A setting of a topic that is created; repeatable.")
-@click.option("--job-id", metavar="ID", help="A job that is committed is not written again.")
+@config_option("Setting of the topic, if it is created. Repeatable.")
+@click.option(
+    "--job-id",
+    metavar="ID",
+    help="Id of the job. A job that is committed is not written again: ingest is idempotent.  "
+    "[default: a new id]",
+)
 @click.option(
     "--plan",
     type=click.Choice(["auto", "sorted", "runs"]),
     default="auto",
     show_default=True,
-    help="How Spark divides the work: with a shuffle and one writer a partition, or without.",
+    help="How Spark divides the work: sorted uses a shuffle and one writer for each partition, "
+    "runs needs no shuffle.",
 )
 @click.option(
     "--max-rejected",
@@ -48,7 +73,7 @@ from kminilog.storage.topics import Topic
     default=0,
     metavar="N",
     show_default=True,
-    help="How many records may go to the quarantine file instead.",
+    help="How many records may be rejected before the job fails.",
 )
 @click.option(
     "--lock-timeout",
@@ -57,7 +82,7 @@ from kminilog.storage.topics import Topic
     default=60_000,
     metavar="MS",
     show_default=True,
-    help="How many milliseconds to wait for another writer of the log dir; 0: not at all.",
+    help="How long to wait for another writer of the log dir, in milliseconds; 0 does not wait.",
 )
 @master_option
 @json_option

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.options import allow_gaps_option, json_option
+from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import table, write_document, write_lines
 from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
@@ -13,7 +13,7 @@ from kminilog.storage.log_dir import LogDir
 HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index entries")
 
 
-@click.command("ls")
+@click.command("ls", epilog=example("kminilog ls orders"))
 @click.argument("topic", required=False)
 @allow_gaps_option
 @json_option

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
+from kminilog.cli.options import example
 from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
@@ -76,6 +77,7 @@ class CommandLine(click.Group):
 @click.group(
     cls=CommandLine,
     invoke_without_command=True,
+    epilog=example("kminilog topic create fruit --partitions 2"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
@@ -84,16 +86,21 @@ class CommandLine(click.Group):
     default=Path("kminilog-data"),
     show_default="./kminilog-data",
     type=click.Path(path_type=Path),
-    help="Directory of topics (also: KMINILOG_LOG_DIR).",
+    help="Directory that holds the topics. The environment variable KMINILOG_LOG_DIR sets it, too.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As --json after the command.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.option("--version", is_flag=True, help="Print the version.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as JSON, as --json after the command does.",
+)
+@click.option("--debug", is_flag=True, help="Show the traceback if an error occurs.")
+@click.option("--version", is_flag=True, help="Print the version and exit.")
 @click.pass_context
 def main(
     ctx: click.Context, log_dir: Path, as_json: bool, debug: bool, version: bool
 ) -> int | None:
-    """A log store that works as Kafka's does, to read and to step through."""
+    """A log store that works as Kafka's does, written to be read."""
     ctx.obj = log_dir
     if version:
         # The package is no room of the floor plan, so no import statement may name it.

@@ -55,21 +55,26 @@ topic_partition_argument = click.argument(
     "topic_partition", metavar="TOPIC-P", callback=to_topic_partition
 )
 json_option = click.option(
-    "--json", "as_json", is_flag=True, callback=_json_anywhere, help="Print JSON."
+    "--json", "as_json", is_flag=True, callback=_json_anywhere, help="Print the result as JSON."
 )
 allow_gaps_option = click.option(
     "--allow-gaps",
     "on_gap",
     is_flag=True,
     callback=_to_on_gap,
-    help="Missing offsets are no damage: for a log that Kafka wrote.",
+    help="Do not report missing offsets as damage (for a log that Kafka wrote).",
 )
 dialect_option = click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
     callback=_to_dialect,
-    help="How messages are written and segments named.",
+    help="Dialect: the message format, and the rule that names segments.",
 )
+
+
+def example(command_line: str) -> str:
+    """Return the last lines of a help text: a command that works as it stands."""
+    return f"\b\nFor example:\n  {command_line}"  # \b: click keeps the line breaks
 
 
 def config_option(what: str) -> Callable[[Command], Command]:

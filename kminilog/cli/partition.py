@@ -17,7 +17,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.explain_partition import Choice, Explanation, Witness
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import config_option, json_option
+from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
@@ -70,12 +70,16 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     return keys
 
 
-@click.command("partition", cls=KeysInOrder)
+@click.command(
+    "partition",
+    cls=KeysInOrder,
+    epilog=example("kminilog partition --partitions 3 --key alice --key bob --explain"),
+)
 @click.option(
     "--partitioner",
     metavar="NAME",
-    help=f"{', '.join(PARTITIONERS)}, or a class of yours as package.module.Class; "
-    f"{PRODUCER_SETTINGS[_CLASS].default} if none is named.",
+    help=f"Partitioner: {', '.join(PARTITIONERS)}, or your own class as package.module.Class.  "
+    f"[default: {PRODUCER_SETTINGS[_CLASS].default}]",
 )
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
 @click.option(
@@ -84,7 +88,7 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     multiple=True,
     metavar="K",
     callback=_to_key,
-    help="A key, as text; repeatable.",
+    help="Key of a record, as text. Repeatable.",
 )
 @click.option(
     "--key-hex",
@@ -92,7 +96,7 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     multiple=True,
     metavar="H",
     callback=_from_hex,
-    help="A key, as hex; repeatable.",
+    help="Key of a record, in hexadecimal digits. Repeatable.",
 )
 @click.option(
     "--no-key",
@@ -100,15 +104,25 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     type=click.IntRange(1, _MOST_WITHOUT_KEY),
     multiple=True,
     metavar="COUNT",
-    help="So many records without a key; repeatable.",
+    help="Number of records without a key. Repeatable.",
 )
-@click.option("--order", metavar="P,P,…", help="The order in which the metadata lists partitions.")
 @click.option(
-    "--unavailable", type=int, multiple=True, metavar="P", help="It has no leader; repeatable."
+    "--order",
+    metavar="P,P,…",
+    help="Order in which the metadata lists the partitions.  [default: 0,1,2,…]",
 )
-@click.option("--seed", type=int, metavar="S", help="Draw the same as every run with this number.")
-@config_option("Set a setting of the producer; repeatable.")
-@click.option("--explain", is_flag=True, help="Show the steps of each choice.")
+@click.option(
+    "--unavailable",
+    type=int,
+    multiple=True,
+    metavar="P",
+    help="Partition without a leader. Repeatable.",
+)
+@click.option(
+    "--seed", type=int, metavar="S", help="Seed for the random generator of the partitioner."
+)
+@config_option("Setting of the producer. Repeatable.")
+@click.option("--explain", is_flag=True, help="Show each step of each choice.")
 @json_option
 @click.pass_context
 def command(

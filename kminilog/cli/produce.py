@@ -19,7 +19,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible_wait, is_interrupted
-from kminilog.cli.options import config_option, json_option
+from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
 from kminilog.cli.recovery_reading import open_writer
@@ -52,23 +52,38 @@ class Line(NamedTuple):
     is_cut: bool
 
 
-@click.command("produce")
+@click.command("produce", epilog=example("kminilog produce orders orders.txt --key-separator :"))
 @click.argument("topic")
 @click.argument("file", type=click.File("rb"), default="-")
-@click.option("--key-separator", metavar="S", help="The key is what stands before the first S.")
-@click.option("--key-regex", metavar="R", help="The key is group 1 of R, else all that it matches.")
-@click.option("--null-value", metavar="TOKEN", help="A value of just TOKEN means null.")
+@click.option(
+    "--key-separator",
+    metavar="S",
+    help="Separator: the text before its first occurrence in a line is the key.",
+)
+@click.option(
+    "--key-regex",
+    metavar="R",
+    help="Regular expression that finds the key: its group 1, or else the whole match.",
+)
+@click.option("--null-value", metavar="TOKEN", help="Text that stands for a null value.")
 @click.option(
     "--partitioner",
     metavar="NAME",
-    help="Who chooses the partitions: a name of the suite, or package.module.Class.  "
+    help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
+    "package.module.Class.  "
     "[default: default-2.4]",
 )
-@click.option("--partition", type=int, metavar="N", help="All messages go to partition N.")
+@click.option(
+    "--partition",
+    type=int,
+    metavar="N",
+    help="Partition that all messages go to, instead of the partitioner's choice.",
+)
 @click.option(
     "--acks",
     type=click.Choice(["0", "1", "-1"]),
-    help="0: do not wait, and print -1 as offset. 1 and -1 are the same on one broker.  "
+    help="Acknowledgement to wait for: 0 none (offsets print as -1), 1 the leader's, -1 that of "
+    "all in-sync replicas. A log dir has one replica: 1 and -1 are the same.  "
     "[default: 1]",
 )
 @click.option(
@@ -76,10 +91,10 @@ class Line(NamedTuple):
     type=click.Choice(["stop", "go-on"]),
     default="stop",
     show_default=True,
-    help="When a batch could not be written: stop, or lose it, go on and count.",
+    help="What to do if a batch cannot be written: stop, or drop the batch, count it and go on.",
 )
-@click.option("--seed", type=int, help="Of all random choices.")
-@config_option("A setting of the producer, e.g. batch.size=65536; repeatable.")
+@click.option("--seed", type=int, help="Seed for the random generator of the partitioner.")
+@config_option("Setting of the producer, e.g. batch.size=65536. Repeatable.")
 @json_option
 @click.pass_obj
 def command(

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.options import json_option, topic_partition_argument
+from kminilog.cli.options import example, json_option, topic_partition_argument
 from kminilog.cli.output import count, warn, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import recovery_reading
 from kminilog.format.names import TopicPartition
@@ -18,18 +18,23 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Break, RecoveryPlan
 
 
-@click.command("recover")
+@click.command("recover", epilog=example("kminilog recover orders-0 --dry-run"))
 @topic_partition_argument
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
-@click.option("--force", is_flag=True, help="Cut the log at damage; what lies behind it is lost.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Truncate the log at the first damage. All messages behind it are lost.",
+)
 @json_option
 @click.pass_obj
 def command(
     log_dir_path: Path, topic_partition: TopicPartition, dry_run: bool, force: bool, as_json: bool
 ) -> int:
-    """Cut what a crash has left in the partition TOPIC-P.
+    """Truncate the torn tail of the partition TOPIC-P.
 
-    Its indexes are rebuilt where they are wrong.
+    A torn tail is the unfinished message that a crash left at the end of the log. Indexes
+    that do not match their log are rebuilt.
     """
     with (
         recovery_reading("Recovering") as (examine, survey),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import json_option
+from kminilog.cli.options import example, json_option
 from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import CorruptLogError, NotARegularFileError
@@ -36,21 +36,21 @@ class Retained(NamedTuple):
     removed_files: list[Path]
 
 
-@click.command("retain")
+@click.command("retain", epilog=example("kminilog retain --dry-run"))
 @click.option(
     "--now",
     "now_ms",
     type=click.IntRange(0, INT64_MAX),
     metavar="MS",
-    help="The time, instead of the clock's.",
+    help="Time to use as now, in milliseconds since 1970.  [default: the clock's]",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be deleted, and change nothing.")
 @json_option
 @click.pass_obj
 def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool) -> int:
-    """Delete what retention.ms and retention.bytes do not keep.
+    """Delete segments by retention.ms and retention.bytes.
 
-    Of all topics; whole segments only.
+    It looks at all topics, and deletes whole segments only.
     """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000

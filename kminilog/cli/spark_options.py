@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 master_option = click.option(
-    "--master", metavar="URL", help="Spark master; the default is this machine, local[*]."
+    "--master",
+    metavar="URL",
+    help="URL of the Spark master.  [default: local[*], which is this machine]",
 )
 _READING = (
     click.option(
@@ -28,13 +30,25 @@ _READING = (
         type=click.Choice(["text", "csv", "json", "parquet"]),
         default="text",
         show_default=True,
-        help="What the source is written in.",
+        help="Format of the source.",
     ),
-    click.option("--key", metavar="COLUMN", help="The column that is the key."),
-    click.option("--key-regex", metavar="R", help="The key: group 1 of R, else all it matches."),
-    click.option("--key-expr", metavar="SQL", help="The key, as a Spark SQL expression."),
-    click.option("--value", metavar="COLUMN|SQL", help="The value; without it, the whole record."),
-    click.option("--no-header", is_flag=True, help="The first line of a CSV file is a record."),
+    click.option("--key", metavar="COLUMN", help="Column that holds the key."),
+    click.option(
+        "--key-regex",
+        metavar="R",
+        help="Regular expression that finds the key: its group 1, or else the whole match.",
+    ),
+    click.option("--key-expr", metavar="SQL", help="Spark SQL expression that computes the key."),
+    click.option(
+        "--value",
+        metavar="COLUMN|SQL",
+        help="Column or Spark SQL expression for the value.  [default: the whole record]",
+    ),
+    click.option(
+        "--no-header",
+        is_flag=True,
+        help="Read the first line of a CSV file as a record, not as column names.",
+    ),
 )
 
 

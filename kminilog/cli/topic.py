@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.options import allow_gaps_option, config_option, dialect_option, json_option
+from kminilog.cli.options import (
+    allow_gaps_option,
+    config_option,
+    dialect_option,
+    example,
+    json_option,
+)
 from kminilog.cli.output import (
     count,
     table,
@@ -28,16 +34,19 @@ from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
 
 
-@click.group("topic", no_args_is_help=False)
+@click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))
 def command() -> None:
     """Create, list, describe, alter and delete topics."""
 
 
-@command.command("create")
+@command.command(
+    "create",
+    epilog=example("kminilog topic create payments --partitions 3 --config segment.bytes=1048576"),
+)
 @click.argument("name")
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
 @dialect_option
-@config_option("A setting of the topic, by Kafka's name, e.g. segment.bytes=4096; repeatable.")
+@config_option("Setting of the topic, by its Kafka name, e.g. segment.bytes=4096. Repeatable.")
 @json_option
 @click.pass_obj
 def create(
@@ -62,7 +71,7 @@ def create(
         write_line(f"created topic {name}: {written_in}")
 
 
-@command.command("list")
+@command.command("list", epilog=example("kminilog topic list"))
 @json_option
 @click.pass_obj
 def list_topics(log_dir_path: Path, as_json: bool) -> None:
@@ -75,7 +84,7 @@ def list_topics(log_dir_path: Path, as_json: bool) -> None:
     write_lines(table(("topic", "partitions", "dialect"), rows) if rows else ["no topics"])
 
 
-@command.command("describe")
+@command.command("describe", epilog=example("kminilog topic describe orders"))
 @click.argument("name")
 @allow_gaps_option
 @json_option
@@ -90,10 +99,12 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
         _write_description(description)
 
 
-@command.command("alter")
+@command.command("alter", epilog=example("kminilog topic alter orders --partitions 4"))
 @click.argument("name")
-@click.option("--partitions", type=int, metavar="N", help="So many partitions from now on.")
-@config_option("A setting to change; what is not named stays as it is; repeatable.")
+@click.option(
+    "--partitions", type=int, metavar="N", help="New number of partitions; it can only grow."
+)
+@config_option("Setting to change; all others keep their values. Repeatable.")
 @json_option
 @click.pass_obj
 def alter(
@@ -118,9 +129,9 @@ def alter(
         write_line(f"altered topic {name}: {count(topic.partitions, 'partition')}")
 
 
-@command.command("delete")
+@command.command("delete", epilog=example("kminilog topic delete orders --yes"))
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Really delete all its messages.")
+@click.option("--yes", is_flag=True, help="Confirm the deletion.")
 @json_option
 @click.pass_obj
 def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kminilog.cli.interrupts import interruptible_call
-from kminilog.cli.options import json_option
+from kminilog.cli.options import example, json_option
 from kminilog.cli.output import json_bytes, write_document, write_lines
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import (
@@ -45,29 +45,46 @@ class SourcesTogether(click.Command):
         return super().parse_args(ctx, repeated)
 
 
-@click.command("verify", cls=SourcesTogether)
+@click.command(
+    "verify", cls=SourcesTogether, epilog=example("kminilog verify orders --report report.html")
+)
 @click.argument("topics", nargs=-1, metavar="[TOPIC]...")
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
-    help="Who checks; the default is local, and spark with --against.",
+    help="Engine that checks the files.  [default: local; spark with --against]",
 )
-@click.option("--against", multiple=True, metavar="SOURCE...", help="Files and folders.")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="SOURCE...",
+    help="Files or folders of the source that was ingested: account for each of its records.",
+)
 @reading_options
-@click.option("--job", metavar="ID", help="With --against: only what this ingest job wrote.")
-@click.option("--partitioner", metavar="NAME", help="What keys were placed by.")
+@click.option(
+    "--job",
+    metavar="ID",
+    help="With --against: id of an ingest job; check only the offsets that it wrote.",
+)
+@click.option(
+    "--partitioner",
+    metavar="NAME",
+    help="Partitioner that placed the messages: check that each key is in its partition.",
+)
 @click.option(
     "--strict-index",
     is_flag=True,
-    help="In topics of the kafka dialect, too, each message that is due an index entry has one.",
+    help="Report missing index entries in topics of the kafka dialect, too.",
 )
-@click.option("--allow", multiple=True, metavar="CLASS", help="Is no finding; repeatable.")
+@click.option(
+    "--allow", multiple=True, metavar="CLASS", help="Class of findings to ignore. Repeatable."
+)
 @click.option(
     "--report",
     "report_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write the report there: a page (.html), JSON (.json), or else text.",
+    help="File for the report: HTML if it ends in .html, JSON if in .json, else text.",
 )
 @master_option
 @json_option
@@ -87,7 +104,7 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> int:
-    """Check all that is stored of each TOPIC, or of all topics."""
+    """Check all files of each TOPIC, or of all topics."""
     engine = engine or ("spark" if against else "local")
     if against and engine == "local":
         raise click.UsageError("--against needs Spark: leave --engine out, or give --engine spark")
