@@ -90,6 +90,6 @@ def test_command_calls_the_functions_that_stand_beside_it(command, prepared, tmp
 
 
 def test_function_that_a_command_does_not_call_is_seen(prepared):
-    functions = ["format.hashing.murmur2", "format.hashing.java_string_hash"]
+    functions = ["format.hashing.murmur2", "format.java_hashing.java_string_hash"]
     counts = calls(functions, "partition --key 21 --partitions 3", prepared)
     assert counts.keys() == {"format.hashing.murmur2"}

@@ -39,7 +39,7 @@ from kminilog.partitioners.custom import (
     has_old_interface,
 )
 from kminilog.partitioners.interface import check_partition
-from kminilog.partitioners.keyed import as_key_object, keyed_rule
+from kminilog.partitioners.keyed_rules import as_key_object, keyed_rule
 from kminilog.partitioners.registry import check_name, is_path
 from kminilog.plugins import load_class
 from kminilog.producer.settings import PRODUCER_SETTINGS

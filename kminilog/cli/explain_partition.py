@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from kminilog.cli.output import count
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.format.hashing import ABS_RULES, java_hash, murmur2, to_positive
+from kminilog.format.hashing import murmur2, to_positive
+from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.interface import Partitioner
 

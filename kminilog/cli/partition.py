@@ -1,7 +1,7 @@
 """`kminilog partition`: where records would go, in order, and why.
 
 Only the choice: no topic is needed and nothing is written. The partitioner is coupled as in a real
-producer, with batches that are never sent (`placement.OpenBatches`): values are empty, and a batch
+producer, with batches that are never sent (`open_batches`): values are empty, and a batch
 is full at `batch.size`. No time passes, so a cached partition never gets old.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
@@ -24,7 +24,8 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encoded_bytes
 from kminilog.partitioners.interface import Partitioner
-from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config, parse_config

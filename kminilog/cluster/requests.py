@@ -14,7 +14,6 @@ from kminilog.errors import CompressedMessageError, CorruptBytesError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import CODECS, CorruptMessage, NeedMoreBytes, scan
 from kminilog.format.names import TopicPartition
-from kminilog.storage.partition_log import KeyValue
 
 UNKNOWN_OFFSET = -1
 
@@ -59,7 +58,7 @@ class Cluster(Protocol):
         ...
 
 
-def decode_request(data: bytes) -> list[KeyValue]:
+def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     """Return key and value of each message of a produce request, which is in Kafka's layout.
 
     Raises CorruptBytesError if a message is not whole and sound, or CompressedMessageError.
@@ -68,7 +67,7 @@ def decode_request(data: bytes) -> list[KeyValue]:
     >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))
     [(None, b'a'), (b'k', b'b')]
     """
-    messages: list[KeyValue] = []
+    messages: list[tuple[bytes | None, bytes | None]] = []
     for position, outcome in scan(KAFKA, data):
         if isinstance(outcome, CorruptMessage):
             raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)

@@ -28,7 +28,7 @@ from kminilog.chance import Chance
 from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.format.hashing import ABS_RULES, java_hash
+from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.interface import (
     Partitioner,
     check_partition,

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.format.hashing import java_remainder, murmur2, to_int32, to_positive
+from kminilog.format.hashing import murmur2, to_int32, to_positive
+from kminilog.format.java_hashing import java_remainder
 
 
 class AlwaysTwo:

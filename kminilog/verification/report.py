@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kminilog.clock import Clock
-from kminilog.partitioners.keyed import KEYED_RULES, keyed_rule
+from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic

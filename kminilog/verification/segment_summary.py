@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.partitioners.keyed import KeyedRule
+from kminilog.partitioners.keyed_rules import KeyedRule
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass
 

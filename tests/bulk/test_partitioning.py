@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from kminilog.bulk.partitioning import PLACE_TEXT, STICKY_ROWS, Places, chooser
 from kminilog.client_errors import PluginError
 from kminilog.errors import SettingError
-from kminilog.format.hashing import java_hash, murmur2, to_positive
-from kminilog.partitioners.keyed import KEYED_RULES
+from kminilog.format.hashing import murmur2, to_positive
+from kminilog.format.java_hashing import java_hash
+from kminilog.partitioners.keyed_rules import KEYED_RULES
 from kminilog.partitioners.registry import PARTITIONERS
 from tests.bulk.strategies import column_of
 

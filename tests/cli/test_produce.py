@@ -14,7 +14,7 @@ import pytest
 
 from kminilog.cli import interrupts, produce
 from kminilog.format.dialect import KAFKA
-from kminilog.format.hashing import java_bytes_hash, java_string_hash
+from kminilog.format.java_hashing import java_bytes_hash, java_string_hash
 from kminilog.format.message import encode
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir

@@ -5,16 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.format.hashing import (
+from kminilog.format.hashing import murmur2, to_int32, to_positive
+from kminilog.format.java_hashing import (
     ABS_RULES,
     java_abs,
     java_bytes_hash,
     java_hash,
     java_remainder,
     java_string_hash,
-    murmur2,
-    to_int32,
-    to_positive,
 )
 
 M = 0x5BD1E995

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.format.hashing import java_hash
+from kminilog.format.java_hashing import java_hash
 
 FILE = Path(__file__).with_name("java_hash_codes.tsv")
 READ: dict[str, Callable[[str], object]] = {

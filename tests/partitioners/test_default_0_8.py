@@ -10,7 +10,7 @@ from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
-from kminilog.format.hashing import ABS_RULES, java_hash
+from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config

@@ -7,7 +7,8 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.default_2_4 import Default24
-from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
 from tests.partitioners.situations import (
     SEEDS,
     SITUATIONS,

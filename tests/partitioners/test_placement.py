@@ -6,7 +6,8 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.interface import Partitioner
-from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.sticky import UniformSticky
 
 CLUSTER = ClusterMetadata.of_one_topic("orders", range(3))

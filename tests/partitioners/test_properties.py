@@ -12,7 +12,8 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2
 from kminilog.partitioners.interface import checked_partition
-from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
 
 TOPIC = "orders"

@@ -10,7 +10,7 @@ from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.default_0_9 import Default09
 from kminilog.partitioners.default_2_4 import Default24
-from kminilog.partitioners.keyed import KEYED_RULES
+from kminilog.partitioners.keyed_rules import KEYED_RULES
 from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.partitioners.round_robin import RoundRobin

@@ -3,7 +3,8 @@
 import pytest
 
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.partitioners.placement import OpenBatches, Placement
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config

@@ -30,7 +30,7 @@ from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, Str
 
 from kminilog.bulk.partitioning import Places, chooser
 from kminilog.errors import NullValueError, SettingError
-from kminilog.partitioners.keyed import keyed_rule
+from kminilog.partitioners.keyed_rules import keyed_rule
 from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, forget_runs, runs_path
 from kminilog.spark.datasource.options import COLUMNS, WriteOptions, write_options
 from kminilog.storage.log_dir import LogDir
