@@ -6,8 +6,10 @@
 
 A run is the rows of one task for one partition. Runs follow each other in the order of the tasks.
 They wait outside of `.staging`, since whoever takes the lock of the log dir meanwhile sweeps that:
-tasks hold no lock, only the commit does. Runs of a job that died wait until a job of the same id,
-or any job a day later, clears them away. Nothing here knows Spark. Source: ours.
+tasks hold no lock, only the commit does. Under the lock all is done as in ingest: one staged log a
+partition, sealed, and published. Runs are no segments, since a run of ingest begins new ones in
+each partition, and micro-batches are small. Runs of a job that died wait until a job of the same
+id, or any job a day later, clears them away. Source: ours.
 """
 
 import os
@@ -18,39 +20,41 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
+from pyspark.sql.datasource import WriterCommitMessage
 
-from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.writing import ColumnWriter
-from kminilog.errors import LogDirError
-from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.job_identity import check_dataframe
-from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS, RUNS_DIR, log_warning, open_writer
+from kminilog.spark.ingest.staging import open_columns, seal_columns
+from kminilog.spark.runtime.job_writer import (
+    LOCK_TIMEOUT_MS,
+    RUNS_DIR,
+    clear_directory,
+    log_warning,
+    open_writer,
+    staging_of,
+)
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import (
+from kminilog.storage.publish.manifests import (
     Manifest,
     StagedPartition,
-    committed_manifests,
-    is_under_way,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
+    check_job_id,
+    committed_path,
+    read_manifest,
 )
-from kminilog.storage.topics import Topic
+from kminilog.storage.publish.publication import publish
 
 _ABANDONED_SECONDS = 24 * 3600
 _SUFFIX = ".arrow"
-RUN_SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+_RUN_SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 
 
-@dataclass(frozen=True)
-class Runs:
-    """What one attempt of a task has written: number of messages by partition."""
+@dataclass
+class Runs(WriterCommitMessage):
+    """What one attempt of a task of a job has written: number of messages by partition."""
 
+    job_id: str
     directory: str
     counts: dict[int, int]
 
@@ -60,7 +64,7 @@ def runs_path(log_dir: Path, job_id: str) -> Path:
 
     Raises PublicationError if the id is no file name.
     """
-    staging_path(log_dir, job_id)
+    check_job_id(job_id)
     return log_dir / RUNS_DIR / job_id
 
 
@@ -80,8 +84,8 @@ class RunWriter:
         """Add messages behind those that the partition has already."""
         if partition not in self._writers:
             path = self._directory / f"{partition}{_SUFFIX}"
-            self._writers[partition] = pa.ipc.new_stream(str(path), RUN_SCHEMA)
-        batch = pa.RecordBatch.from_arrays([keys, values], schema=RUN_SCHEMA)
+            self._writers[partition] = pa.ipc.new_stream(str(path), _RUN_SCHEMA)
+        batch = pa.RecordBatch.from_arrays([keys, values], schema=_RUN_SCHEMA)
         self._writers[partition].write_batch(batch)
         self._counts[partition] = self._counts.get(partition, 0) + len(keys)
 
@@ -89,7 +93,7 @@ class RunWriter:
         """Finish the files."""
         for writer in self._writers.values():
             writer.close()
-        return Runs(str(self._directory), self._counts)
+        return Runs(self._directory.parent.name, str(self._directory), self._counts)
 
 
 def commit_runs(
@@ -124,11 +128,7 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
 
     An attempt that has not heard of the end of its job fails at the next file that it begins.
     """
-    runs = runs_path(log_dir, job_id)
-    gone = runs.with_name(f".{uuid4().hex}")
-    with suppress(FileNotFoundError):
-        runs.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+    clear_directory(runs_path(log_dir, job_id))
     oldest = time.time() - _ABANDONED_SECONDS
     for job in (log_dir / RUNS_DIR).glob("*"):
         with suppress(FileNotFoundError):  # another job has ended meanwhile
@@ -137,73 +137,44 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
 
 
 def _is_committed(log_dir: Path, job_id: str, wanted: dict[str, Any]) -> bool:
-    if not is_under_way(log_dir, job_id):
+    """Tell if a job is committed; its writer has the lock, so that no job is pending."""
+    try:
+        manifest = read_manifest(committed_path(log_dir, job_id))
+    except FileNotFoundError:
         return False
-    for manifest in committed_manifests(log_dir):
-        if manifest.job_id == job_id:
-            for line in check_dataframe(manifest, wanted):
-                log_warning(f"job {job_id}: {line}")
+    for line in check_dataframe(manifest, wanted):
+        log_warning(f"job {job_id}: {line}")
     return True
 
 
 def _publish(
-    writer: LogDirWriter, name: str, job_id: str, runs: Sequence[Runs], facts: dict[str, Any]
+    writer: LogDirWriter, topic: str, job_id: str, runs: Sequence[Runs], facts: dict[str, Any]
 ) -> None:
-    topic = writer.topic(name)
-    staging = staging_path(writer.path, job_id)
-    staging.mkdir(parents=True)
-    try:
-        numbers = sorted({partition for run in runs for partition in run.counts})
-        staged = [
-            _stage(writer, topic, topic.partition(number), staging, runs) for number in numbers
-        ]
+    numbers = sorted({partition for run in runs for partition in run.counts})
+    with staging_of(writer.path, job_id) as staging:
+        staged = [_stage(writer, topic, number, staging, runs) for number in numbers]
         count = sum(partition.count for partition in staged)
-        publish(writer.path, Manifest(job_id, name, staged, {**facts, "count": count}))
-    except OSError as error:
-        if not is_under_way(writer.path, job_id):
-            raise PublicationError(job_id, reason=f"cannot write: {error}") from error
-        reason = (
-            f"job {job_id} is committed, but not all of its files are in place ({error}); "
-            "opening the log dir for writing finishes it"
-        )
-        raise LogDirError(str(writer.path), reason=reason) from error
-    finally:
-        if not is_under_way(writer.path, job_id):
-            shutil.rmtree(staging, ignore_errors=True)
+        publish(writer.path, Manifest(job_id, topic, staged, {**facts, "count": count}))
 
 
 def _stage(
-    log_dir: LogDirWriter,
-    topic: Topic,
-    topic_partition: TopicPartition,
-    staging: Path,
-    runs: Sequence[Runs],
+    log_dir: LogDirWriter, name: str, partition: int, staging: Path, runs: Sequence[Runs]
 ) -> StagedPartition:
+    """Append the runs of one partition to staged segments; memory stays at one batch."""
+    topic = log_dir.topic(name)
+    topic_partition = topic.partition(partition)
     first_offset = log_dir.log(topic_partition).log_end_offset
     log_dir.release(topic_partition)
-    log = open_staged_log(
-        staging,
-        topic_partition,
-        topic.dialect,
-        topic.settings,
-        target=log_dir.directory(topic_partition),
-        first_offset=first_offset,
-    )
-    writer = ColumnWriter(log)
+    target = log_dir.directory(topic_partition)
+    writer = open_columns(staging, topic, partition, target=target, first_offset=first_offset)
     for run in runs:
-        if topic_partition.partition in run.counts:
-            append_run(writer, Path(run.directory, f"{topic_partition.partition}{_SUFFIX}"))
-    writer.flush()
-    staged = seal(writer.reopen(), staging, first_offset, fingerprint=fingerprint_messages)
-    expected = sum(run.counts.get(topic_partition.partition, 0) for run in runs)
+        if partition in run.counts:
+            with pa.ipc.open_stream(str(Path(run.directory, f"{partition}{_SUFFIX}"))) as reader:
+                for batch in reader:
+                    writer.append(batch.column("key"), batch.column("value"))
+    staged = seal_columns(writer, staging, first_offset)
+    expected = sum(run.counts.get(partition, 0) for run in runs)
     if staged.count != expected:
         reason = f"{topic_partition} has {staged.count} staged messages, tasks wrote {expected}"
         raise PublicationError(staging.name, reason=reason)
     return staged
-
-
-def append_run(writer: ColumnWriter, path: Path) -> None:
-    """Append the messages of a run to staged segments; memory stays at one batch."""
-    with pa.ipc.open_stream(str(path)) as reader:
-        for batch in reader:
-            writer.append(batch.column("key"), batch.column("value"))

@@ -44,14 +44,6 @@ _TYPES = {"key": (*_BYTES, NullType), "value": _BYTES, "partition": (IntegerType
 Messages = Sequence[WriterCommitMessage | None]
 
 
-@dataclass
-class TaskRuns(WriterCommitMessage):
-    """What a task has written, and for which job."""
-
-    job_id: str
-    runs: Runs
-
-
 @dataclass(frozen=True)
 class Sink:
     """Where rows go: options, topic and columns, checked before any task starts."""
@@ -108,13 +100,13 @@ class Sink:
         """The log dir."""
         return Path(self.options.log_dir)
 
-    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> TaskRuns:
+    def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> Runs:
         """Write the rows of a task as runs."""
         place = Placement(self.topic, self.options.partitioner, first_row=task)
         writer = RunWriter(runs_path(self.log_dir, job_id) / uuid4().hex)
         for batch in filter(len, batches):
             self._write(writer, place, batch)
-        return TaskRuns(job_id, writer.close())
+        return writer.close()
 
     def _write(self, writer: RunWriter, place: "Placement", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
@@ -136,7 +128,7 @@ class Sink:
         """Publish what the tasks that count have written."""
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
-        runs = [message.runs for message in messages if isinstance(message, TaskRuns)]
+        runs = [message for message in messages if isinstance(message, Runs)]
         if self.options.job_id is not None:  # somebody's word; a micro-batch's id is Spark's
             facts["count"] = sum(count for run in runs for count in run.counts.values())
         commit_runs(
@@ -215,14 +207,14 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch, unless it has been published before."""
-        job_ids = {message.job_id for message in messages if isinstance(message, TaskRuns)}
+        job_ids = {message.job_id for message in messages if isinstance(message, Runs)}
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
         """Clear away what is known of a failed micro-batch; its replay clears away the rest."""
         for message in messages:
-            if isinstance(message, TaskRuns):
+            if isinstance(message, Runs):
                 forget_runs(self._sink.log_dir, message.job_id)
 
 

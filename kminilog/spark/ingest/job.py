@@ -10,8 +10,7 @@ staging, in one of two ways (plans.py). Where a record goes depends on its key a
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,29 +19,28 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job_identity import check_ingest, file_facts
 from kminilog.spark.ingest.plans import PLANS, stage
 from kminilog.spark.ingest.quarantine import RejectedPart, write_quarantine
-from kminilog.spark.ingest.staging import StagingJob, clear_staging
+from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.runtime.executor_checks import check_cluster
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
+from kminilog.spark.runtime.job_writer import (
+    LOCK_TIMEOUT_MS,
+    log_warning,
+    open_writer,
+    staging_of,
+)
 from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import pending_manifest, quarantine_path
-from kminilog.storage.publish.publication import (
-    Manifest,
-    committed_manifests,
-    is_under_way,
-    publish,
-    staging_path,
-)
+from kminilog.storage.publish.manifests import Manifest, committed_manifests, is_under_way
+from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 
 
@@ -143,28 +141,12 @@ def ingest(
         )
         session = spark() if callable(spark) else spark
         started = time.monotonic()  # of the job: to start Spark is none of it
-        with _staging(writer.path, job_id, staging):
+        with staging_of(writer.path, job_id):
             progress(f"reading {source}")
             manifest = _stage(session, source, files, job, plan, job_id)
             progress(f"publishing {manifest.facts['count']} messages")
             _publish(writer, target, manifest, is_new=is_new)
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
-
-
-@contextmanager
-def _staging(log_dir: Path, job_id: str, staging: Path) -> Iterator[None]:
-    """Have an empty directory for a job; leave nothing of it behind, unless it is committed."""
-    clear_staging(staging)  # a killed job's tasks may have gone on
-    try:
-        staging.mkdir(parents=True)
-        yield
-    except OSError as error:
-        raise PublicationError(job_id, reason=f"cannot write: {error}") from error
-    finally:
-        if not is_under_way(log_dir, job_id):
-            quarantine_path(log_dir, job_id).unlink(missing_ok=True)
-        if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
-            clear_staging(staging)
 
 
 def _committed(writer: LogDirWriter, job_id: str) -> Manifest | None:
@@ -283,15 +265,7 @@ def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: 
         if is_new:
             writer.create_topic(topic)
         publish(writer.path, manifest)
-    except (OSError, PublicationError) as error:
-        if is_under_way(writer.path, manifest.job_id):
-            reason = (
-                f"job {manifest.job_id} is committed, but not all of its files are in place "
-                f"({error}); opening the log dir for writing finishes it"
-            )
-            raise LogDirError(str(writer.path), reason=reason) from error
-        if is_new and topic in writer.topics():
+    except (OSError, PublicationError):
+        if is_new and not is_under_way(writer.path, manifest.job_id) and topic in writer.topics():
             writer.delete_topic(topic.name)
-        if isinstance(error, PublicationError):
-            raise
-        raise PublicationError(manifest.job_id, reason=f"cannot write: {error}") from error
+        raise

@@ -20,19 +20,25 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.ingest.runs import RunsWriter, in_source_order, join
-from kminilog.spark.ingest.staging import StagingJob, TaskResult, run_task, run_tasks
+from kminilog.spark.ingest.staging import (
+    StagingJob,
+    TaskResult,
+    open_columns,
+    run_task,
+    run_tasks,
+    seal_columns,
+)
 from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.source.records import Source
-from kminilog.storage.publish.publication import StagedPartition, open_staged_log, seal
+from kminilog.storage.publish.manifests import StagedPartition
 
 PLANS = ("auto", "sorted", "runs")
 _SMALL_SEGMENT_BYTES = 1 << 20
@@ -166,7 +172,13 @@ class SortedWriter:
             return
         if self._writer is None:
             self._partition = partition
-            self._writer = self._open()
+            self._writer = open_columns(
+                self._attempt,
+                self._job.topic,
+                partition,
+                target=self._job.target(partition),
+                first_offset=self._job.first_offsets[partition],
+            )
         assert partition == self._partition
         self._writer.append_unnumbered(messages)
 
@@ -174,19 +186,5 @@ class SortedWriter:
         """Bring the partition to the disk."""
         if self._writer is None:
             return []
-        self._writer.flush()
         first_offset = self._job.first_offsets[self._partition]
-        staging, log = Path(self._job.directory), self._writer.reopen()
-        return [seal(log, staging, first_offset, fingerprint=fingerprint_messages)]
-
-    def _open(self) -> ColumnWriter:
-        topic = self._job.topic
-        log = open_staged_log(
-            self._attempt,
-            topic.partition(self._partition),
-            topic.dialect,
-            topic.settings,
-            target=self._job.target(self._partition),
-            first_offset=self._job.first_offsets[self._partition],
-        )
-        return ColumnWriter(log)
+        return [seal_columns(self._writer, Path(self._job.directory), first_offset)]

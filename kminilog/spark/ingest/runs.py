@@ -32,12 +32,13 @@ from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.spark.ingest.placing import places_of
 from kminilog.spark.ingest.quarantine import RejectedWriter
 from kminilog.spark.ingest.screening import screen
-from kminilog.spark.ingest.staging import StagingJob, writing_to
+from kminilog.spark.ingest.staging import StagingJob, open_columns, writing_to
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.records import Place
 from kminilog.storage.durable_file import sync
-from kminilog.storage.publish.publication import StagedPartition, join_runs, open_staged_log
+from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.publish.publication import join_runs
 
 _BUFFER_ROWS = 1 << 16
 _BUFFER_BYTES = 16 << 20
@@ -112,16 +113,12 @@ class RunsWriter:
 
     def _writer(self, partition: int) -> ColumnWriter:
         if partition not in self._writers:
-            topic = self._job.topic
-            self._writers[partition] = ColumnWriter(
-                open_staged_log(
-                    self._attempt / str(len(self._runs)),
-                    topic.partition(partition),
-                    topic.dialect,
-                    topic.settings,
-                    target=self._attempt,  # nothing is in front of offset 0
-                    first_offset=0,
-                )
+            self._writers[partition] = open_columns(
+                self._attempt / str(len(self._runs)),
+                self._job.topic,
+                partition,
+                target=self._attempt,  # nothing is in front of offset 0
+                first_offset=0,
             )
         return self._writers[partition]
 

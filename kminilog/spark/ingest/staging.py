@@ -12,11 +12,10 @@ the job's directory is gone they fail at the next file that they begin.
 """
 
 import pickle
-import shutil
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,11 +26,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.partitioning import Choose, chooser
+from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.runtime.tasks import leave_modules_alone
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.publish.publication import open_staged_log, seal
 from kminilog.storage.topics import Topic
 
 _RESULTS_FILE = "results.pickle"
@@ -120,12 +123,26 @@ def run_task(
         return TaskResult(writer.close(), rejected.close())
 
 
-def clear_staging(staging: Path) -> None:
-    """Delete the staging directory of a job, also while attempts that do not count write there."""
-    gone = staging.with_name(f".{uuid4().hex}")
-    with suppress(FileNotFoundError):
-        staging.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+def open_columns(
+    directory: Path, topic: Topic, partition: int, *, target: Path, first_offset: int
+) -> ColumnWriter:
+    """Return a writer of a partition in a staging directory; see `open_staged_log`."""
+    return ColumnWriter(
+        open_staged_log(
+            directory,
+            topic.partition(partition),
+            topic.dialect,
+            topic.settings,
+            target=target,
+            first_offset=first_offset,
+        )
+    )
+
+
+def seal_columns(writer: ColumnWriter, staging: Path, first_offset: int) -> StagedPartition:
+    """Bring what was written to the disk and return what it holds; see `seal`."""
+    writer.flush()
+    return seal(writer.reopen(), staging, first_offset, fingerprint=fingerprint_messages)
 
 
 @contextmanager
