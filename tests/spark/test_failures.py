@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.job_errors import PublicationError
 from kminilog.spark.runtime.failures import spark_failures, translate
 
 LOST = """An error occurred while calling o42.save.
@@ -91,8 +92,10 @@ def test_failure_is_told_in_one_line_never_by_the_end_of_a_stack(text, told):
     assert str(translate(RuntimeError(text), "s")) == f"a Spark job failed: {told}"
 
 
-def test_error_of_ours_in_a_worker_is_taken_as_it_is():
-    text = TRACEBACK.replace("pyarrow.lib.ArrowInvalid: Not", "kminilog.errors.LogDirError: Not")
+@pytest.mark.parametrize("error", [LogDirError, PublicationError], ids=lambda kind: kind.__name__)
+def test_error_of_ours_in_a_worker_is_taken_as_it_is(error):
+    name = f"{error.__module__}.{error.__name__}"
+    text = TRACEBACK.replace("pyarrow.lib.ArrowInvalid: Not", f"{name}: Not")
     assert str(translate(RuntimeError(text), "s")) == "Not a Parquet file:"
 
 
