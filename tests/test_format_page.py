@@ -1,13 +1,15 @@
 """docs/format.md shows bytes: these tests make the same bytes with the code, and the other way."""
 
 import re
+import struct
 from pathlib import Path
 
 import pytest
 
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
-from kminilog.format.index_entry import IndexEntry, decode_entries
-from kminilog.format.message import Message, decode, encode, encoded_bytes
+from kminilog.format.index_entry import IndexEntry, decode_entries, encode_entry
+from kminilog.format.message import Message, decode, encode, encoded_bytes, repaired_size, scan
+from kminilog.settings import TOPIC_SETTINGS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text()
 DUMP = re.compile(r"<!-- dump: (\w+) -->\n```text\n(.*?)```", re.DOTALL)
@@ -53,3 +55,33 @@ def test_format_page_shows_the_entry_that_the_code_reads():
 def test_format_page_names_the_smallest_messages():
     smallest = [encoded_bytes(dialect, None, b"") for dialect in (DOCUMENTED, KAFKA)]
     assert f"{smallest[0]} bytes in the `documented` dialect and {smallest[1]} in `kafka`" in PAGE
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+def test_format_page_downside_crc_covers_neither_offset_nor_size(dialect):
+    data = encode(dialect, 1, b"alice", b"book")
+    moved = decode(dialect, encode(dialect, 2, None, b"")[:8] + data[8:])
+    assert isinstance(moved, Message)
+    assert (moved.offset, moved.value) == (2, b"book")
+    assert repaired_size(data[:8] + bytes(4) + data[12:]) == len(data) - 12  # the crc is right
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+def test_format_page_downside_a_log_that_is_cut_between_messages_looks_complete(dialect):
+    data = encode(dialect, 0, None, b"a") + encode(dialect, 1, None, b"b")
+    outcomes = [outcome for _, outcome in scan(dialect, data[: len(data) // 2])]
+    assert [type(outcome) for outcome in outcomes] == [Message]
+
+
+def test_format_page_downside_fields_of_an_index_are_32_bit():
+    assert encode_entry(IndexEntry(2**31 - 1, 2**31 - 1)) == b"\x7f\xff\xff\xff" * 2
+    with pytest.raises(struct.error):
+        encode_entry(IndexEntry(0, 2**31))
+    largest = TOPIC_SETTINGS["segment.bytes"].maximum
+    assert f"`segment.bytes` ends at {largest:,}" in PAGE
+
+
+def test_format_page_downside_names_of_documented_segments_collide_at_0():
+    assert [dialect.name for dialect in DIALECTS.values() if not dialect.can_follow(0, 1)] == [
+        "documented"
+    ]
