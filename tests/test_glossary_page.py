@@ -1,0 +1,19 @@
+"""docs/glossary.md has each word once, in alphabetical order, in one or two sentences."""
+
+import re
+from pathlib import Path
+
+PAGE = (Path(__file__).parents[1] / "docs" / "glossary.md").read_text()
+ENTRIES = re.findall(r"^(\w.*)\n((?:  .+\n)+)", PAGE.split(":::{glossary}\n")[1], re.MULTILINE)
+
+
+def test_glossary_is_in_alphabetical_order():
+    words = [word.lower() for word, _ in ENTRIES]
+    assert len(words) > 80
+    assert words == sorted(set(words))
+
+
+def test_glossary_explains_each_word_in_one_or_two_sentences():
+    for word, meaning in ENTRIES:
+        text = " ".join(meaning.split())
+        assert re.fullmatch(r"[^.]*(?:\.\S[^.]*)*\.(?: [^.]*(?:\.\S[^.]*)*\.)?", text), word
