@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
     from kminilog.notices import KMiniLogWarning
-    from kminilog.producer.producer import HandDrivenProducer
+    from kminilog.producer.hand_driven import HandDrivenProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer
     from kminilog.settings import TopicSettings
@@ -37,7 +37,7 @@ _HOMES = {
     "Consumer": "consumer.consumer",
     "Coordinator": "consumer.coordinator",
     "DOCUMENTED": "format.dialect",
-    "HandDrivenProducer": "producer.producer",
+    "HandDrivenProducer": "producer.hand_driven",
     "KAFKA": "format.dialect",
     "KMiniLogError": "errors",
     "KMiniLogWarning": "notices",

@@ -28,7 +28,7 @@ from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
 from kminilog.job_errors import SourceError
 from kminilog.producer.batch import SendFuture
-from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name

@@ -30,14 +30,20 @@ once, and Kafka does not notice a buffer that is given back twice (docs/differen
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import Clock
-from kminilog.producer.metrics import Metrics
 
 WAIT_SENSOR = "bufferpool-wait-time"
 WAIT_RATIO = "bufferpool-wait-ratio"
+
+
+class PoolMetrics(Protocol):
+    """What the pool needs of a producer's metrics: a sensor that is told how long calls wait."""
+
+    def sensor(self, name: str) -> Any: ...
+    def add_ratio(self, name: str, group: str, sensor: Any) -> None: ...
 
 
 class WaitCondition(Protocol):
@@ -77,6 +83,7 @@ class BufferPool:
     """At most `memory_bytes` of buffers; those of `poolable_size_bytes` are kept for reuse.
 
     >>> from kminilog.clock import ManualClock
+    >>> from kminilog.producer.metrics import Metrics
     >>> clock = ManualClock()
     >>> pool = BufferPool(64, 16, Metrics(clock), clock, "producer-metrics")
     >>> buffer = pool.allocate(16, max_time_to_block_ms=100)
@@ -91,7 +98,7 @@ class BufferPool:
         self,
         memory_bytes: int,
         poolable_size_bytes: int,
-        metrics: Metrics,
+        metrics: PoolMetrics,
         clock: Clock,
         metric_group: str,
         *,
@@ -142,6 +149,7 @@ class BufferPool:
         comes out of waiting goes through. Whatever it raises, it has taken nothing.
 
         >>> from kminilog.clock import ManualClock
+        >>> from kminilog.producer.metrics import Metrics
         >>> clock = ManualClock()
         >>> pool = BufferPool(64, 16, Metrics(clock), clock, "producer-metrics")
         >>> pool.allocate(65, max_time_to_block_ms=0)

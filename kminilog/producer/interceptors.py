@@ -17,10 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple
 
-from kminilog.plugins import guarded, load_class
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata
 
-SETTING = "interceptor.classes"
 KEPT_FAILURES = 100
 
 
@@ -154,33 +152,3 @@ class ProducerInterceptors:
             self._failures.append(failure)
             self._failure_count += 1
         self._on_error(str(failure))
-
-
-def load_interceptors(paths: str, config: Mapping[str, Any]) -> list[ProducerInterceptor]:
-    """Return the interceptors of classes named by dotted paths, separated by commas, configured.
-
-    Raises PluginError for one that cannot be imported, made or configured; those made before it
-    are closed again.
-
-    >>> load_interceptors("", {})
-    []
-    >>> path = "kminilog.producer.interceptors:ProducerInterceptor"
-    >>> [type(each).__name__ for each in load_interceptors(f"{path}, {path}", {})]
-    ['ProducerInterceptor', 'ProducerInterceptor']
-    """
-    interceptors: list[ProducerInterceptor] = []
-    try:
-        for path in filter(None, map(str.strip, paths.split(","))):
-            interceptors.append(_make(path, config))
-    except BaseException:
-        ProducerInterceptors(interceptors).close()
-        raise
-    return interceptors
-
-
-def _make(path: str, config: Mapping[str, Any]) -> ProducerInterceptor:
-    interceptor_class = load_class(path, setting=SETTING)
-    interceptor: ProducerInterceptor = guarded(SETTING, path, interceptor_class)
-    if hasattr(interceptor, "configure"):
-        guarded(SETTING, path, interceptor.configure, config)
-    return interceptor

@@ -3,80 +3,69 @@
     send   interceptors -> serialisers -> partitioner -> memory of the pool -> batch
     step   ready batches -> leaders -> futures, callbacks, interceptors
 
-`HandDrivenProducer` has no thread: what was sent waits until `step`, `flush` or `close` is called,
-or until memory runs out; so it can be stepped through, and with a clock that is moved by hand every
-run is the same. `producer.sender.Producer` is the same with a thread that steps.
+There is no thread here: what was sent waits until `step`, `flush` or `close` is called, or until
+memory runs out. So a producer can be stepped through, and with a clock that is moved by hand every
+run is the same. `producer.hand_driven` makes one of what its settings name, and `producer.sender`
+adds a thread that steps.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Any, NamedTuple, Self
 
-from kminilog.chance import Chance
 from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
-from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
+from kminilog.cluster.metadata import PartitionInfo
 from kminilog.cluster.requests import Cluster
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
-from kminilog.partitioners.registry import make_partitioner
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting, request_bytes
-from kminilog.producer.buffer_pool import BufferPool, WaitCondition
+from kminilog.producer.buffer_pool import BufferPool, PoolMetrics, WaitCondition
 from kminilog.producer.delivery import Delivery, DeliveryReport, DeliverySettings, Step
-from kminilog.producer.interceptors import (
-    ProducerInterceptor,
-    ProducerInterceptors,
-    load_interceptors,
-)
-from kminilog.producer.metrics import Metrics
+from kminilog.producer.interceptors import ProducerInterceptors
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
-from kminilog.producer.serializers import serializers
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer.serializers import Serializer
 from kminilog.producer.stepping import SteppingCondition
-from kminilog.settings import complete_config
 
 _POLL_MS = 1
 METRIC_GROUP = "producer-metrics"
 
 
-def _nothing() -> bool:
-    return False
+class Parts(NamedTuple):
+    """What a producer does not make itself, because it may be the user's."""
+
+    partitioner: Partitioner
+    interceptors: ProducerInterceptors
+    serialize_key: Serializer
+    serialize_value: Serializer
+    metrics: PoolMetrics
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
-class HandDrivenProducer:
+class BareProducer:
     """A producer that works when it is told to; a context manager that closes it.
 
-    `config` has Kafka's dotted names, see producer.settings. A `partitioner` is used, as it is,
-    instead of the one that the settings name; `interceptors` come before those of the settings.
-    `alongside` is called while the producer waits, to let others work, and tells if they did:
-    `cluster.replicate` is one. `on_error` is told what interceptors, callbacks and hooks of a
-    partitioner have raised, which harms no record. Raises SettingError, PluginError.
+    `config` is complete (`producer.settings`). `alongside` is called while the producer waits, to
+    let others work, and tells if they did: `cluster.replicate` is one. `on_error` is told what
+    callbacks and hooks of a partitioner have raised, which harms no record.
     """
 
     def __init__(
         self,
         cluster: Cluster,
-        config: Mapping[str, object] | None = None,
+        config: dict[str, Any],
+        parts: Parts,
         *,
         clock: Clock,
-        chance: Chance,
-        partitioner: Partitioner | None = None,
-        interceptors: Sequence[ProducerInterceptor] = (),
-        alongside: Callable[[], object] = _nothing,
-        on_error: Callable[[str], object] = _ignore,
+        alongside: Callable[[], object],
+        on_error: Callable[[str], object],
     ) -> None:
-        self.config = complete_config(config or {}, PRODUCER_SETTINGS)
-        self.metrics = Metrics(clock)
+        self.config = config
         self._cluster = cluster
         self._clock = clock
         self._alongside = alongside
@@ -84,18 +73,15 @@ class HandDrivenProducer:
         self.is_ready = False
         """Whether a batch has begun, or got full, since the last step."""
         self._on_error = on_error
-        self._interceptors = ProducerInterceptors(
-            [*interceptors, *load_interceptors(self.config["interceptor.classes"], self.config)],
-            on_error=on_error,
-        )
-        self._serialize_key, self._serialize_value = serializers(self.config)
-        self.pool = self._make_pool()
-        self._accumulator = Accumulator(self.config, self.pool, clock)
-        self._routing = self._make_routing(partitioner, chance)
+        self._interceptors = parts.interceptors
+        self._serialize_key, self._serialize_value = parts.serialize_key, parts.serialize_value
+        self.pool = self._make_pool(parts.metrics)
+        self._accumulator = Accumulator(config, self.pool, clock)
+        self._routing = Routing(parts.partitioner, self._accumulator.has_room, on_error=on_error)
         self._delivery = Delivery(
             cluster,
             self._accumulator,
-            DeliverySettings.from_config(self.config),
+            DeliverySettings.from_config(config),
             clock,
             on_done=self._finish,
             on_failure=self._routing.on_failure,
@@ -169,13 +155,7 @@ class HandDrivenProducer:
     def step(self) -> Step:
         """Do one round of the sender's work: hear of earlier batches, send those that are ready."""
         self.is_ready = False
-        cluster = self._cluster.metadata()
-        self._routing.before_round(self._accumulator.queue_sizes(), cluster)
-        ready = self._leaders(cluster, self._accumulator.ready())
-        step = self._delivery.step()
-        served = self._leaders(cluster, [batch.topic_partition for batch in step.sent])
-        self._routing.after_round(self._clock.now_ms(), ready=ready, served=served)
-        return step
+        return self._delivery.step()
 
     def flush(self, timeout_ms: int | None = None) -> bool:
         """Return when it is known what became of all that was sent before; False if time ran out.
@@ -213,22 +193,11 @@ class HandDrivenProducer:
         """Assert the invariants of the accumulator and of the pool."""
         self._accumulator.check()
 
-    # ---- parts
-
-    def _make_routing(self, partitioner: Partitioner | None, chance: Chance) -> Routing:
-        named = self.config["partitioner.class"]
-        return Routing(
-            partitioner or make_partitioner(named, self.config, chance=chance, clock=self._clock),
-            self._accumulator.has_room,
-            stall_timeout_ms=self.config["partitioner.availability.timeout.ms"],
-            on_error=self._on_error,
-        )
-
-    def _make_pool(self) -> BufferPool:
+    def _make_pool(self, metrics: PoolMetrics) -> BufferPool:
         return BufferPool(
             self.config["buffer.memory"],
             max(1, self.config["batch.size"]),
-            self.metrics,
+            metrics,
             self._clock,
             METRIC_GROUP,
             new_condition=self._new_condition,
@@ -276,7 +245,3 @@ class HandDrivenProducer:
         if until_ms is not None:
             pause_ms = min(pause_ms, until_ms - now_ms)
         self._clock.sleep_ms(max(_POLL_MS, pause_ms))
-
-    def _leaders(self, cluster: ClusterMetadata, places: Sequence[TopicPartition]) -> set[int]:
-        leaders = (cluster.leader_for(topic, partition) for topic, partition in places)
-        return {leader.id for leader in leaders if leader}

@@ -5,7 +5,7 @@ know nothing of threads: here is the lock that lets in one at a time. Source: S0
 KafkaProducer.partition.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 
@@ -13,15 +13,13 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.interface import Partitioner, check_partition
 from kminilog.partitioners.placement import Placement
 from kminilog.producer.record import ProducerRecord
-from kminilog.producer.stalls import Stalls
 
 
 class Routing:
     """A partitioner at work; any thread may call it.
 
-    `has_room` tells if an open batch of a topic's partition takes so many bytes more; a leader is
-    stalled if it takes nothing for longer than `stall_timeout_ms`; 0: never. What the partitioner
-    raises when it is only told something goes to `on_error`.
+    `has_room` tells if an open batch of a topic's partition takes so many bytes more. What the
+    partitioner raises when it is only told something goes to `on_error`.
     """
 
     def __init__(
@@ -29,14 +27,11 @@ class Routing:
         partitioner: Partitioner,
         has_room: Callable[[str, int, int], bool],
         *,
-        stall_timeout_ms: int,
         on_error: Callable[[str], object],
     ) -> None:
         self._partitioner = partitioner
         self._placement = Placement(partitioner, has_room)
-        self._stall_timeout_ms = stall_timeout_ms
         self._on_error = on_error
-        self._stalls = Stalls()
         self._lock = Lock()
 
     def choose(
@@ -81,23 +76,16 @@ class Routing:
                     cluster=cluster,
                 )
 
-    def before_round(
-        self, queue_sizes: Mapping[str, Mapping[int, int]], cluster: ClusterMetadata
+    def on_queues(
+        self,
+        queue_sizes: Mapping[str, Mapping[int, int]],
+        stalled: Mapping[str, Collection[int]],
+        cluster: ClusterMetadata,
     ) -> None:
-        """Take note of how many batches of each topic wait, before some are sent."""
-        nodes = self._stalls.nodes(self._stall_timeout_ms) if self._stall_timeout_ms else set()
+        """Take note of how many batches of each topic wait, and whose leaders take nothing."""
         with self._lock, self._noting_errors():
             for topic, sizes in queue_sizes.items():
-                stalled = [
-                    info.partition
-                    for info in cluster.available_partitions_for_topic(topic)
-                    if info.leader and info.leader.id in nodes
-                ]
-                self._partitioner.on_queues(topic, sizes, cluster, stalled=stalled)
-
-    def after_round(self, now_ms: int, *, ready: Iterable[int], served: Iterable[int]) -> None:
-        """Take note of which leaders could take something, and which did."""
-        self._stalls.note(now_ms, ready=ready, served=served)
+                self._partitioner.on_queues(topic, sizes, cluster, stalled=stalled[topic])
 
     def on_failure(self) -> None:
         """Take note that sending failed: the metadata is asked for again."""

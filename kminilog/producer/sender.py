@@ -11,8 +11,8 @@ from kminilog.chance import Chance
 from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.partitioners.interface import Partitioner
+from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.interceptors import ProducerInterceptor
-from kminilog.producer.producer import HandDrivenProducer
 from kminilog.system import POLL_SECONDS, Repeating, SystemClock
 
 

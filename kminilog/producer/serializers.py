@@ -1,4 +1,4 @@
-"""From a key or a value to its bytes: the serialisers that a producer's settings name.
+"""From a key or a value to its bytes: what a serialiser is, and those of the suite.
 
     bytes          bytes or bytearray, as they are
     string         text, in UTF-8
@@ -7,18 +7,16 @@
     a.b.Class      a class of the user's: serialize(topic, data) -> bytes or None;
                    `configure(config)` and `close()` if it has them
 
-None is null: the built-in ones leave it as it is, a class of the user's gets it. A serialiser is
-chosen by `key.serializer` and `value.serializer`, and where these are not given by
-`serializer.class`, for both, as in 0.8. Kafka's own classes for the three are known by their Java
-names. Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
+None is null: the built-in ones leave it as it is, a class of the user's gets it. Kafka's own
+classes are known by their Java names; `named_parts` loads those of the user's.
+Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
 IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from kminilog.client_errors import PluginError, SerializationError
-from kminilog.plugins import guarded, load_class
+from kminilog.client_errors import SerializationError
 
 _INT32 = range(-(2**31), 2**31)
 _JAVA_NAMES = {
@@ -33,7 +31,7 @@ _JAVA_NAMES = {
 class Serializer:
     """Call it with a topic and a key or a value to get the bytes; `close` when it is used no more.
 
-    >>> to_bytes = serializer("string", "value.serializer")
+    >>> to_bytes = built_in_serializer("string", "value.serializer")
     >>> to_bytes("orders", "två tekannor"), to_bytes("orders", None)
     (b'tv\\xc3\\xa5 tekannor', None)
     >>> to_bytes("orders", 5)
@@ -84,36 +82,16 @@ def short_name(name: str) -> str:
     return _JAVA_NAMES.get(name, name)
 
 
-def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None) -> Serializer:
-    """Return the serialiser of a name or dotted path; `setting` is who asks for it.
+def built_in_serializer(name: str, setting: str) -> Serializer | None:
+    """Return the serialiser of a name, None if there is none; `setting` is who asks for it.
 
-    A class of the user's is made and configured with `config`. Raises PluginError if it cannot be.
-
-    >>> serializer("integer", "key.serializer")("orders", -2)
+    >>> to_bytes = built_in_serializer("integer", "key.serializer")
+    >>> to_bytes("orders", -2)
     b'\\xff\\xff\\xff\\xfe'
     """
     short = short_name(name)
-    if short in _ENCODERS:
-        encode = _ENCODERS[short]
-        return Serializer(short, setting, lambda _, data: encode(data))
-    made = _make(name, setting, config or {})
-    return Serializer(name, setting, made.serialize, getattr(made, "close", None))
-
-
-def serializers(config: Mapping[str, Any]) -> tuple[Serializer, Serializer]:
-    """Return the serialisers of keys and of values that complete settings of a producer name.
-
-    >>> from kminilog.producer.settings import PRODUCER_SETTINGS
-    >>> from kminilog.settings import complete_config
-    >>> given = {"serializer.class": "string", "key.serializer": "integer"}
-    >>> [each.name for each in serializers(complete_config(given, PRODUCER_SETTINGS))]
-    ['integer', 'string']
-    """
-    of_keys, of_values = (
-        serializer(config[setting] or config["serializer.class"], setting, config)
-        for setting in ("key.serializer", "value.serializer")
-    )
-    return of_keys, of_values
+    encode = _ENCODERS.get(short)
+    return encode and Serializer(short, setting, lambda _, data: encode(data))
 
 
 class _NotTakenError(Exception):
@@ -152,15 +130,6 @@ _ENCODERS: dict[str, Callable[[object], bytes | None]] = {
     "text-or-bytes": _encode_text_or_bytes,
     "integer": _encode_integer,
 }
-
-
-def _make(path: str, setting: str, config: Mapping[str, Any]) -> Any:
-    made = guarded(setting, path, load_class(path, setting=setting))
-    if hasattr(made, "configure"):
-        guarded(setting, path, made.configure, config)
-    if not callable(getattr(made, "serialize", None)):
-        raise PluginError(setting, path=path, reason="it has no method serialize(topic, data)")
-    return made
 
 
 def _in_words(error: Exception) -> str:

@@ -19,7 +19,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import KMiniLogError
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage.topics import Topic
 

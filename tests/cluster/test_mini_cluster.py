@@ -25,7 +25,7 @@ from kminilog.errors import (
 )
 from kminilog.format.names import TopicPartition
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
 from kminilog.storage.checkpoint import read_checkpoint

@@ -10,7 +10,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.producer.producer import HandDrivenProducer
+from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.storage.topics import Topic
 
 TOPIC = "orders"

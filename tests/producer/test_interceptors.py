@@ -1,12 +1,8 @@
 import pytest
 
 from kminilog.client_errors import LeaderNotAvailableError, PluginError
-from kminilog.producer.interceptors import (
-    KEPT_FAILURES,
-    ProducerInterceptor,
-    ProducerInterceptors,
-    load_interceptors,
-)
+from kminilog.producer.interceptors import KEPT_FAILURES, ProducerInterceptor, ProducerInterceptors
+from kminilog.producer.named_parts import load_interceptors
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata
 
 RECORD = ProducerRecord("orders", b"key", "value")

@@ -3,7 +3,7 @@ from typing import ClassVar
 import pytest
 
 from kminilog.client_errors import PluginError, SerializationError
-from kminilog.producer.serializers import serializer, serializers
+from kminilog.producer.named_parts import serializer, serializers
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.settings import complete_config
 
