@@ -66,9 +66,9 @@ class MessageTooLargeError(KMiniLogError):
         self, *, size_bytes: int, limit_bytes: int, setting: str, is_at_least: bool = False
     ) -> None:
         size = f"at least {size_bytes} bytes" if is_at_least else f"{size_bytes} bytes"
+        self.reason = f"a message of {size} is larger than {setting} = {limit_bytes}"
         super().__init__(
-            f"a message of {size} is larger than {setting} = {limit_bytes}; "
-            f"nothing of its batch was written; send less or raise {setting}"
+            f"{self.reason}; nothing of its batch was written; send less or raise {setting}"
         )
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes

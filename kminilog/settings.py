@@ -119,18 +119,18 @@ class TopicSettings:
         return min(self.max_message_bytes, self.segment_bytes)
 
     def check_message(self, size_bytes: int, *, is_at_least: bool = False) -> None:
-        """Raise MessageTooLargeError if a message of so many bytes has no place in the topic."""
-        for setting, limit_bytes in (
-            ("max.message.bytes", self.max_message_bytes),
-            ("segment.bytes", self.segment_bytes),
-        ):
-            if size_bytes > limit_bytes:
-                raise MessageTooLargeError(
-                    size_bytes=size_bytes,
-                    limit_bytes=limit_bytes,
-                    setting=setting,
-                    is_at_least=is_at_least,
-                )
+        """Raise MessageTooLargeError if a message of so many bytes has no place in the topic.
+
+        Every writer asks this; who writes batches may ask it of the largest message only.
+        """
+        if size_bytes > self.largest_message_bytes:
+            is_setting = size_bytes > self.max_message_bytes
+            raise MessageTooLargeError(
+                size_bytes=size_bytes,
+                limit_bytes=self.max_message_bytes if is_setting else self.segment_bytes,
+                setting="max.message.bytes" if is_setting else "segment.bytes",
+                is_at_least=is_at_least,
+            )
 
     def to_config(self) -> dict[str, int]:
         """Return all settings under their dotted names."""

@@ -28,7 +28,6 @@ from typing import NamedTuple
 from kminilog.job_errors import SourceError
 from kminilog.spark.source.compression import open_decompressed
 
-FORMATS = ("text", "csv", "json")
 BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096
 _BYTE_ORDER_MARK = "\ufeff"
