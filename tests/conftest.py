@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.format.dialect import DIALECTS, Dialect
+from tests.spark_classes import jvm_options
 
 settings.register_profile(
     "ci",
@@ -35,14 +36,9 @@ settings.register_profile(
     print_blob=True,
 )
 
-# For each JVM that Spark starts, in whatever process: jobs of a second do not pay for the compiler
-# that optimises, nor for a garbage collector with threads.
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-PROJECT = Path(__file__).parents[1]
 # Branch coverage is the figure of these tests alone. To measure it doubles the time of a test, and
 # a line that only a test of another room reaches is not tested where a reader looks for it.
-COVERING = ("tests/format", "tests/storage", "kminilog/format", "kminilog/storage")
+COVERING = ("tests/format/", "tests/storage/", "kminilog/format/", "kminilog/storage/")
 
 
 def _is_soak(config: pytest.Config) -> bool:
@@ -52,13 +48,13 @@ def _is_soak(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     default = "soak" if _is_soak(config) else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JVM)
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if not any(PROJECT / room in item.path.parents for room in COVERING):
+        if not item.nodeid.startswith(COVERING):
             item.add_marker(pytest.mark.no_cover)
     if _is_soak(config):
         for item in items:

@@ -1,0 +1,60 @@
+"""An archive of the classes that Spark loads, with which the JVMs of the tests start in half the
+time (Java's class data sharing): some twenty of them, each for a job of a second.
+
+    python -m tests.spark_classes FILE
+
+writes it, after an ingest and a verification. A JVM takes no notice of it if it comes from another
+Java or another Spark.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+ARCHIVE = Path(__file__).parents[1] / ".cache" / "spark-classes.jsa"
+# Jobs of a second do not pay for the compiler that optimises, nor for a garbage collector with
+# threads.
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:disable"
+
+
+def jvm_options() -> str:
+    """Return the options of each JVM that Spark starts for these tests, in whatever process."""
+    return f'{QUICK} "-XX:SharedArchiveFile={ARCHIVE}"' if ARCHIVE.exists() else QUICK
+
+
+def write(archive: Path) -> None:
+    """Write the archive; it is whole or not there."""
+    archive.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=archive.parent) as directory:
+        unfinished = Path(directory, archive.name)
+        os.environ["SPARK_SUBMIT_OPTS"] = f'{QUICK} "-XX:ArchiveClassesAtExit={unfinished}"'
+        _use_spark(Path(directory))
+        unfinished.rename(archive)
+
+
+def _use_spark(directory: Path) -> None:
+    from click.testing import CliRunner
+
+    from kminilog.cli.main import main
+    from kminilog.spark.runtime.session import spark_session
+
+    spark = spark_session("local[2]", config={"spark.sql.warehouse.dir": str(directory / "none")})
+    source = directory / "source.csv"
+    source.write_text("key,value\n" + "k,v\n" * 100)
+    reading = [source, "--format", "csv", "--key", "key", "--value", "value"]
+    for command in (
+        ["ingest", *reading, "--topic", "t"],
+        ["verify", "t", "--against", *reading],
+    ):
+        words = ["--log-dir", directory / "log", *command]
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        assert result.exit_code == 0, (command, result.output)
+    jvm = spark.sparkContext._gateway.proc
+    spark.stop()
+    jvm.stdin.close()  # which ends it, and it writes then
+    jvm.wait(300)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
