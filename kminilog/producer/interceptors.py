@@ -5,21 +5,17 @@
     close                when the producer is closed
 
 They are called in the order of the list. Each `on_send` gets what the last one that succeeded has
-answered. An interceptor that raises is noted and passed over: neither the record nor the others
-suffer. The failures are kept, and told to `on_error`; nothing is logged here.
+answered. An interceptor that raises is passed over: neither the record nor the others suffer. Each
+failure is told to `on_error`; nothing is kept or logged here.
 
 Source: S2 2; Kafka: ProducerInterceptor, ProducerInterceptors. Differs: Kafka trusts what `on_send`
 answers; here an answer that is no record counts as a failure (docs/differences.md).
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata
-
-KEPT_FAILURES = 100
 
 
 class ProducerInterceptor:
@@ -46,17 +42,6 @@ class ProducerInterceptor:
         """Hear that the producer is closed."""
 
 
-class InterceptorFailure(NamedTuple):
-    """What an interceptor did wrong: its class, the call, the exception in words."""
-
-    interceptor: str
-    call: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"interceptor {self.interceptor}: {self.call}: {self.reason}"
-
-
 def _ignore(text: str) -> None:
     pass
 
@@ -70,11 +55,10 @@ class ProducerInterceptors:
     >>> class Broken(ProducerInterceptor):
     ...     def on_send(self, record):
     ...         raise RuntimeError("out of order")
-    >>> chain = ProducerInterceptors([Shout(), Broken()])
+    >>> chain = ProducerInterceptors([Shout(), Broken()], on_error=print)
     >>> chain.on_send(ProducerRecord("orders", value="two teapots")).value
-    'TWO TEAPOTS'
-    >>> print(*chain.failures)
     interceptor Broken: on_send: RuntimeError: out of order
+    'TWO TEAPOTS'
     """
 
     def __init__(
@@ -85,20 +69,6 @@ class ProducerInterceptors:
     ) -> None:
         self._interceptors = tuple(interceptors)
         self._on_error = on_error
-        self._lock = Lock()
-        self._failures: deque[InterceptorFailure] = deque(maxlen=KEPT_FAILURES)
-        self._failure_count = 0
-
-    @property
-    def failures(self) -> tuple[InterceptorFailure, ...]:
-        """The last failures, oldest first; at most KEPT_FAILURES of them."""
-        with self._lock:
-            return tuple(self._failures)
-
-    @property
-    def failure_count(self) -> int:
-        """How many failures there were in all."""
-        return self._failure_count
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """Return what the chain makes of a record; the record itself if all of them fail."""
@@ -147,8 +117,4 @@ class ProducerInterceptors:
         return answer
 
     def _note(self, interceptor: ProducerInterceptor, call: str, reason: str) -> None:
-        failure = InterceptorFailure(type(interceptor).__name__, call, reason)
-        with self._lock:
-            self._failures.append(failure)
-            self._failure_count += 1
-        self._on_error(str(failure))
+        self._on_error(f"interceptor {type(interceptor).__name__}: {call}: {reason}")
