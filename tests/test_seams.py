@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -82,7 +82,13 @@ def calls(functions: list[str], command: str, directory: Path) -> dict[str, int]
     return counts
 
 
-@pytest.mark.parametrize("command", sorted({seam.command for seam in SEAMS}))
+def marked(command: str) -> Any:
+    return pytest.param(command, marks=pytest.mark.spark if "--against" in command else ())
+
+
+@pytest.mark.parametrize(
+    "command", [marked(each) for each in sorted({seam.command for seam in SEAMS})]
+)
 def test_command_calls_the_functions_that_stand_beside_it(command, prepared, tmp_path):
     directory = shutil.copytree(prepared, tmp_path / "copy")
     functions = [seam.function for seam in SEAMS if seam.command == command]

@@ -14,17 +14,10 @@ from html import escape
 from typing import Any
 
 from kminilog.printable import printable
+from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 from kminilog.verification.html_style import STYLE
-from kminilog.verification.text_report import (
-    LEFT_SIDE,
-    RIGHT_SIDE,
-    by_severity,
-    consequences,
-    equation,
-    link,
-    totals,
-)
+from kminilog.verification.text_report import by_severity, consequences, equation, link, totals
 
 _VERDICTS = {
     "ok": "What was checked is in order.",

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kminilog.printable import printable
+from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 
-LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected", "missing")
 TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
 Json = Mapping[str, Any]
 _SEVERITIES = ("error", "warning")

@@ -31,6 +31,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.causes import DAMAGE, LOSSES, Slot, cause_at, cause_of
+from kminilog.verification.conservation import holds
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
@@ -273,7 +274,7 @@ def _shown(key: bytes | None) -> str:
 def _conservation(account: Account) -> dict[str, Any]:
     missing, extra = account.count(FindingClass.MISSING), account.count(FindingClass.EXTRA)
     duplicate, rejected = account.count(FindingClass.DUPLICATE), account.count(REJECTED)
-    return {
+    counts = {
         "source": account.source,
         "stored": account.stored,
         "missing": missing,
@@ -281,5 +282,5 @@ def _conservation(account: Account) -> dict[str, Any]:
         "duplicate": duplicate,
         "rejected": rejected,
         "altered": account.count(FindingClass.ALTERED),
-        "holds": account.source + extra + duplicate == account.stored + rejected + missing,
     }
+    return {**counts, "holds": holds(counts)}
