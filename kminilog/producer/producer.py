@@ -38,7 +38,7 @@ METRIC_GROUP = "producer-metrics"
 
 
 class Parts(NamedTuple):
-    """What a producer does not make itself, because it may be the user's."""
+    """What a producer is handed: classes that may be the user's, and metrics."""
 
     partitioner: Partitioner
     interceptors: ProducerInterceptors
