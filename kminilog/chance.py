@@ -1,6 +1,6 @@
-"""Randomness as an argument: what anybody below the edge may ask of it.
+"""Randomness as an argument: the interface of a random generator.
 
-`random.Random(seed)` answers; with the same seed, every run draws the same.
+`random.Random(seed)` implements it; with the same seed, every run draws the same numbers.
 """
 
 from typing import Protocol

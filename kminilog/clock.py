@@ -1,7 +1,7 @@
-"""Time as an argument: what a clock can be asked, and one that stands still until it is moved.
+"""Time as an argument: the interface of a clock, and a simulated clock.
 
-Nothing below the edge reads the time or sleeps by itself; it is handed a clock. The clock of the
-machine is `system.SystemClock`; a `ManualClock` makes step-throughs and tests repeatable.
+Only rooms of the kind `edge` read the machine's time or sleep; all others get a clock. The clock of
+the machine is `system.SystemClock`. A `ManualClock` makes replays and tests repeatable.
 """
 
 from typing import Protocol
@@ -20,7 +20,7 @@ class Clock(Protocol):
 
 
 class ManualClock:
-    """A clock that only moves when somebody sleeps.
+    """A simulated clock, which moves only when `sleep_ms` is called.
 
     >>> clock = ManualClock(1_000)
     >>> clock.sleep_ms(250)
@@ -36,5 +36,5 @@ class ManualClock:
         return self._now_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Move the time on, at once."""
+        """Move the time forward at once."""
         self._now_ms += max(0, duration_ms)

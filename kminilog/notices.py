@@ -1,7 +1,7 @@
-"""What must be said although it is no error: what was passed over, or where reading goes on.
+"""What must be reported although it is no error: a skipped gap, or a position that was reset.
 
-A caller hands in a callable that takes a notice; its text is one line. Who hands in none gets a
-Python warning of the class `KMiniLogWarning`, which Python writes to stderr, once for each text.
+A caller passes a callable that takes a notice; its text is one line. Without a callable, a notice
+is a Python warning of the class `KMiniLogWarning`. Python writes it to stderr, once for each text.
 Source: ours.
 """
 
@@ -13,13 +13,13 @@ from kminilog.format.names import TopicPartition
 
 
 class KMiniLogWarning(UserWarning):
-    """A notice that nobody has asked for."""
+    """A notice for which the caller has passed no callable."""
 
 
 class Gap(NamedTuple):
     """Offsets from `first_offset` to `next_offset` - 1 that a log of other origin does not hold.
 
-    What comes instead stands in the file `path` at byte `position`, or behind it.
+    The next message is in the file `path` at byte `position`, or after it.
     """
 
     topic_partition: TopicPartition
@@ -41,5 +41,5 @@ OnGap = Callable[[Gap], object]
 
 
 def warn(notice: object) -> None:
-    """Say it as a Python warning."""
+    """Give the notice as a Python warning."""
     warnings.warn(str(notice), KMiniLogWarning, stacklevel=3)

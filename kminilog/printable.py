@@ -1,9 +1,9 @@
-r"""Text without what plays tricks on a terminal, or on the eyes of who reads it.
+r"""Text whose special characters cannot deceive a terminal or its reader: they are escaped.
 
-    control characters    move the cursor, change colours, answer as if typed: C0, DEL, C1
+    control characters    move the cursor, change colours, send input: C0, DEL, C1
     bidirectional ones    show text in another order than it has: U+202E and its like
-    line separators       end a line where there is none: U+2028, U+2029
-    half characters       cannot be written as UTF-8, such as a byte of a file name that is no text
+    line separators       look like the end of a line: U+2028, U+2029
+    surrogates            cannot be written as UTF-8, such as a byte of a file name that is no text
 
 Each is written as Python names it, `\x1b`, or as JSON does, `\u001b`. All else stays what it is,
 in any script. Source: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
@@ -17,7 +17,7 @@ _TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped al
 
 
 def printable(value: object) -> str:
-    r"""Return any text on one line, its tricks escaped.
+    r"""Return any text on one line, special characters escaped.
 
     >>> print(printable("größe\x1b[2J\n\u202e"))
     größe\x1b[2J\n\u202e
@@ -26,7 +26,7 @@ def printable(value: object) -> str:
 
 
 def printable_json(document: str) -> str:
-    r"""Return a JSON document that means the same, its tricks escaped. One search if it has none.
+    r"""Return an equal JSON document, special characters escaped. One search if it has none.
 
     >>> print(printable_json('{"ключ": "\x9b\u202e"}'))
     {"ключ": "\u009b\u202e"}
@@ -37,7 +37,7 @@ def printable_json(document: str) -> str:
 
 
 def printable_bytes(data: bytes) -> bytes:
-    r"""Return some bytes as text for a terminal, their tricks and what is no UTF-8 escaped.
+    r"""Return bytes as text for a terminal; special characters and invalid UTF-8 are escaped.
 
     >>> print(printable_bytes("größe\x1b[2J".encode() + bytes([255])).decode())
     größe\x1b[2J\xff

@@ -11,7 +11,7 @@ POLL_SECONDS = 0.001
 
 
 class WallClock:
-    """The machine's time in milliseconds since 1970, the same in all processes; may be set."""
+    """The machine's time in milliseconds since 1970, the same in all processes; can be set back."""
 
     def now_ms(self) -> int:
         """Return the time."""
@@ -23,7 +23,7 @@ class WallClock:
 
 
 class SystemClock:
-    """As WallClock when this was made, then without a step; so processes may differ."""
+    """Equal to WallClock when it was made, then monotonic; so processes may differ."""
 
     def __init__(self) -> None:
         self._start_ns = time.time_ns() - time.monotonic_ns()
@@ -38,10 +38,10 @@ class SystemClock:
 
 
 class Repeating:
-    """A thread that does the same again and again; a context manager that ends it.
+    """A thread that repeats some work; a context manager that ends it.
 
-    `work` tells whether it got on; if not, it is called again after a moment or a `wake`. An
-    exception ends the thread, and is raised again by `stop`.
+    `work` returns whether it made progress; if not, it is called again after a pause or a `wake`.
+    An exception ends the thread, and is raised again by `stop`.
     """
 
     def __init__(self, work: Callable[[], object], *, name: str, pause_seconds: float) -> None:
@@ -60,7 +60,7 @@ class Repeating:
         self.stop()
 
     def wake(self) -> None:
-        """Have the work done without waiting."""
+        """End the pause before the next call of the work."""
         self._wakes.set()
 
     @property
@@ -69,14 +69,14 @@ class Repeating:
         return current_thread() is self._thread
 
     def raise_error(self) -> None:
-        """Raise what the thread has ended with, if anything."""
+        """Raise the exception that ended the thread, if any."""
         if self._error:
             raise self._error
 
     def stop(self, timeout_seconds: float | None = None) -> None:
-        """End the thread after what it is doing, and raise what it ended with, if anything.
+        """End the thread after the current call, and raise the exception that ended it, if any.
 
-        Returns after `timeout_seconds` even if it is still doing that.
+        Returns after `timeout_seconds` even if that call has not ended.
         """
         self._is_ending = True
         self._wakes.set()

@@ -4,10 +4,10 @@
       orders.json, orders-0/ ...         as in any log dir
       replication-offset-checkpoint      high watermarks when they were last written
 
-A broker can end as it should (`stop`) or as if the process had died (`crash`). The high watermarks
-on record may be older than the true ones, or missing: they only say from where a follower compares
-its log with its leader's, and an older one means that it compares more. Who leads is not known
-here, nor is the time, which comes in as an argument.
+A broker can end in order (`stop`) or as if the process were killed (`crash`). The stored high
+watermarks may be older than the true ones, or missing. They only say from which offset a follower
+compares its log with its leader's; with an older one it compares more. This module does not know
+who leads, and the time comes in as an argument.
 
 Source: S1 5.1; Kafka: KafkaServer, ReplicaManager. Differs: the log dir has a directory for every
 partition of its topics, and those of which the broker holds no replica stay empty.
@@ -37,7 +37,7 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
-        """Tell if the broker was started, and neither stopped nor crashed since."""
+        """Tell if the broker was started and has neither stopped nor crashed since."""
         return self._log_dir is not None
 
     def start(self, hosted: Iterable[TopicPartition]) -> None:
@@ -50,7 +50,7 @@ class Broker:
             on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
             for partition in hosted:
                 log = self._log_dir.log(partition)
-                # An empty last segment, which a crash may leave, would make a layout of its own.
+                # A crash may leave an empty last segment, which the leader's log does not have.
                 log.truncate_to(log.log_end_offset)
                 self._replicas[partition] = Replica(log, on_record.get(partition, 0))
         except BaseException:
@@ -58,26 +58,26 @@ class Broker:
             raise
 
     def stop(self) -> None:
-        """Put the high watermarks on record, flush and close everything."""
+        """Store the high watermarks, flush and close everything."""
         self.checkpoint()
         log_dir, self._log_dir = self._running, None
         self._replicas.clear()
         log_dir.close()
 
     def crash(self) -> None:
-        """End as a killed process does: nothing is written, flushed or marked as closed.
+        """End as a killed process does: write nothing, flush nothing, leave no marker.
 
-        What was appended is with the operating system, so the next start finds it.
+        What was appended is in the page cache, so the next start finds it.
         """
         log_dir, self._log_dir = self._running, None
         self._replicas.clear()
         log_dir.close(cleanly=False)
 
     def create_topic(self, topic: Topic, hosted: Iterable[TopicPartition]) -> None:
-        """Make a topic, empty, and open the replicas that this broker holds of it.
+        """Create an empty topic, and open the replicas that this broker holds of it.
 
-        One without messages that is there already, equal in all, is what a crash in the middle of
-        an earlier attempt has left, and is taken over. Raises TopicExistsError for any other.
+        If an equal topic without messages exists already, a crash has interrupted an earlier
+        attempt; that topic is used. Raises TopicExistsError for any other existing topic.
         """
         log_dir = self._running
         known = {known.name: known for known in log_dir.topics()}.get(topic.name)
@@ -93,15 +93,15 @@ class Broker:
         return self._replicas[partition]
 
     def truncate_to(self, partition: TopicPartition, offset: int) -> None:
-        """Cut off a copy's messages from `offset` on; once it returns, the cut survives."""
+        """Truncate a copy to `offset`; once it returns, the truncation survives a crash."""
         replica = self._replicas[partition]
         replica.log.truncate_to(offset)
         replica.high_watermark = min(replica.high_watermark, offset)
-        # At once: a recovery point above the new end would hide what is appended below it.
+        # Now, because recovery would not read what is appended below an old, higher recovery point.
         self._running.flush()
 
     def checkpoint(self) -> None:
-        """Put the high watermarks on record."""
+        """Store the high watermarks."""
         offsets = {partition: r.high_watermark for partition, r in self._replicas.items()}
         write_checkpoint(self._running.path, offsets, HIGH_WATERMARK_FILE)
 

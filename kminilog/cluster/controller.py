@@ -1,12 +1,12 @@
 """Which brokers run, and who therefore leads what.
 
-The controller starts and ends brokers, decides by the rules of `leadership` what follows from it,
-puts that on record, and only then lets anybody act on it. For each partition with a leader it keeps
-what that leader knows of its followers. A paused broker runs and leads, but does not fetch.
+The controller starts and stops brokers. By the rules of `leadership` it then decides who leads,
+stores the decision, and only then acts on it. For each partition with a leader it keeps what that
+leader knows of its followers. A paused broker runs and leads, but does not fetch.
 
-Everything is done under one lock. What clients ask is added by `mini_cluster`. Source: Kafka:
+One lock protects everything. `mini_cluster` adds what clients ask. Source: Kafka:
 KafkaController, ReplicaStateMachine, PartitionStateMachine. Differs: it sees at once when a broker
-fails; and no leader gives its place back to the preferred one.
+fails; and no leader gives its leadership back to the preferred replica.
 """
 
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ class Controller:
     # ---- brokers begin and end
 
     def start(self, node: int) -> None:
-        """Start a broker that is down; partitions that only waited for it have a leader again.
+        """Start a broker that is down; partitions that waited for it get a leader again.
 
         Raises what Broker.start raises; ValueError for a broker that runs, or that does not exist.
         """
@@ -68,7 +68,7 @@ class Controller:
             self._settle()
 
     def stop(self, node: int) -> None:
-        """End a broker in order: its partitions get other leaders, then it closes its files.
+        """Stop a broker in order: its partitions get other leaders, then it closes its files.
 
         Raises ValueError for a broker that is down, or that does not exist.
         """
@@ -87,7 +87,7 @@ class Controller:
             self._settle()
 
     def pause(self, node: int) -> None:
-        """Let a broker's followers fetch nothing until `resume`; so they lag."""
+        """Stop the fetching of a broker's followers until `resume`, so that they lag."""
         with self._lock:
             self._paused.add(self._broker(node).node)
 
@@ -123,7 +123,7 @@ class Controller:
             )
 
     def metadata(self) -> ClusterMetadata:
-        """Return who leads what now; the same object until something changes."""
+        """Return the current leaders and nodes; the same object until something changes."""
         with self._lock:
             if self._metadata is None:
                 infos = [self._info(*item) for item in self._state.partitions.items()]
@@ -164,7 +164,7 @@ class Controller:
         return Led(node, leadership, replica, self._progress[partition])
 
     def _change_in_sync(self, partition: TopicPartition, nodes: set[int]) -> Leadership:
-        """Put another list of in-sync replicas on record and return what holds now."""
+        """Store another list of in-sync replicas and return the new leadership."""
         leadership = with_in_sync(self._state.leadership(partition), nodes)
         self._record({partition: leadership})
         return leadership
@@ -192,7 +192,7 @@ class Controller:
                 self._advance(partition)
 
     def _end_all(self, *, cleanly: bool) -> None:
-        """End every broker that runs; nothing is changed about who leads."""
+        """Stop every broker that runs; leaderships stay as they are."""
         self._is_closed = True
         try:
             for broker in self._brokers.values():
@@ -219,7 +219,7 @@ class Controller:
         return [name for name, leadership in partitions if node in leadership.replicas]
 
     def _settle(self, going: int | None = None) -> None:
-        """Bring every leadership in line with the brokers that run; `going` is about to end."""
+        """Adapt every leadership to the brokers that run; `going` is about to stop."""
         running = self._running() - {going}
         settled = {
             partition: settle(leadership, running)
@@ -244,7 +244,7 @@ class Controller:
                 self._advance(partition)
 
     def _advance(self, partition: TopicPartition) -> None:
-        """Let the leader's high watermark follow from what it knows now."""
+        """Compute the leader's high watermark from what it knows now."""
         led = self._leader(partition)
         led.replica.high_watermark = led.progress.high_watermark(
             led.leadership.in_sync,
@@ -253,7 +253,7 @@ class Controller:
         )
 
     def _begin_epoch(self, partition: TopicPartition) -> None:
-        """Let the recorded leader begin to lead: of its followers it knows nothing yet."""
+        """Let the stored leader begin to lead; it knows nothing of its followers yet."""
         leadership = self._state.partitions[partition]
         self._progress.pop(partition, None)
         if leadership.leader is not None:

@@ -1,4 +1,4 @@
-"""What a cluster must remember besides the brokers' logs: topics, replicas, leaders, in-sync lists.
+"""What a cluster stores besides the brokers' logs: topics, replicas, leaders, in-sync lists.
 
     cluster.json      topics with their settings, and the leadership of each partition
     .lock             held while the cluster is open
@@ -9,7 +9,7 @@
      "partitions": {"orders-0": {"replicas": [0, 1], "leader": 0, "leader_epoch": 0,
                                  "in_sync": [0, 1]}}}
 
-Each change is on the disk before anybody acts on it. Who leads is decided elsewhere. Source: ours;
+Each change is on the disk before it takes effect. `leadership` decides who leads. Source: ours;
 Kafka keeps the same facts in ZooKeeper, under /brokers/topics.
 """
 
@@ -32,7 +32,7 @@ AnyPath = Path | str
 
 
 class ControllerState:
-    """The memory of a cluster in a directory, which is locked until `close`."""
+    """The stored state of a cluster in a directory, which is locked until `close`."""
 
     def __init__(self, path: AnyPath, lock: LogDirLock) -> None:
         self.path = Path(path)
@@ -42,7 +42,7 @@ class ControllerState:
 
     @classmethod
     def open(cls, path: AnyPath) -> "ControllerState":
-        """Read the state in a directory; there is none yet in one that is new or empty.
+        """Read the state in a directory; a new or empty directory has no state yet.
 
         Raises LogDirLockedError, and LogDirError if the file is broken.
         """
@@ -60,14 +60,14 @@ class ControllerState:
         return self.path / f"broker-{node}"
 
     def add_topic(self, topic: Topic, partitions: Mapping[TopicPartition, Leadership]) -> None:
-        """Put a topic and its partitions on record; once it returns, they survive a power failure.
+        """Store a topic and its partitions; once it returns, they survive a power failure.
 
         The topic exists from then on.
         """
         self._write({**self.topics, topic.name: topic}, {**self.partitions, **partitions})
 
     def record(self, partitions: Mapping[TopicPartition, Leadership]) -> None:
-        """Put a new leadership of some partitions on record; once it returns, it survives."""
+        """Store a new leadership of some partitions; once it returns, it survives."""
         self._write(self.topics, {**self.partitions, **partitions})
 
     def _write(
@@ -94,7 +94,7 @@ class ControllerState:
         return found
 
     def close(self) -> None:
-        """Let the next one open the cluster; everything is on record already."""
+        """Release the lock; everything is stored already."""
         self._lock.release()
 
     def _read(self) -> None:

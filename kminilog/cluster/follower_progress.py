@@ -1,7 +1,7 @@
 """What the leader of a partition knows of its followers: only what their requests have told it.
 
-A follower asks for messages from an offset on; so it has all those below. Nothing else is known: a
-follower that has not asked yet counts as having nothing. From this follow
+A follower asks for messages from an offset on, so it has all messages below. The leader knows
+nothing else: a follower that has not asked yet counts as having no messages. From this follow
 
     high watermark    the smallest such offset among the in-sync replicas, the leader's end included
     joining           a follower may join them if it asks from the high watermark or above, and has
@@ -9,8 +9,9 @@ follower that has not asked yet counts as having nothing. From this follow
     leaving           one that was not at the leader's end for replica.lag.time.max.ms
 
 The second half of the rule for joining matters just after an election: the new leader's own high
-watermark may still be behind the true one, and a follower that is only that far lacks messages that
-were acknowledged. This module knows no files, and no clock: the time comes in as an argument.
+watermark may still be behind the true one, and a follower that has reached only that offset lacks
+messages that were acknowledged. This module knows no files, and no clock: the time comes in as an
+argument.
 
 Source: Kafka: Partition, Replica; the rule for joining as of 2.1 (KAFKA-7128), the one for leaving
 as of 0.9 (KIP-16). Differs: docs/differences.md.
@@ -48,7 +49,7 @@ class FollowerProgress:
         self._followers = {node: _Follower(now_ms, now_ms) for node in followers}
 
     def asked(self, node: int, offset: int, *, leader_end: int, now_ms: int) -> None:
-        """Take note that a follower asked for messages from `offset` on."""
+        """Note that a follower asked for messages from `offset` on."""
         follower = self._followers[node]
         if offset >= leader_end:
             follower.caught_up_ms = now_ms
@@ -77,7 +78,7 @@ class FollowerProgress:
     ) -> set[int]:
         """Return the in-sync followers that were not at the leader's end for too long.
 
-        Not those that have everything: there is nothing that they could ask for.
+        A follower that has everything is never among them: there is nothing to ask for.
         """
         return {
             node

@@ -1,8 +1,8 @@
 """Who leads a partition, and who may: the rules by which the controller decides.
 
-The in-sync replicas have every message that counts as committed. So only they may lead, and the
-list never becomes empty: when the last of them fails, the partition has no leader until one of
-those in the list is back. The epoch counts the leaders: an answer of an earlier one is recognised.
+The in-sync replicas have every committed message. So only they may lead. The list never becomes
+empty: when the last of them fails, the partition has no leader until one replica of the list is
+back. The epoch counts the leaders, so an answer of an earlier leader is recognised.
 
 Source: Kafka: LeaderAndIsr, PartitionLeaderSelector (OfflinePartitionLeaderSelector, with
 unclean.leader.election.enable = false).
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 
 class Leadership(NamedTuple):
-    """The replicas of a partition, the first being preferred, and what has become of them."""
+    """The replicas of a partition (the first is preferred), its leader and its in-sync replicas."""
 
     replicas: tuple[int, ...]
     leader: int | None
@@ -27,7 +27,7 @@ class Leadership(NamedTuple):
 
     @classmethod
     def of_new_partition(cls, replicas: tuple[int, ...]) -> "Leadership":
-        """Return the beginning: the first replica leads, and all are in sync, for all are empty.
+        """Return the first leadership: the first replica leads, and all (empty) ones are in sync.
 
         >>> Leadership.of_new_partition((2, 0)).leader
         2
@@ -36,7 +36,7 @@ class Leadership(NamedTuple):
 
 
 def settle(leadership: Leadership, running: Collection[int]) -> Leadership:
-    """Return what holds when just these brokers run.
+    """Return the leadership when exactly these brokers run.
 
     Those that are down leave the in-sync replicas, unless all would. A leader that runs stays; else
     the next in-sync replica in replica order leads, in the next epoch; none, if none runs.

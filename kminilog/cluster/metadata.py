@@ -1,8 +1,8 @@
 """What any broker can tell a client: which nodes there are, and who leads which partition.
 
-Plain values. The lists keep the order in which the metadata names the partitions, which need not be
-the order of their numbers: partitioners that go by place depend on it. A partition is available if
-it has a leader.
+Plain values. The lists keep the order in which the metadata names the partitions. This need not be
+the order of their numbers, and partitioners that use the index in the list depend on it. A
+partition is available if it has a leader.
 
 Source: S0 1; Kafka: Node, PartitionInfo, Cluster.
 """

@@ -3,13 +3,13 @@
     producer --produce--> leader's log --fetch--> followers' logs        replicate()
                                        --fetch--> consumers              below the high watermark
 
-Messages are copied by the followers, which pull: one round in each call of `replicate`, by whoever
-makes that call. The leader learns what a follower has from the offset that it asks for next, so a
-message is known to be on all in-sync replicas one round after it got there. What is then below the
-high watermark is committed: it survives as long as one in-sync replica does.
+Followers pull messages, one round in each call of `replicate`, in the thread of the caller. The
+leader learns what a follower has from the offset that it asks for next. So the leader knows one
+round later that a message is on all in-sync replicas. Then it is below the high watermark, that is
+committed: it survives as long as one in-sync replica does.
 
-Topics, brokers and who leads what: `controller`. No network: what comes in and goes out are values
-that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApis.
+`controller` knows topics, brokers and leaders. There is no network: arguments and results are
+values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApis.
 """
 
 from typing import NamedTuple
@@ -59,9 +59,9 @@ class MiniCluster(Controller):
     ) -> "MiniCluster":
         """Start brokers 0 to `brokers` - 1 in a directory, which may be new; all must be closed.
 
-        Leaders are those that led when the cluster was open last, unless that left a partition
-        without one. Raises LogDirLockedError, LogDirError, CorruptLogError if a replica is damaged,
-        and ValueError if there are fewer brokers than hold replicas.
+        The leaders are those of the last time, but a partition without a leader may get one. Raises
+        LogDirLockedError, LogDirError, CorruptLogError if a replica is damaged, and ValueError if
+        there are fewer brokers than hold replicas.
         """
         state = ControllerState.open(path)
         nodes = {node: Broker(node, state.broker_path(node)) for node in range(brokers)}
@@ -106,7 +106,7 @@ class MiniCluster(Controller):
         except (WriteFailedError, LogClosedError) as error:
             if isinstance(error, WriteFailedError) and error.restored:
                 raise
-            # Its log is broken until it is opened again: others can lead meanwhile.
+            # Its log refuses writes until it is opened again: another replica can lead meanwhile.
             self.crash(led.node)
             topic, partition = led.replica.log.topic_partition
             raise NotLeaderForPartitionError(topic, partition=partition, node=led.node) from error
@@ -148,8 +148,8 @@ class MiniCluster(Controller):
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """Return one past the last message that the leader knows to be committed; raises as fetch.
 
-        Under a new leader it can stand lower at first: nothing that was committed is gone, but that
-        leader has yet to hear of it.
+        Under a new leader it can be lower at first: no committed message is lost, but the new
+        leader does not know yet that they are committed.
         """
         with self._lock:
             return self._leader(topic_partition).replica.high_watermark
@@ -162,7 +162,7 @@ class MiniCluster(Controller):
     # ---- among the brokers
 
     def replicate(self) -> int:
-        """Let every follower that runs and is not paused pull once; return how many messages came.
+        """Let every follower that runs and is not paused pull once; return the number of messages.
 
         Up to replica.fetch.max.bytes of each partition, but one message at least. O(messages
         copied). Then followers that lag for too long leave the in-sync replicas, by the
@@ -181,7 +181,7 @@ class MiniCluster(Controller):
         return copied
 
     def close(self) -> None:
-        """Stop all brokers that run, in order; who leads what stays as it is."""
+        """Stop all brokers that run, in order; leaderships stay as they are."""
         with self._lock:
             if not self._is_closed:
                 self._end_all(cleanly=True)
@@ -189,7 +189,7 @@ class MiniCluster(Controller):
     # ---- steps
 
     def _pull(self, node: int, partition: TopicPartition) -> int:
-        """One fetch request of a follower and its answer, and what the leader makes of it."""
+        """One fetch request of a follower, its answer, and what the leader learns from it."""
         _, leadership, leader, progress = self._leader(partition)
         broker, now_ms = self._brokers[node], self._clock.now_ms()
         try:

@@ -2,8 +2,8 @@
 
 The leader's copy takes messages from producers. It gives them their offsets and stores them in the
 topic's dialect, whatever layout the request had. A follower's copy takes messages from its leader.
-Layout is a function of the messages and the settings, so the files of both come out the same, byte
-for byte (rolls by age apart). Which copy leads is not known here.
+Layout is a function of the messages and the settings, so the files of both copies are equal, byte
+for byte (except for rolls by age). This module does not know which copy leads.
 
 Source: Kafka: Replica, ReplicaFetcherThread. Differs: where a follower cuts its log when the leader
 changes, see `replication`.
@@ -53,8 +53,8 @@ class Replica:
     def first_difference(self, leader: "Replica") -> int:
         """Return the offset up to which this log agrees with the leader's.
 
-        Compares offsets and bytes from this copy's high watermark on: what is below was committed,
-        so every leader has it. What is behind the leader's end is a difference, too.
+        Compares offsets and bytes from this copy's high watermark on: messages below it were
+        committed, so every leader has them. Messages past the leader's end differ, too.
         """
         common_end = min(self.log.log_end_offset, leader.log.log_end_offset)
         offset = min(max(self.high_watermark, leader.log.log_start_offset), common_end)

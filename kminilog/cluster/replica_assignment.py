@@ -1,9 +1,9 @@
 """Which brokers hold the replicas of which partition, when a topic is created.
 
-The first replicas go round the brokers. The others of a partition stand behind its first one, at a
-distance that grows by one with each full round, so that a broker that fails is not always followed
-by the same one. Source: Kafka: AdminUtils.assignReplicasToBrokers, without racks. Differs: Kafka
-draws where to begin; here it is an argument (docs/differences.md).
+The first replicas are placed on the brokers in turn. The other replicas of a partition follow its
+first one at a distance that grows by one with each full round. So a broker that fails is not always
+replaced by the same one. Source: Kafka: AdminUtils.assignReplicasToBrokers, without racks. Differs:
+Kafka draws where to begin; here it is an argument (docs/differences.md).
 """
 
 from collections.abc import Sequence

@@ -1,17 +1,17 @@
-"""What a follower does: agree with its leader once in an epoch, then pull.
+"""What a follower does: agree with its leader once in each epoch, then pull.
 
-Where a follower cuts its log when the leader changes decides what can be lost. Kafka 0.8 to 0.10
-cuts at the follower's own high watermark, and that is one round late: the follower hears of it in
-the answer to its next fetch. So with three replicas (KIP-101)
+When the leader changes, a follower truncates its log. The offset decides what can be lost. Kafka
+0.8 to 0.10 truncates at the follower's own high watermark. That is one round late: the follower
+learns it from the answer to its next fetch. So with three replicas (KIP-101)
 
     1.  A leads; B and C have message m, and A has seen so: m is committed and acknowledged,
         but the high watermarks of B and C are still below m
-    2.  A crashes, B leads; C cuts at its high watermark, and m with it
-    3.  B crashes before C has fetched m again; C is in sync, so C leads: m is gone
+    2.  A crashes, B leads; C truncates at its high watermark and so removes m
+    3.  B crashes before C has fetched m again; C is in sync, so C leads: m is lost
 
-Later releases keep the first offset of each leader's epoch in a file, and ask by it. Here a
-follower compares its messages with the leader's, offset and bytes, from its own high watermark on,
-and cuts at the first difference only: it never loses what the leader has.
+Later releases store the first offset of each leader's epoch in a file and ask the leader where an
+epoch ended. Here a follower compares its messages with the leader's, offset and bytes, from its own
+high watermark on. It truncates at the first difference, so it never removes what the leader has.
 
 Source: Kafka: ReplicaFetcherThread, KIP-101. Differs: docs/differences.md.
 """
@@ -22,10 +22,10 @@ from kminilog.format.names import TopicPartition
 
 
 def agree(follower: Broker, partition: TopicPartition, leader: Replica, epoch: int) -> None:
-    """Cut off what a follower has and the leader of this epoch has not; O(what lies above its hw).
+    """Truncate what the leader of this epoch does not have; O(bytes above the high watermark).
 
-    Must come before the follower's first `pull` in an epoch: what it asks for then says what it has
-    in common with the leader. Does nothing if it has been done in this epoch.
+    Must come before the follower's first `pull` in an epoch: the offset of that request tells the
+    leader what the follower has. Does nothing if it was done in this epoch.
     """
     copy = follower.replica(partition)
     if copy.agreed_epoch != epoch:

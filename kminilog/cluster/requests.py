@@ -36,14 +36,14 @@ class Cluster(Protocol):
     """What a producer needs of a cluster."""
 
     def metadata(self) -> ClusterMetadata:
-        """Return who leads what now; the same object until something changes."""
+        """Return the current leaders and nodes; the same object until something changes."""
         ...
 
     def produce(self, topic_partition: TopicPartition, data: bytes, *, acks: int) -> Produced:
         """Have the leader append these messages, all or none, and return where they are.
 
-        With acks 0 the answer is not waited for, and errors of the leader are not told. With acks
-        -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
+        With acks 0 it does not wait for the answer, and errors of the leader are not reported. With
+        acks -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
         LeaderNotAvailableError, CorruptBytesError if the messages are not sound, and what
         PartitionLog.append raises.
         """
@@ -52,8 +52,8 @@ class Cluster(Protocol):
     def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:
         """Tell if all in-sync replicas have these messages.
 
-        Raises NotLeaderForPartitionError if their leader has lost its place meanwhile: then nobody
-        knows if they are kept.
+        Raises NotLeaderForPartitionError if their leader has lost its leadership meanwhile: then
+        nobody knows if they are kept.
         """
         ...
 

@@ -17,7 +17,7 @@ NODE = Node(0)
 class StandaloneBroker:
     """The Cluster protocol over one writer, which stays the caller's to close.
 
-    It knows the topics that are there when it is made. One object, one thread.
+    It knows the topics that exist when it is made. One object, one thread.
     """
 
     def __init__(self, log_dir: LogDirWriter, clock: Clock) -> None:
@@ -39,8 +39,8 @@ class StandaloneBroker:
     def produce(self, topic_partition: TopicPartition, data: bytes, *, acks: int) -> Produced:
         """Append these messages, all or none; see requests.Cluster and PartitionLog.append.
 
-        With acks 0 offsets are unknown (-1) and errors are not told. Raises ValueError for other
-        acks than -1, 0 and 1.
+        With acks 0 offsets are unknown (-1) and errors are not reported. Raises ValueError for
+        other acks than -1, 0 and 1.
         """
         if acks not in (-1, 0, 1):
             raise ValueError(f"acks is -1, 0 or 1, not {acks}")

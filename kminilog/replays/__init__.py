@@ -1,1 +1,1 @@
-"""Step-throughs: what happens, one step after the other, as plain values that can be shown."""
+"""Replays: scripted scenes with real files and simulated time, as plain values."""

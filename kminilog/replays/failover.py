@@ -1,12 +1,12 @@
 """A broker dies and comes back: where the messages of each second go.
 
 Four partitions on four brokers, one copy each; integer keys 0, 1, 2, 3 in turn, so that the 0.8
-partitioner sends one message of each round to every partition. With `send.switch.broker.enable`
-the messages for a partition without leader go to one that has a leader, drawn at random for each
-message; without it they are tried 1 + 3 times and lost, or the sender stops. When the broker is
-back, so is the first picture.
+partitioner sends one message of each round to every partition. With `send.switch.broker.enable` the
+messages for a partition without a leader go to one that has a leader, drawn at random for each
+message. Without it they are tried 1 + 3 times and lost, or the sender stops. When the broker is
+back, the messages go to their own partitions again.
 
-The cluster's files are real, its time is not. Source: S4, both figures.
+The cluster's files are real, its time is simulated. Source: S4, both figures.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ SECOND_MS = 1_000
 
 
 class Plan(NamedTuple):
-    """When broker 0 dies and returns, how long all lasts, in seconds; rounds of 4 a second."""
+    """When broker 0 dies and returns, seconds in all, and rounds of 4 messages a second."""
 
     dies_at: int = 3
     returns_at: int = 6
@@ -41,9 +41,9 @@ DEFAULT_PLAN = Plan()
 
 
 class Second(NamedTuple):
-    """What one second brought: messages by partition, and what the producer counted in it.
+    """What happened in one second: messages by partition, and the producer's counts.
 
-    `error` is what the first lost message of the second was told.
+    `error` is the error of the first lost message of the second.
     """
 
     second: int

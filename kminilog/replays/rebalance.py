@@ -1,15 +1,16 @@
 """Members of a group come and go: who reads which partition in each second, and what is read twice.
 
     0   A joins      4   B joins      9   C joins      14  B leaves
-    20  A hangs: it says nothing any more, and is expired after its session time-out
-    32  A wakes up: it believes to be a member, and wants to commit
+    20  A hangs: it sends no heartbeat, and expires after its session time-out
+    32  A wakes up: it believes that it is a member, and wants to commit
 
-Each partition gets a message a second. Members read all there is, commit every five seconds and
-whenever they give a partition up in order. So nothing is read twice as long as members come and go
-in order; what a member that hangs has read since its last commit is read again by another one. What
-A wants to commit when it wakes up is refused, or others' work would be undone.
+Each partition gets one message a second. Members read all messages. They commit every five seconds,
+and when they give up a partition in order. So no message is read twice while members join and leave
+in order. If a member hangs, another one reads again what it had read since its last commit. The
+commit of A after it wakes up is refused, because it would undo the progress of others.
 
-The group's file is real, the time is not. Source: S1 4 (rebalance); Kafka: at-least-once delivery.
+The group's file is real, the time is simulated. Source: S1 4 (rebalance); Kafka: at-least-once
+delivery.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +43,7 @@ JOINS, LEAVES, HANGS, WAKES = "joins", "leaves", "hangs", "wakes up"
 
 
 class Plan(NamedTuple):
-    """What happens when; how many partitions there are, and how patient everybody is."""
+    """The events and their seconds, the number of partitions, and the time-outs."""
 
     events: tuple[Event, ...] = (
         Event(0, "A", JOINS),
@@ -63,10 +64,10 @@ DEFAULT_PLAN = Plan()
 
 
 class Second(NamedTuple):
-    """The end of a second: the group, and who reads each partition (None: nobody at the moment).
+    """The state at the end of a second: the group, and who reads each partition (None: nobody).
 
     `idle` are members of a stable group that own nothing. `read_again` counts messages that were
-    read before, by anybody. `error` is what a member was told whose commit was refused.
+    read before, by any member. `error` is the error of a member whose commit was refused.
     """
 
     second: int
@@ -101,7 +102,7 @@ class _Reader:
         return read
 
     def commit(self) -> None:
-        """Put all positions on record."""
+        """Commit all positions."""
         self._commit(list(self.positions))
 
     def _commit(self, partitions: Sequence[TopicPartition]) -> None:
@@ -126,7 +127,7 @@ def replay_rebalance(
 ) -> Iterator[Second]:
     """Yield each second in turn; the group's file is made in `path`, an empty directory.
 
-    Raises SettingError or PluginError for a strategy that is none.
+    Raises SettingError or PluginError if the strategy is unknown.
     """
     clock = ManualClock()
     coordinator = Coordinator(path, lambda: {TOPIC: plan.partitions}, clock=clock, chance=chance)
@@ -170,7 +171,7 @@ def _settings(name: str, strategy: str, plan: Plan) -> GroupSettings:
 
 
 def _carry_out(event: Event, readers: dict[str, _Reader]) -> str:
-    """Let something happen to a reader, and return what it is told if its commit is refused."""
+    """Let an event happen to a reader, and return the error if its commit is refused."""
     reader = readers[event.member]
     if event.what == LEAVES:
         readers.pop(event.member).member.leave()
