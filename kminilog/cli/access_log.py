@@ -1,9 +1,10 @@
-"""A made-up access log: the same lines for the same seed, in the form that web servers write.
+"""A generated access log: the same lines for the same seed, in the format of web servers.
 
     83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET /blog HTTP/1.1" 200 4096 "-" "Mozilla/5.0 …"
 
 Addresses are skewed as they are in real logs: the n-th most frequent has a weight of 1/n, so a few
-clients make most of the lines and many appear once. Documentation addresses only (RFC 5737, 3849).
+clients make most of the lines and many appear once. All addresses are reserved for documentation
+(RFC 5737, 3849).
 Source: ours.
 """
 
@@ -55,7 +56,7 @@ def access_log(rows: int, seed: int = 0) -> Iterator[bytes]:
 
 
 def _clients(number: int, chance: Random) -> list[str]:
-    """Return different addresses in random order; IPv6 ones when those of IPv4 run out."""
+    """Return different addresses in random order, IPv6 ones when there are no more of IPv4."""
     short = [f"{network}.{host}" for network in _NETWORKS for host in range(1, 255)]
     long = [f"2001:db8::{host:x}" for host in range(1, max(number - len(short), 0) + 1)]
     chance.shuffle(short)

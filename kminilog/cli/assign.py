@@ -1,10 +1,10 @@
-"""`kminilog assign`: who would get which partition, by one strategy or by several, side by side.
+"""`kminilog assign`: which member would get which partition, by one strategy or several.
 
-Only the answer: no topic and no group is needed. `--previous` takes what `assign --json` printed,
-as what the members own now. So a group is followed from one run to the next: a strategy that sticks
-shows what it keeps, and a cooperative one reaches its second round.
+The command needs no topic and no group. `--previous` reads the present assignment, as `assign
+--json` printed it. So you can follow a group from one run to the next: a sticky strategy shows what
+it keeps, and a cooperative one reaches its second round.
 
-A class of one's own is looked for in the current directory, too. Source: ours.
+A user's own class may be in the current directory. Source: ours.
 """
 
 import json
@@ -29,7 +29,7 @@ _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 
 
 class Answer(NamedTuple):
-    """What a strategy answered, and what follows from it."""
+    """The assignment of one strategy, and the figures that follow from it."""
 
     assignment: Assignment
     moved: list[TopicPartition]

@@ -1,6 +1,6 @@
 """`kminilog cluster demo`: a broker dies and comes back, second by second.
 
-Replays both figures of S4 in a small cluster with real files and a clock of its own.
+Replays both figures of S4 in a small cluster with real files and a simulated clock.
 """
 
 import random

@@ -1,11 +1,11 @@
-"""`kminilog consume`: the messages of one topic or of several, from an offset on, and what follows.
+"""`kminilog consume`: print the messages of one topic or of several, and wait for more.
 
-Reads partitions in turn and waits for more. It ends after `--max-messages`, or when nothing has
-come for consumer.timeout.ms, with exit code 0 both times. With `--group` it reads its share:
-several processes with the same group share the partitions, and those of a killed one go to the
-others. What was written to stdout is committed; what was not is read again, by whoever has the
-partition then. Order holds inside a partition only. A gap is damage, unless gaps are allowed:
-then stderr has a line for each. Source: S3; Kafka: ConsoleConsumer.
+It reads the partitions in turn. It ends after `--max-messages`, or when no message has come for
+consumer.timeout.ms, with exit code 0 both times. With `--group` it reads a share of the partitions:
+processes with the same group divide them, and those of a killed process go to the others. It
+commits what it has written to stdout; the next owner of the partition reads the rest again. Order
+holds inside a partition only. A gap is damage, unless gaps are allowed; then stderr has a line for
+each gap. Source: S3; Kafka: ConsoleConsumer.
 """
 
 import random
@@ -191,7 +191,7 @@ class _Printing:
         self._consumer: Consumer | None = None
 
     def run(self, consumer: Consumer, max_messages: int | None) -> None:
-        """Print records until there were enough, or until none has come for long enough."""
+        """Print records until the maximum is reached, or until the time-out without a record."""
         self._consumer = consumer
         timeout_ms = consumer.config["consumer.timeout.ms"]
         interval_ms = consumer.config["auto.commit.interval.ms"]
@@ -220,23 +220,23 @@ class _Printing:
                 consumer.close()
 
     def on_assigned(self, partitions: list[TopicPartition]) -> None:
-        """Where a partition begins is committed too: the next one is not to ask for the end."""
+        """Commit the first offsets, too, so that the next owner does not start at the end."""
         for partition in partitions:
             if self._consumer:
                 self._printed[partition] = self._consumer.position(partition)
 
     def on_revoked(self, partitions: list[TopicPartition]) -> None:
-        """Commit what was printed while that still counts."""
+        """Commit what was printed, while this member still owns the partitions."""
         self._commit()
         self.on_lost(partitions)
 
     def on_lost(self, partitions: list[TopicPartition]) -> None:
-        """Commit nothing of these any more."""
+        """Forget these partitions: this member may no longer commit for them."""
         for partition in partitions:
             self._printed.pop(partition, None)
 
     def on_reset(self, reset: OffsetReset) -> None:
-        """Say it, and go on from there: what was committed outside of the log counts no more."""
+        """Report the reset and read on from there; the old committed offset is void."""
         warn(str(reset))
         self._printed[reset.topic_partition] = reset.next_offset
 

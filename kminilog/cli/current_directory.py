@@ -1,7 +1,7 @@
-"""Where a user's own classes may lie: the current directory, besides where Python looks.
+"""Let Python find a user's own classes in the current directory, too.
 
 So `--partitioner my_partitioner.Mine` works next to `my_partitioner.py`. The directory is looked at
-last: a file of the user's that is called like a module of somebody else's does not get in its way.
+last, so that a user's file does not replace an installed module of the same name.
 """
 
 import sys

@@ -3,8 +3,8 @@
     access log --Spark ingest--> topic `access`, keyed by client address --Spark verify--> verdict
                                                                          --find------> one message
 
-The log is made up (access_log.py) or given. Everything is in a temporary directory, or in one that
-is kept. The exit code is that of the verification.
+The access log is generated (access_log.py) or given. All files are in a temporary directory, or in
+one that is kept. The exit code is that of the verification.
 """
 
 import shutil
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 TOPIC = "access"
 PARTITIONS = 3
 CLIENT_ADDRESS = r"^(\S+)"
-_SEGMENTS = 12  # about so many in all, so that there is something to search in
+_SEGMENTS = 12  # about so many in all, so that the search has several names to choose from
 _SMALLEST_SEGMENT_BYTES = 1 << 16
 
 
 class Done(NamedTuple):
-    """What the demo has done: the JSON of the ingest, the report, and one message found."""
+    """The results of the demo: the JSON of the ingest, the report, and one message found."""
 
     ingested: dict[str, Any]
     report: "Report"

@@ -1,7 +1,7 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
-A `.log` is read in the dialect that is asked for; else in that of the topic whose partition
-directory it lies in; else in the documented one (in Kafka's with --format kafka).
+The dialect of a `.log` is that of the option; else that of the topic whose partition directory
+holds the file; else the documented one (with --format kafka that of Kafka).
 """
 
 from collections.abc import Iterable, Iterator

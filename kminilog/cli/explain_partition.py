@@ -1,9 +1,9 @@
-"""`partition --explain`: why a partitioner chose what it chose.
+"""`partition --explain`: why a partitioner chose a partition.
 
-For a key, the steps of its hash, recomputed with the functions that the partitioner uses. Without
-one, what there was to choose from and by which rule. What it was asked and what it answered is
-noted by a witness between the producer's side and the partitioner, so it holds for classes of the
-user's, too.
+For a record with a key it shows the steps of the hash, computed again with the partitioner's
+functions. For a record without a key it shows the partitions to choose from and the rule. A witness
+between the producer and the partitioner notes each call and its answer, so this works for a user's
+own class, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ _MURMUR2 = ("default-0.9", "default-2.4", "built-in")
 
 
 class Choice(NamedTuple):
-    """A record's key and the partitions that were answered; the last one is where it goes."""
+    """A record's key and the answers of the partitioner; the last answer is its partition."""
 
     key: str | bytes | None
     key_bytes: bytes | None
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
 
 
 class Witness(Partitioner):
-    """Stands before a partitioner, hands everything on, and notes the answers."""
+    """Calls a partitioner and notes its answers."""
 
     def __init__(self, watched: Partitioner) -> None:
         self._watched = watched

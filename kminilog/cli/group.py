@@ -1,8 +1,8 @@
-"""`kminilog group`: which groups there are, how far each has read, and a rebalance to watch.
+"""`kminilog group`: list groups, show how far each has read, and replay a rebalance.
 
-Nothing is written to the log dir: `describe` shows what the group's file says, without the members
-whose session is over by now. Lag is what is left to read: log end minus committed offset. It is
-unknown if the committed offset is above the log end, which is said.
+The command writes nothing to the log dir. `describe` shows the group's file, without the members
+whose session has timed out. Lag is the number of messages left to read: log end minus committed
+offset. If the committed offset is above the log end, the lag is unknown, and the output says so.
 Source: Kafka: ConsumerGroupCommand.
 """
 

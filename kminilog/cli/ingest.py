@@ -107,10 +107,10 @@ def command(
 ) -> None:
     """Ingest every record of each SOURCE into a topic, by Spark.
 
-    A source is a file, a folder or a pattern. A class of your own as partitioner is asked record by
-    record, and is slow. What can be no message (undecodable, too large, null where there is no
-    null) is rejected: it goes to .quarantine/JOB-ID.jsonl in the log dir if --max-rejected allows
-    it, else the job fails.
+    A source is a file, a folder or a pattern. A partitioner of your own is called record by record,
+    which is slow. A record that cannot become a message (undecodable, too large, or null in the
+    documented dialect) is rejected. It goes to .quarantine/JOB-ID.jsonl in the log dir if
+    --max-rejected allows it; else the job fails.
     """
     from kminilog.bulk.partitioning import check_partitioner
 

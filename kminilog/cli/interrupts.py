@@ -1,15 +1,15 @@
 """Ctrl-C and SIGTERM: noted at once, and obeyed where a command can end without harm.
 
-Python raises KeyboardInterrupt between any two steps: when a batch is in the log and the producer
-has not heard of it, or in a finaliser, which swallows it for good. So the signal is only noted. The
-note is raised, again and again until the command has ended,
+Python raises KeyboardInterrupt between any two steps: even when a batch is in the log and the
+producer does not know it yet, or in a finaliser, where the exception is lost. So the handler only
+notes the signal. The commands raise it later, again and again until the command has ended,
 
     check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
     interruptible_wait                                    at once, while a command only waits
 
-and the exit code is 128 + the signal. Who sends a signal once more does not want to wait: the
-process ends at once, as if killed, which no log dir minds. A signal that the process was started to
-ignore, as shells have it for what runs in the background, stays ignored. Source: ours.
+and the exit code is 128 + the signal. A second signal ends the process at once, as if killed; log
+dirs survive that. A signal that was ignored when the process started stays ignored; shells do this
+for background processes. Source: ours.
 """
 
 import os
@@ -33,7 +33,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class _Noted:
-    """What was heard in `interrupts_heard`; signals belong to a process, so there is one of it."""
+    """The signal that was noted; signals belong to a process, so there is one object."""
 
     number = 0
     at_seconds = 0.0
@@ -45,9 +45,9 @@ _noted = _Noted()
 
 @contextmanager
 def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
-    """Note signals, in the main thread, to the end of the block; then all is as it was before.
+    """Note signals, in the main thread, until the end of the block; then restore the handlers.
 
-    If the process ends with the block, a later Ctrl-C ends it without a word.
+    If the process ends with the block, a later Ctrl-C ends it without a message.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -66,9 +66,9 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
 
 
 def take_signal(number: signal.Signals) -> None:
-    """Note this signal, whoever has taken it meanwhile; one that is ignored stays so.
+    """Handle this signal again, if a library has changed its handler; an ignored one stays ignored.
 
-    In another thread than the main one, which alone hears signals, nothing is done.
+    Does nothing in any thread but the main one, which alone gets signals.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -82,7 +82,7 @@ def is_interrupted() -> bool:
 
 
 def interrupted_exit_code() -> int:
-    """Return what a command ends with that was interrupted; 130 for Ctrl-C."""
+    """Return the exit code of an interrupted command; 130 for Ctrl-C."""
     return 128 + (_noted.number or signal.SIGINT)
 
 
@@ -115,7 +115,7 @@ def interruptible_call(work: Callable[Parameters, Result]) -> Callable[Parameter
 
 
 class interruptible_wait:  # noqa: N801 - used like a function
-    """A block in which the command only waits: a signal is raised at once, also an earlier one."""
+    """A block in which the command only waits: a signal is raised at once, an earlier one, too."""
 
     def __enter__(self) -> None:
         _noted.is_waiting = True  # first: what comes after the question is raised
@@ -146,5 +146,5 @@ def _hear(number: int, frame: FrameType | None) -> None:
 
 def _end_at_once(number: int) -> NoReturn:
     if sys.stderr.isatty():
-        os.write(sys.stderr.fileno(), _SHOW_CURSOR)  # a line that moves has hidden it
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)  # the progress line has overwritten it
     os._exit(128 + number)

@@ -1,4 +1,4 @@
-"""`dump --format kafka`: the very lines of Kafka 0.8.2.2's DumpLogSegments.
+"""`dump --format kafka`: exactly the lines of Kafka 0.8.2.2's DumpLogSegments.
 
     Dumping <path as given>
     Starting offset: 0
@@ -6,8 +6,8 @@
     Found 27 invalid bytes at the end of 00000000000000000000.log
     Non-secutive offsets in :<absolute path>                                        on stderr
 
-As Kafka does, it goes from message to message by their size fields alone, and stops where a size
-makes no sense. Held equal to the real tool, byte for byte, by tests/conformance. Source: Kafka
+As Kafka does, it goes from message to message by their size fields alone, and stops where a size is
+impossible. tests/conformance compares the output with the real tool, byte for byte. Source: Kafka
 0.8.2.2: DumpLogSegments, FileMessageSet.
 """
 

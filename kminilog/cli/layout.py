@@ -1,8 +1,8 @@
 """What a topic looks like on the disk: its partitions and segments, with ranges and sizes.
 
-Numbers of messages follow from offsets, which are contiguous in what kminilog writes; `verify` is
-what reads and counts. Where the next offset is missing, a segment ends here, unless gaps are
-allowed. A segment that retention takes away meanwhile is left out. Source: ours.
+The number of messages is computed from offsets, which are contiguous in what kminilog writes;
+`verify` reads and counts them. At a missing offset a segment ends here, unless gaps are allowed. A
+segment that retention deletes meanwhile is left out. Source: ours.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None
 
 
 def describe_partition(reader: PartitionReader) -> dict[str, Any]:
-    """Return a partition's range and size, and its segments; of a job that is coming, nothing."""
+    """Return a partition's range and size, and its segments; a pending job does not show."""
     return reader.undisturbed(lambda: _describe_partition(reader))
 
 

@@ -3,9 +3,9 @@
     .log     m0 m1 ~~~~ m3        →  message, message, damage (bad-crc), message
     --deep   gzip(m0 m1) m2       →  the two inside, each with its own offset and the position of
                                      the compressed message around them; then m2
-    .index   entries in order, up to the first that is unsound: nobody reads behind it
+    .index   entries in order, up to the first unsound one: no reader uses the rest
 
-Damage is named by the walk that `verify` uses, so that both say the same. Nothing is printed here.
+The damage comes from the scan that `verify` uses, so both report the same. Nothing is printed here.
 Source: ours; Kafka: DumpLogSegments.
 """
 
@@ -44,7 +44,7 @@ class Dumped(NamedTuple):
     damaged_bytes: bytes = b""
 
     def data(self, dialect: Dialect) -> bytes:
-        """Return the bytes; those of a message are the only ones that can be read as it."""
+        """Return the bytes of the message, or of the damage."""
         if self.message is None:
             return self.damaged_bytes
         offset, *_, attributes, key, value = self.message

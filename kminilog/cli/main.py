@@ -4,11 +4,11 @@
     1    it ran, and the answer is no: findings, an offset out of range
     2    it could not be done: usage, a missing file, unreadable input, broken settings
     130  ended by Ctrl-C        143  by SIGTERM
-    141  ended because nobody reads the output any more; all three quietly
+    141  ended because the output was closed; all three without a message
 
 A command returns its exit code, nothing for 0, or raises. Each error becomes one line on stderr,
 `kminilog: <what, where, what to do>`; a traceback only with `--debug`. A command's module is
-imported when it is called, so that none pays for what another needs. Source: ours.
+imported when it is called, so that no command loads what another needs. Source: ours.
 """
 
 import os
@@ -26,7 +26,7 @@ from kminilog.cli.options import example
 from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
-# In the order in which one would meet them; each is kminilog.cli.<name>.command.
+# In the order in which a new user needs them; each is kminilog.cli.<name>.command.
 COMMANDS = (
     "demo",
     "topic",
@@ -113,7 +113,7 @@ def main(
 
 
 def _open_closed_streams() -> None:
-    """A stream that the caller has closed takes everything, and gives nothing."""
+    """Replace a stream that the caller has closed by the null device."""
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - to the end of the process
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
@@ -143,7 +143,7 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
 def _invoke(group: click.Group, ctx: click.Context) -> int:
     try:
         code = int(group.invoke(ctx) or 0)
-        check_interrupt()  # who was asked to end has done so, even if it was done by then
+        check_interrupt()  # a signal counts even if it came when the work was done
     except KeyboardInterrupt:
         return interrupted_exit_code()
     return code

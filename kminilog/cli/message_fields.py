@@ -6,8 +6,8 @@
       12  crc         4b 41 69 8d              right for the bytes behind it
       ...
 
-The layout is that of format/message.py; here it is taken apart without judging it, so that damaged
-bytes can be shown too, as far as their lengths make sense. Source: ours.
+The layout is that of format/message.py. This module does not check the fields. So it can show
+damaged bytes, too, as far as their lengths are possible. Source: ours.
 """
 
 from collections.abc import Iterator
@@ -77,9 +77,9 @@ def message_json(position: int, message: Message) -> dict[str, Any]:
 
 
 def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
-    """Return what is known of bytes that should be a message: what they say, true or not.
+    """Return the fields of bytes that should be a message, whether they are right or not.
 
-    Key and value are given if only the crc is wrong; what cannot be known is null.
+    Key and value are given if only the CRC is wrong; unknown fields are null.
     """
     said = {
         field.name: _number(field)
@@ -107,7 +107,7 @@ def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
 
 
 def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
-    """The message that these bytes would be if their crc were right; None if not even then."""
+    """The message that these bytes would be with a right CRC; None if there is none."""
     size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
     if len(data) < HEADER_BYTES or size < CRC_END - SIZE_END:
         return None

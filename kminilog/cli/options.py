@@ -1,7 +1,7 @@
 """Options and arguments that several commands share.
 
-Nothing here prints or opens a file. A value that cannot be meant is refused with a usage error that
-says how to write it, before any command runs.
+Nothing here prints or opens a file. An impossible value is refused before any command runs, with a
+usage error that says how to write it.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def to_topic_partition(ctx: click.Context, param: click.Parameter, value: str) -> TopicPartition:
-    """Return the partition that is named as its directory is."""
+    """Return the partition with this directory name, such as orders-0."""
     found = parse_topic_partition(value)
     if found is None:
         reason = f"{value!r} names no partition: write TOPIC-PARTITION, like orders-0"

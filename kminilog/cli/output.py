@@ -2,15 +2,15 @@
 
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
-value is text where its bytes are valid UTF-8, else Base64 under another name; none at all is null.
-What plays tricks on a terminal is escaped here, wherever it comes from (printable.py): a key, a
-broken settings file, the exception of a plugin. So is a byte of a file name that is not UTF-8. Only
-the bytes of messages go into a pipe or a file as they are.
+value is text where its bytes are valid UTF-8, else Base64 under another name; a missing one is
+null. Characters that could deceive a terminal are escaped here (printable.py), whatever their
+origin: a key, a broken settings file, the exception of a plugin. A byte of a file name that is not
+UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a file.
 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
-No colour anywhere. What is written here is the promise of the command line; scripts depend
-on it. This module knows no command. Source: ours.
+There is no colour. Scripts depend on this output, so it does not change. This module knows no
+command. Source: ours.
 """
 
 import json
@@ -58,7 +58,7 @@ def write_record(record: dict[str, Any]) -> None:
 
 
 def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
-    r"""Return JSON as UTF-8, escaped where it could play tricks; it means the same.
+    r"""Return JSON as UTF-8, special characters escaped; its meaning is the same.
 
     >>> json_bytes(["\u00e4", "\udcff\x9b"])
     b'["\xc3\xa4", "\\udcff\\u009b"]'
@@ -67,7 +67,7 @@ def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
 
 
 def flush() -> None:
-    """Let the other end see what was written; BrokenPipeError if there is none any more."""
+    """Flush stdout; BrokenPipeError if its reader is gone."""
     sys.stdout.flush()
 
 
@@ -77,7 +77,7 @@ def warn(text: str) -> None:
 
 
 def complain(line: str) -> None:
-    """Write one line to stderr, as it is but for its tricks."""
+    """Write one line to stderr, special characters escaped."""
     print(printable(line), file=sys.stderr, flush=True)
 
 
@@ -88,7 +88,7 @@ def warn_all(texts: Iterable[str]) -> None:
 
 
 def gap_teller() -> OnGap:
-    """Return what writes a line to stderr for each gap, but not again when it is read again."""
+    """Return a callable that writes a line to stderr for each gap, once."""
     told: dict[TopicPartition, int] = {}
 
     def tell(gap: Gap) -> None:
@@ -116,7 +116,7 @@ def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
 
 
 def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
-    r"""Return a key or value for a line of text: quoted and escaped, cut off if it is long.
+    r"""Return a key or value for a line of text: quoted and escaped, shortened if it is long.
 
     >>> print(shown(b"tab\t, newline\n"), shown("é".encode()), shown(bytes([0, 255])), shown(None))
     "tab\t, newline\n" "é" b'\x00\xff' null
@@ -135,7 +135,7 @@ def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
 
 
 def _cut_text(data: bytes, limit_bytes: int) -> bytes:
-    """Cut some bytes off, but no character of UTF-8 in two."""
+    """Shorten some bytes, but never inside a UTF-8 character."""
     end = limit_bytes
     while limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
         end -= 1

@@ -1,12 +1,12 @@
 """`kminilog partition`: where records would go, in order, and why.
 
-Only the choice: no topic is needed and nothing is written. The partitioner is coupled as in a real
-producer, with batches that are never sent (`open_batches`): values are empty, and a batch
-is full at `batch.size`. No time passes, so a cached partition never gets old.
+A dry run: it needs no topic and writes nothing. The partitioner is called as in a real producer,
+with batches that are never sent (`open_batches`): values are empty, and a batch is full at
+`batch.size`. No time passes, so a cached partition never expires.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
-UTF-8, and with `--key-hex`, the key is the bytes themselves. A class of one's own is looked for in
-the current directory, too. Source: ours.
+UTF-8, and with `--key-hex`, the key is the bytes themselves. A user's own class may be in the
+current directory. Source: ours.
 """
 
 from random import Random, SystemRandom

@@ -1,10 +1,10 @@
 """`kminilog produce`: a message per line, from a file or from stdin, into a topic.
 
-Lines end at newlines only, and their bytes stay as they are. They go through a producer without a
-thread, so that one seed gives one result: a batch is written when it is full, the rest after 10,000
-lines and at the end of the input. With linger.ms there is a thread, and what lingers is written
-while the input makes a pause. A line that cannot be sent ends the command: full batches before it
-are written, nothing else is. After Ctrl-C or SIGTERM all that was read is written.
+Lines end at newlines only, and their bytes are not changed. The producer has no thread, so one seed
+gives one result: a batch is written when it is full, all others after 10,000 lines and at the end
+of the input. With linger.ms there is a thread, and batches are written while the input pauses, too.
+A line that cannot be sent ends the command: full batches before it are written, nothing else is.
+After Ctrl-C or SIGTERM all lines that were read are written.
 
 Source: S1 3; Kafka: ConsoleProducer.
 """
@@ -44,7 +44,7 @@ MAX_WAITING = 10_000
 
 
 class Line(NamedTuple):
-    """One line of input as a message; of one that is cut, more was not read."""
+    """One line of input as a message; `is_cut` if it is too long and was not read to its end."""
 
     number: int
     key: bytes | None
@@ -121,7 +121,7 @@ def command(
     key_of = _key_rule(key_separator, key_regex)
     report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json)
     clock, chance = SystemClock(), random.Random(seed)
-    # Who lets batches linger wants them sent while the input makes a pause: that needs a thread.
+    # With linger.ms a batch is sent while the input pauses: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
     with open_writer(log_dir_path) as writer:
@@ -143,13 +143,13 @@ def command(
 
 
 def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None) -> dict[str, Any]:
-    """The producer's settings; a batch waits until it is full, unless linger.ms is given."""
+    """Return the producer's settings; a batch waits until it is full, unless linger.ms is given."""
     options = {"partitioner.class": partitioner, "acks": acks}
     given = {name: value for name, value in options.items() if value is not None}
     settings = {"linger.ms": INT64_MAX, **parse_config(config, PRODUCER_SETTINGS), **given}
     for of_what in ("key.serializer", "value.serializer"):
         name = settings.get(of_what) or settings.get("serializer.class", "")
-        # Lines are bytes and stay what they are, whether one calls them text or not.
+        # Lines are bytes and are not changed, whether a setting calls them text or not.
         settings[of_what] = "text-or-bytes" if short_name(name) in ("", "bytes", "string") else name
     return settings
 
@@ -240,7 +240,7 @@ def _by_regex(regex: str) -> KeyOf:
 
 
 def _longest_line_bytes(topic: Topic, separator: str | None, null: bytes | None) -> int:
-    """Return how long a line can be, without its end, that may be stored: not all of it need be."""
+    """Return the length above which no line, without its newline, can be stored."""
     left_out = len((separator or "").encode("utf-8", "surrogateescape")) + len(null or b"")
     return topic.settings.largest_message_bytes + left_out
 
@@ -248,7 +248,7 @@ def _longest_line_bytes(topic: Topic, separator: str | None, null: bytes | None)
 def _read(file: BinaryIO, longest_bytes: int) -> Iterator[bytes]:
     """Yield the lines of a file, to its end or until a signal asks to end.
 
-    Of a longer one just enough to see that it is: memory is not for what cannot be stored.
+    Of a line that is too long to be stored it reads just enough to know that, to save memory.
     """
     try:
         while True:

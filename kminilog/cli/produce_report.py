@@ -1,11 +1,11 @@
-"""What became of the lines that were sent; nothing that may be in the log is left out.
+"""What happened to the lines that were sent; everything that may be in the log is reported.
 
     acknowledged   it is in the log                            topic, partition, offset
     in doubt       its write failed and could not be undone    the same, and "in_doubt": true
     not written    it is not in the log                        its line number, at the end
 
-As long as all lines are acknowledged, object n of the JSON is about line n. From the first line on
-that is not, each object has its "line" too. Source: ours.
+As long as all lines are acknowledged, object n of the JSON belongs to line n. From the first other
+line on, each object has its "line", too. Source: ours.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ _Stretches = dict[TopicPartition, "_Stretch"]
 class Report:
     """Prints an object for each message at once, or a line for each partition at the end.
 
-    In the order of the lines. Messages are written even if nobody reads about it any more.
+    In the order of the lines. Messages are written even if the reader of stdout is gone.
     """
 
     def __init__(self, topic: Topic, *, is_going_on: bool, as_json: bool) -> None:
@@ -45,17 +45,17 @@ class Report:
 
     @property
     def waiting_count(self) -> int:
-        """Of how many lines it is not known, or not printed, what became of them."""
+        """Number of lines whose result is not known, or not printed yet."""
         return len(self._expected)
 
     def expect(self, future: SendFuture) -> None:
-        """Take what will say where the next line went."""
+        """Take the future of the next line."""
         self._expected.append(future)
 
     def add_done(self) -> None:
-        """Take note of the lines, in their order, of which it is known what became of them.
+        """Note the lines whose result is known, in their order.
 
-        Raises what the first one was told that failed, unless failures are only counted.
+        Raises the error of the first line that failed, unless failures are only counted.
         """
         while self._expected and self._expected[0].done():
             was_sound = self.is_all_acknowledged
@@ -77,7 +77,7 @@ class Report:
         self._flush()
 
     def after_failure(self) -> str:
-        """Return what is where, and what to send again; the producer must be closed."""
+        """Return which lines are where, and which to send again; the producer must be closed."""
         self._add_rest()
         parts = []
         for what, stretches in (
@@ -98,7 +98,7 @@ class Report:
             self._add_next()
 
     def _add_next(self) -> BaseException | None:
-        """Take note of the first line that is expected, and return its error."""
+        """Note the result of the first waiting line, and return its error."""
         future = self._expected.popleft()
         self._line += 1
         error = future.exception(timeout=0)

@@ -1,8 +1,8 @@
-"""Signs of life on stderr while a command works for long.
+"""Progress on stderr while a command works for a long time.
 
-On a terminal a line that moves, with rich; anywhere else, or with NO_COLOR, a plain line every ten
-seconds. Nothing at all if the work is done before the first of them. A step is a safe point for
-Ctrl-C. Knows no command.
+On a terminal it is one line that is updated, by rich. Elsewhere, or with NO_COLOR, it is a plain
+line every ten seconds, and none if the work is done before. A step is a safe point for Ctrl-C. This
+module knows no command.
 """
 
 import os
@@ -21,7 +21,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextmanager
 def working(title: str) -> Iterator[Callable[[str], None]]:
-    """Show that work is going on; yields a function that takes what it is at right now."""
+    """Show progress; yields a function that takes the present step."""
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
         with _moving_line(title) as at:
             yield interruptible_call(at)
@@ -32,9 +32,9 @@ def working(title: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def working_if_long(title: str) -> Iterator[Callable[[str], None]]:
-    """As `working`, from the first step on: before it nothing is shown, and nothing loaded.
+    """As `working`, from the first step on: before it nothing is shown and rich is not loaded.
 
-    For work that takes long in rare cases only. Behind the block a step shows nothing.
+    For work that rarely takes long. After the block a step shows nothing.
     """
     with ExitStack() as shown:
         at: Callable[[str], None] | None = None

@@ -1,8 +1,8 @@
 """`kminilog recover`: the recovery of one partition, run by hand, and shown before it is done.
 
-It reads all of the partition, whatever the clean-shutdown marker and the recovery point say. A torn
-tail is cut, indexes are rebuilt, leftovers go. Damage is only described, with exit code 1, unless
-`--force` is given; even then, what will be lost is said first.
+It reads the whole partition and ignores the clean-shutdown marker and the recovery point. It
+truncates a torn tail, rebuilds indexes and removes leftover files. Damage is only
+reported, with exit code 1, unless `--force` is given; then the loss is reported first.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Opening a log dir to write in it: whoever finds it after a crash reads it fast, and shows that.
+"""Opening a log dir for writing: after a crash it is read fast, and progress is shown.
 
 Nothing is loaded and nothing is shown before a segment has to be read: numpy takes longer to load
 than most commands take to run. Source: ours.
@@ -26,7 +26,7 @@ def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) ->
 
 @contextmanager
 def recovery_reading(title: str) -> Iterator[tuple[Examine, Survey]]:
-    """Yield how recovery reads segments; inside of the block it shows which one it is at."""
+    """Yield the functions that read segments; inside the block they show the present segment."""
     with working_if_long(title) as at:
 
         def examine_fast(segment: Segment) -> Examined:

@@ -1,8 +1,8 @@
 """`kminilog retain`: retention of all topics, run by hand, at a given time or now.
 
-Segments go by age (retention.ms) and by size (retention.bytes), the oldest first; their files are
-renamed to `.deleted`, and removed when they have waited for file.delete.delay.ms. A partition with
-damage is left alone and named, with exit code 2; the others are done.
+Segments are deleted by age (retention.ms) and by size (retention.bytes), the oldest first. Their
+files are renamed to `.deleted`, and removed after file.delete.delay.ms. A damaged partition is not
+changed; it is named, with exit code 2, and the others are done.
 """
 
 import time
@@ -89,7 +89,7 @@ def _plan(reader: PartitionReader, now_ms: int) -> Retained:
     """What `_delete` would do."""
     segments = reader.segments()
     expired = expired_segments(segments, reader.settings, now_ms)
-    # The last segment goes only if an empty one can be begun behind it.
+    # The last segment is deleted only if an empty one can follow it.
     if expired and expired[-1] is segments[-1]:
         can_roll = reader.dialect.can_follow(expired[-1].base_offset, reader.log_end_offset)
         if not can_roll or not expired[-1].file_bytes:

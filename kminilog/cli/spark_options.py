@@ -60,7 +60,7 @@ def reading_options(command: Command) -> Command:
 
 
 def is_reading_asked(**reading: Any) -> bool:
-    """Tell if any of the reading options is given, other than by its default."""
+    """Tell if any of the reading options differs from its default."""
     return reading.pop("source_format") != "text" or any(
         value not in (None, False) for value in reading.values()
     )
@@ -100,11 +100,11 @@ def to_source(
 def spark_at_work(
     title: str, master: str | None
 ) -> Iterator[tuple[Callable[[], "SparkSession"], Callable[[str], None]]]:
-    """Show that there is work for Spark; yields what starts it, and what takes the present step.
+    """Show progress of Spark; yields what starts it, and what takes the present step.
 
-    A session that was there already goes on; one that was started is stopped in the end. Starting
-    raises SparkUnavailableError if there is none. From then on all is a wait for Spark: Ctrl-C is
-    raised at once.
+    An existing session is used and stays; a new one is stopped at the end. Starting raises
+    SparkUnavailableError if Spark cannot start. From then on the command only waits for Spark, so
+    Ctrl-C is raised at once.
     """
     from kminilog.spark.runtime.session import existing_session, spark_session, stop
 
@@ -114,7 +114,7 @@ def spark_at_work(
             before = existing_session()
             logging.getLogger().addFilter(_is_no_interrupt)
             logging.getLogger("py4j.clientserver").addFilter(_is_not_ending)
-            # Not interrupted: a JVM that loses us while it starts would stay for good.
+            # Not interrupted: a JVM whose parent ends while it starts would never end.
             spark = spark_session(master)
             take_signal(signal.SIGINT)  # which pyspark has taken
             if spark is not before:
@@ -132,12 +132,12 @@ def spark_at_work(
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """For the root logger, which py4j tells, with a traceback, that a wait was interrupted."""
+    """For the root logger, to which py4j writes a traceback when a wait is interrupted."""
     return not record.exc_info or record.exc_info[0] is not KeyboardInterrupt
 
 
 def _is_not_ending(record: logging.LogRecord) -> bool:
-    """For py4j's own logger, which tells how it could not close a connection after that."""
+    """For py4j's own logger, which then reports connections that it could not close."""
     return not is_interrupted()
 
 

@@ -1,10 +1,10 @@
-"""What is inside a compressed message, one message after the other, as it is unpacked.
+"""The messages inside a compressed message, decompressed one after the other.
 
     gzip(m0 m1 m2 ... )   -->   m0, m1, m2, ...      up to a limit of unpacked bytes
 
-A megabyte of gzip may hold a gigabyte. So nothing is unpacked before it is wanted, memory stays at
-one message inside, and behind the limit the rest is left out: in a line that says so. Only gzip can
-be opened. Source: ours; RFC 1952.
+A megabyte of gzip may hold a gigabyte. So nothing is decompressed before it is needed, and memory
+holds one inner message. Beyond the limit the rest is left out, and a line says so. Only gzip can be
+opened. Source: ours; RFC 1952.
 """
 
 import zlib
@@ -20,7 +20,7 @@ _GZIP = 31  # for zlib: a header of gzip, and the largest window
 
 
 class Unpacking:
-    """How much of each compressed message is unpacked; for `cut_count` that was too little."""
+    """The limit for each compressed message; `cut_count` messages have exceeded it."""
 
     def __init__(self, limit_bytes: int, tell: Callable[[str], None]) -> None:
         self._limit_bytes = limit_bytes

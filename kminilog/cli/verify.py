@@ -1,7 +1,8 @@
-"""`kminilog verify`: is everything that is stored in order, and is all of a source there?
+"""`kminilog verify`: are the stored files correct, and is every record of a source stored?
 
-Without a source the files are checked, in this process or by Spark. With `--against`, by Spark,
-every record of the source is accounted for. Exit code 0 is ok, 1 findings, 2 not all was checked.
+Without a source, this process or Spark checks the files. With `--against`, Spark accounts for every
+record of the source. The exit code is 0 if all is ok, 1 for findings, 2 if a check could not be
+done.
 """
 
 from pathlib import Path
@@ -124,7 +125,7 @@ def command(
     try:
         if report_file:
             _save(report, report_file)
-    finally:  # what took so long is shown, even if the file cannot be written
+    finally:  # the result of a long check is shown, even if the file cannot be written
         if as_json:
             write_document(report.to_json())
         else:
@@ -152,7 +153,7 @@ def _verify_by_spark(
     from kminilog.spark.source.records import files_of
     from kminilog.spark.verify.job import verify
 
-    # An unknown topic, or a source that is not there, is known before Spark has started.
+    # Find an unknown topic or a missing source before Spark starts.
     for name in topics:
         log_dir.topic(name)
     if against:
@@ -170,5 +171,5 @@ def _save(report: "Report", path: Path) -> None:
         data = text.rstrip("\n").encode("utf-8", "surrogateescape")
     try:
         path.write_bytes(data + b"\n")
-    except OSError as error:  # a full disk does not say whose
+    except OSError as error:  # the error of a full disk names no file
         raise OSError(error.errno, error.strerror, str(path)) from None
