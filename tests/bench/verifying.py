@@ -31,14 +31,8 @@ from kminilog.spark.runtime.session import spark_session
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import (
-    Manifest,
-    committed_manifests,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
-)
+from kminilog.storage.publish.manifests import Manifest, committed_manifests
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import check_partition

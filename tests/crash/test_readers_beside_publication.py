@@ -10,8 +10,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import (
-    Manifest,
     join_runs,
     open_staged_log,
     publish,

@@ -8,7 +8,7 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import MANIFEST_DIR
+from kminilog.storage.publish.manifests import MANIFEST_DIR
 
 KeyValue = tuple[bytes | None, bytes | None]
 Content = dict[int, list[KeyValue]]

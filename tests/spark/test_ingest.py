@@ -24,8 +24,8 @@ from kminilog.spark.ingest.job import IngestResult, ingest
 from kminilog.spark.source import file_source
 from kminilog.spark.source.records import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import QUARANTINE_DIR
-from kminilog.storage.publish.publication import MANIFEST_DIR, STAGING_DIR, committed_manifests
+from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
+from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.spark.log_content import content_of, files_of
 

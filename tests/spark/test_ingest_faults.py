@@ -16,8 +16,8 @@ from kminilog.spark.ingest.job import ingest
 from kminilog.spark.source.records import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import publication
-from kminilog.storage.publish.manifests import QUARANTINE_DIR
-from kminilog.storage.publish.publication import MANIFEST_DIR, STAGING_DIR
+from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR
+from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
 from tests.spark.log_content import content_of

@@ -17,7 +17,8 @@ from kminilog.spark.source import parquet_columns
 from kminilog.spark.source.files import list_files
 from kminilog.spark.source.parquet_columns import ParquetColumns
 from kminilog.spark.source.records import Source, read_source
-from kminilog.storage.publish.publication import MANIFEST_DIR, STAGING_DIR
+from kminilog.storage.publish.manifests import MANIFEST_DIR
+from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.spark.log_content import content_of, files_of
 

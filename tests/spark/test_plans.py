@@ -25,7 +25,8 @@ from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.source.records import Place
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import Manifest, publish, staging_path
+from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.spark.log_content import content_of, files_of

@@ -32,7 +32,8 @@ from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.runtime.job_writer import RUNS_DIR
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import STAGING_DIR, committed_manifests
+from kminilog.storage.publish.manifests import committed_manifests
+from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests import processes

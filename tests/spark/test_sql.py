@@ -11,7 +11,7 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.spark.datasource.door import register
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import committed_manifests
+from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.storage.topics import Topic
 from tests.spark.log_content import content_of, files_of
 

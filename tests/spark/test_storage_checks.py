@@ -14,13 +14,8 @@ from kminilog.storage.checkpoint import write_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.publication import (
-    Manifest,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
-)
+from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_records

@@ -19,7 +19,7 @@ from kminilog.spark.source.records import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.publication import MANIFEST_DIR
+from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report, verify_storage
 from tests.damage import flip_byte, message_positions

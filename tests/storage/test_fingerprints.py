@@ -20,7 +20,8 @@ from kminilog.storage.publish.fingerprints import (
     message_fingerprint,
     range_borders,
 )
-from kminilog.storage.publish.publication import StagedPartition, join_runs, open_staged_log, seal
+from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.publish.publication import join_runs, open_staged_log, seal
 from kminilog.storage.publish.renumbering import number_messages
 
 ORDERS = TopicPartition("orders", 0)

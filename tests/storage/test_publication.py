@@ -20,19 +20,21 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import quarantine_path
-from kminilog.storage.publish.publication import (
+from kminilog.storage.publish.manifests import (
     MANIFEST_DIR,
-    STAGING_DIR,
     Manifest,
     committed_manifests,
-    finish_or_sweep,
     is_under_way,
+    quarantine_path,
+)
+from kminilog.storage.publish.publication import (
+    finish_or_sweep,
     open_staged_log,
     publish,
     seal,
     staging_path,
 )
+from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
 from tests.trees import tree_of

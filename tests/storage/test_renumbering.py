@@ -17,9 +17,8 @@ from kminilog.job_errors import PublicationError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.publication import (
-    Manifest,
-    StagedPartition,
     join_runs,
     open_staged_log,
     publish,

@@ -18,14 +18,13 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests, pending_path
-from kminilog.storage.publish.publication import (
+from kminilog.storage.publish.manifests import (
+    MANIFEST_DIR,
     Manifest,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
+    committed_manifests,
+    pending_path,
 )
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic

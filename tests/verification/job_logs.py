@@ -21,9 +21,8 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.publication import (
-    Manifest,
-    StagedPartition,
     join_runs,
     open_staged_log,
     publish,

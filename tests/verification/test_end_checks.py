@@ -15,14 +15,8 @@ from kminilog.storage.cuts import CUTS_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.publish.publication import (
-    MANIFEST_DIR,
-    Manifest,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
-)
+from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
+from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import Report, verify_storage

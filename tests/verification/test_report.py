@@ -13,8 +13,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
-from kminilog.storage.publish.publication import Manifest, publish, staging_path
+from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, committed_manifests
+from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally

@@ -35,19 +35,15 @@ from kminilog.storage.publish.fingerprints import (
     fingerprint_messages,
     range_borders,
 )
-from kminilog.storage.publish.manifests import MANIFEST_DIR as MANIFEST_DIR
-from kminilog.storage.publish.manifests import Manifest as Manifest
-from kminilog.storage.publish.manifests import StagedPartition as StagedPartition
 from kminilog.storage.publish.manifests import (
+    Manifest,
+    StagedPartition,
     check_job_id,
     committed_path,
     pending_manifest,
     pending_path,
     sweep_quarantine,
 )
-from kminilog.storage.publish.manifests import committed_manifests as committed_manifests
-from kminilog.storage.publish.manifests import forget_manifests as forget_manifests
-from kminilog.storage.publish.manifests import is_under_way as is_under_way
 from kminilog.storage.publish.renumbering import Number, number_messages, renumber
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
