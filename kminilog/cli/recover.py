@@ -45,7 +45,7 @@ def command(
         side_files: list[Path] = []
         if not dry_run and not is_refused:
             if plan.damage:
-                warn(f"--force cuts {_lost(plan.damage)}")
+                warn(f"--force cuts {_describe_loss(plan.damage)}")
             side_files = writer.recover(plan, force=force)
     if as_json:
         write_document(_to_json(topic_partition, plan, side_files, dry_run=dry_run))
@@ -82,9 +82,9 @@ def _break_json(found: Break | None) -> dict[str, Any] | None:
 def _what(plan: RecoveryPlan, *, would: str) -> list[str]:
     lines = [*plan.warnings]
     if plan.cut:
-        lines.append(f"torn tail {would}cut: {_lost(plan.cut)}")
+        lines.append(f"torn tail {would}cut: {_describe_loss(plan.cut)}")
     if plan.damage:
-        lines.append(f"damage {would}cut: {_lost(plan.damage)}")
+        lines.append(f"damage {would}cut: {_describe_loss(plan.damage)}")
     for segment, _ in plan.rebuilt_indexes:
         lines.append(f"index {would}rebuilt: {segment.index.path}")
     lines += [f"{would}removed: {path}" for path in plan.leftovers]
@@ -92,7 +92,7 @@ def _what(plan: RecoveryPlan, *, would: str) -> list[str]:
     return lines if lines else ["nothing to do"]
 
 
-def _lost(found: Break) -> str:
+def _describe_loss(found: Break) -> str:
     return (
         f"{found.segment.log_path} at byte {found.position} ({found.reason}); "
         f"{count(found.lost_bytes, 'byte')} with {count(found.lost_messages, 'whole message')} "

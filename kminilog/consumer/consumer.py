@@ -110,7 +110,7 @@ class Consumer:
         if self._member is None:
             self._fetching.keep_only([], {})
             self._member = self._make_member()
-        self._member.hurry()
+        self._member.make_due()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read just these partitions, without a group; where one begins: committed, else by reset.
@@ -160,7 +160,7 @@ class Consumer:
         except UnknownTopicOrPartitionError:
             if self._member is None:
                 raise
-            self._member.hurry()  # the group shares out what is left
+            self._member.make_due()  # the group shares out what is left
             return []
 
     def seek(self, partition: TopicPartition, offset: int) -> None:

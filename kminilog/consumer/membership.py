@@ -84,7 +84,7 @@ class GroupMember:
         """Whether it waits for its share."""
         return self._is_waiting or self.membership is None
 
-    def hurry(self) -> None:
+    def make_due(self) -> None:
         """Have `is_due` be true: something has changed."""
         self._due_ms = 0
 

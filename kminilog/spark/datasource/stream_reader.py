@@ -114,19 +114,19 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begins: Offsets = {}
         for name, position in positions.items():
             if name not in readers:
-                self._lost(
+                self._refuse_loss(
                     name, "the partition has been deleted, or its topic is not named any more"
                 )
                 continue
             first, end = readers[name].log_start_offset, readers[name].log_end_offset
             if position < first:
-                self._lost(name, f"offsets {position} to {first - 1} have been deleted")
+                self._refuse_loss(name, f"offsets {position} to {first - 1} have been deleted")
             elif position > end:
-                self._lost(name, f"it ends at {end}, but {position} was reached before")
+                self._refuse_loss(name, f"it ends at {end}, but {position} was reached before")
             begins[name] = min(max(position, first), end)
         return begins
 
-    def _lost(self, name: str, reason: str) -> None:
+    def _refuse_loss(self, name: str, reason: str) -> None:
         if self._options.fail_on_data_loss:
             where = parse_topic_partition(name) or TopicPartition(name, 0)
             raise lost_messages(where, self._log_dir, reason)

@@ -33,7 +33,7 @@ from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, join_groups,
 from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
 from kminilog.spark.ingest.screening import screen
 from kminilog.spark.ingest.staging import StagingJob
-from kminilog.spark.runtime.tasks import leave_modules_alone
+from kminilog.spark.runtime.tasks import freeze_modules
 from kminilog.spark.source.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.source.records import Source
 
@@ -183,7 +183,7 @@ class _PlacedReader(DataSourceReader):
         if partition is None:  # Spark's way to say that there are no partitions
             return
         assert isinstance(partition, _RowGroups)
-        leave_modules_alone()
+        freeze_modules()
         choose = self._job.chooser()
         for records in self._columns.read(partition.row_groups):
             marks, messages = pack(records, self._job, choose)

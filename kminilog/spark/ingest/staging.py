@@ -31,7 +31,7 @@ from kminilog.bulk.partitioning import Choose, chooser
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
-from kminilog.spark.runtime.tasks import leave_modules_alone
+from kminilog.spark.runtime.tasks import freeze_modules
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import open_staged_log, seal
@@ -113,7 +113,7 @@ def run_task(
     batches: Iterable[pa.RecordBatch], job: StagingJob, make_writer: MakeWriter
 ) -> TaskResult:
     """Hand the records of this task to a writer, in a place of their own; called in the task."""
-    leave_modules_alone()
+    freeze_modules()
     with writing_to(job.log_dir):
         attempt = job.new_attempt()
         rejected = RejectedWriter(attempt, job.max_rejected)

@@ -25,14 +25,14 @@ def in_tasks(
         return []
 
     def task(item: Item) -> Result:
-        leave_modules_alone()
+        freeze_modules()
         return work(item)
 
     return spark.sparkContext.parallelize(items, len(items)).map(task).collect()
 
 
 @cache  # once in the life of a process: what later tasks leave behind is garbage
-def leave_modules_alone() -> None:
+def freeze_modules() -> None:
     """Have garbage collections of this process pass over all that is there by now.
 
     That is the modules, and the little that the first task holds: Spark has collected before it.
