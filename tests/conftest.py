@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.format.dialect import DIALECTS, Dialect
+from tests import processes
 from tests.spark_classes import jvm_options
 
 settings.register_profile(
@@ -82,6 +83,13 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     """Each of the two dialects in turn."""
     found: Dialect = request.param
     return found
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    """A test that fails must not make its neighbours fail."""
+    yield
+    processes.end_all()
 
 
 @pytest.fixture

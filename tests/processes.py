@@ -4,19 +4,54 @@ What a process has said is read to its end through the stream, never by `communi
 out the lines that an earlier `readline` has taken from the pipe already.
 """
 
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, AnyStr
 
 _PROJECT = Path(__file__).parents[1]
+_started: list["subprocess.Popen[Any]"] = []
 
 
-def start(module: str, *arguments: object) -> subprocess.Popen[str]:
+class Process(subprocess.Popen[AnyStr]):
+    """A process that a failing test does not leave behind, nor what it has started itself: the
+    `with` block that an error leaves kills both, and so does the end of the test."""
+
+    def __init__(self, command: list[str], **options: Any) -> None:
+        super().__init__(command, start_new_session=True, **options)
+        _started.append(self)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if kind:
+            end_at_once(self)
+        super().__exit__(kind, error, traceback)
+
+
+def end_at_once(process: "subprocess.Popen[Any]") -> None:
+    """Kill a process that is the first of its group, and the group."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            with suppress(BrokenPipeError):  # what it had not read yet
+                stream.close()
+
+
+def end_all() -> None:
+    """End what the test has started and not ended: a test that succeeds has nothing left."""
+    while _started:
+        end_at_once(_started.pop())
+
+
+def start(module: str, *arguments: object) -> Process[str]:
     """Start a module of tests, as in "crash.reading_process", with these arguments; the caller ends
     it (it is a context manager)."""
     command = [sys.executable, "-m", f"tests.{module}", *map(str, arguments)]
-    return subprocess.Popen(
+    return Process(
         command,
         cwd=_PROJECT,
         text=True,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from tests.processes import Process
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "kminilog.cli.main"]
@@ -52,9 +53,9 @@ class CommandLine:
         assert (run.code, run.err) == (0, ""), run
         return run
 
-    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[bytes]":
+    def start(self, *arguments: str, **options: Any) -> Process[bytes]:
         """Start a command as a process of its own."""
-        return subprocess.Popen(
+        return Process(
             [*PROGRAM, "--log-dir", str(self.log_dir), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,6 +8,7 @@ import pytest
 
 from kminilog.cli import progress
 from tests.cli.command_line import PROGRAM, CommandLine, environment
+from tests.processes import Process
 
 
 def run_on_a_terminal(
@@ -15,7 +16,7 @@ def run_on_a_terminal(
 ) -> tuple[bytes, bytes]:
     """Run a command with a terminal as stderr; return its stdout, and what the terminal got."""
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
+    process: Process[bytes] = Process(
         [*PROGRAM, "--log-dir", str(kminilog.log_dir), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -13,8 +13,9 @@ from pathlib import Path
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.cli.command_line import PROGRAM, environment
+from tests.processes import Process
 
-MESSAGES, PARTITIONS = 100_000, 12
+MESSAGES, PARTITIONS = 40_000, 12
 Place = tuple[int, int]
 
 
@@ -24,7 +25,7 @@ class Members:
     def __init__(self, log_dir: Path, directory: Path) -> None:
         self.log_dir = log_dir
         self.directory = directory
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Process[bytes]] = {}
 
     def start(self, name: str) -> None:
         settings = {
@@ -36,7 +37,7 @@ class Members:
         options = [f"--config={setting}={value}" for setting, value in settings.items()]
         command = [*PROGRAM, "--log-dir", str(self.log_dir), "consume", "orders", "--json"]
         with self.output(name).open("wb") as output:
-            self.processes[name] = subprocess.Popen(
+            self.processes[name] = Process(
                 [*command, "--group", "readers", *options], stdout=output, env=environment()
             )
 
@@ -71,7 +72,7 @@ def test_kill_and_join_while_messages_are_produced_skips_none_and_repeats_what_w
     for name in ("first", "second", "killed"):
         members.start(name)
     produce = [*PROGRAM, "--log-dir", str(log_dir), "produce", "orders", "--key-separator", ":"]
-    producer = subprocess.Popen(
+    producer: Process[bytes] = Process(
         [*produce, "--config", "batch.size=2000"], stdin=subprocess.PIPE, env=environment()
     )
     assert producer.stdin
