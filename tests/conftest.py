@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE=soak.
 """
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -50,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
     default = "soak" if _is_soak(config) else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for `make test &`
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start inherits it
 
 
 @pytest.hookimpl(tryfirst=True)
