@@ -1,4 +1,4 @@
-"""Which damage a finding against the source comes from, as far as its place can prove it.
+"""Which finding another one comes from, as far as their places can prove it.
 
 A message with a wrong offset may also stand in the wrong order: that is the same place, and so one
 thing. A missing record belongs between two messages of its partition that are where they should
@@ -8,7 +8,11 @@ be, by the order of the source. What is lost lies between them, too:
     log      m4  ~~~~~~~~~  m7        bad-crc at offset 5: two messages are lost, m5 and m6
 
 As many records are missing there as messages are lost: then these are the lost ones, and nothing
-else can be. Are they more or fewer, then the damage may be why, and no more is said. Source: ours.
+else can be. Are they more or fewer, then the damage may be why, and no more is said.
+
+The other way round, the account of a source tells why a range of messages is `altered`, and why a
+log ends before its job did: of one message in the range it says what is wrong with it, or messages
+have come in front of the range or are gone, so that all others have other offsets. Source: ours.
 """
 
 from collections.abc import Iterable
@@ -24,6 +28,7 @@ LOSSES = (
     FindingClass.LOST_END,
     FindingClass.OFFSET_GAP,
 )
+_ADDED = (FindingClass.EXTRA, FindingClass.DUPLICATE, FindingClass.WRONG_PARTITION)
 DAMAGE = (*LOSSES, FindingClass.OFFSET_OVERLAP, FindingClass.OFFSET_DISORDER)
 
 
@@ -81,3 +86,50 @@ def cause_at(found: Finding, findings: Iterable[Finding]) -> Cause | None:
         if one.kind in DAMAGE and (one.partition, one.segment, one.position) == place:
             return Cause(one.kind, one.place, True) if found.position is not None else None
     return None
+
+
+def cause_in_source(stored: Finding, findings: Iterable[Finding]) -> Cause | None:
+    """Return what the account of a source says of a finding of the storage, None if nothing.
+
+    `findings` are those of the account, and messages in a wrong partition. A cause that has one
+    itself is not named, but that.
+
+    >>> stored = Finding(FindingClass.ALTERED, "orders", 0, "", offset=0, last_offset=9)
+    >>> altered = Finding(FindingClass.ALTERED, "orders", 0, "", offset=5)
+    >>> missing = Finding(FindingClass.MISSING, "orders", 0, "")
+    >>> cause_in_source(stored, [missing, altered]) == Cause(altered.kind, altered.place, True)
+    True
+    >>> cause_in_source(stored, [missing]) == Cause(missing.kind, missing.place, False)
+    True
+    """
+    others = [found for found in findings if found is not stored]
+    there = next((found for found in others if _is_in(stored, found)), None)
+    moved = next((found for found in others if _may_have_moved(stored, found)), None)
+    found = there or moved
+    return found and (found.cause or Cause(found.kind, found.place, there is not None))
+
+
+def _is_in(stored: Finding, found: Finding) -> bool:
+    """Tell if both are about one message, or about a range and one of its messages."""
+    if stored.kind not in (FindingClass.ALTERED, FindingClass.WRONG_PARTITION):
+        return False
+    return found.partition == stored.partition and found.offset in _offsets(stored)
+
+
+def _may_have_moved(stored: Finding, found: Finding) -> bool:
+    """Tell if messages have other offsets than their job gave them, because of what was found."""
+    is_end = stored.kind == FindingClass.MANIFEST_MISMATCH and stored.segment is not None
+    if not (is_end or stored.kind == FindingClass.ALTERED):
+        return False
+    is_here = found.partition == stored.partition
+    if found.kind == FindingClass.MISSING:
+        return is_here or found.partition < 0
+    if found.kind == FindingClass.WRONG_PARTITION and not is_here:
+        return True  # it may have stood here
+    is_before = found.offset is not None and found.offset < _offsets(stored).stop
+    return found.kind in _ADDED and is_here and is_before and not is_end
+
+
+def _offsets(stored: Finding) -> range:
+    start = -1 if stored.offset is None else stored.offset
+    return range(start, 1 + (start if stored.last_offset is None else stored.last_offset))

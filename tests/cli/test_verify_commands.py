@@ -148,7 +148,8 @@ def test_command_of_a_finding_against_a_source_shows_it(kminilog, tmp_path, dial
         else:
             shown = run_command(copy, sample)
             assert (shown.code, shown.err) == (0, "")
-            assert f"offset {sample['offset']}" in shown.out
+            if sample["last_offset"] is None:  # of a range, all messages are shown
+                assert f"offset {sample['offset']}" in shown.out
     # Without the source, the manifest tells of a range.
     (altered,) = [s for s in samples_of(copy("verify", "t", "--json")) if s["partition"] == 0]
     shown = run_command(copy, altered)

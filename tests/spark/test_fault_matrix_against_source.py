@@ -2,14 +2,15 @@
 
 The faults are those of a perfect forger (tests/verification/forgery.py): bytes, offsets, names and
 indexes are without a flaw, and ranges of messages are so short that each fault moves many of them.
-Many faults are in one log, in different places; what is found must be just these.
+Many faults are in one log, in different places; what does not come from another finding must be
+just these.
 
     dropped                                  missing, with its line
     written twice, three times               duplicate, for each copy too many
     two of a key swapped                     key-order, at the one that comes too late
     moved to another partition               wrong-partition, with its line
     value, key or both altered               altered, with its line, and nothing else
-    key altered to one of another partition  altered, not wrong-partition too
+    key altered to one of another partition  altered; wrong-partition comes from it
     invented                                 extra
     attributes altered                       altered, by the manifest: the source has none
     no key, moved to another partition       by its manifest at most: it may be anywhere
@@ -29,6 +30,7 @@ from kminilog.spark.source.records import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
+from kminilog.verification import findings
 from kminilog.verification.report import Report
 from tests.verification.forgery import Forged, Forger
 from tests.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
@@ -56,6 +58,7 @@ def forger(
 ) -> Forger:
     """The log of one job, to be forged: in one dialect by one plan, in the other by the other."""
     monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", RANGE)
+    monkeypatch.setattr(findings, "SAMPLE_COUNT", len(LINES))  # of findings that have causes, too
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     dialect, plan = request.param
     return written(tmp_path, dialect, plan)
@@ -87,8 +90,8 @@ def check(spark: SparkSession, forger: Forger, job: str | None = None) -> Report
 
 
 def found(report: Report) -> Places:
-    findings = report.to_json()["findings"]
-    assert all(found["count"] == len(found["samples"]) for found in findings)
+    kinds = report.to_json()["findings"]
+    assert all(found["count"] == len(found["samples"]) for found in kinds)
     return sorted(
         (
             (
@@ -97,8 +100,9 @@ def found(report: Report) -> Places:
                 sample["offset"],
                 sample["source"] and int(sample["source"].rpartition(" ")[2]),
             )
-            for found in findings
+            for found in kinds
             for sample in found["samples"]
+            if not sample["cause"]
         ),
         key=str,
     )

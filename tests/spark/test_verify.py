@@ -63,13 +63,25 @@ def check(spark: SparkSession, source: Source) -> Check:
 
 
 def findings(report: Report) -> dict[str, list[tuple[int, int | None, int | None]]]:
-    """Return, by class, partition, offset and line in the source of each finding."""
+    """Return, by class, partition, offset and line in the source of each finding that does not come
+    from another one."""
+    places: dict[str, list[tuple[int, int | None, int | None]]] = {}
+    for found in report.to_json()["findings"]:
+        for sample in found["samples"]:
+            if not sample["cause"]:
+                line = sample["source"] and int(sample["source"].rpartition(" ")[2])
+                place = sample["partition"], sample["offset"], line
+                places.setdefault(found["class"], []).append(place)
+    return places
+
+
+def links(report: Report) -> set[tuple[str, str, bool]]:
+    """Return which class of findings comes from which other one, and if that is certain."""
     return {
-        found["class"]: [
-            (s["partition"], s["offset"], s["source"] and int(s["source"].rpartition(" ")[2]))
-            for s in found["samples"]
-        ]
+        (found["class"], sample["cause"]["class"], sample["cause"]["certain"])
         for found in report.to_json()["findings"]
+        for sample in found["samples"]
+        if sample["cause"]
     }
 
 
@@ -98,6 +110,7 @@ def test_verify_names_a_message_that_was_dropped(check, ingested, tmp_path):
     log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: c[partition].pop(offset))
     report = check(log_dir)
     assert findings(report) == {"missing": [(partition, None, 34)]}
+    assert links(report) == {("manifest-mismatch", "missing", False)}
     assert report.verdict == "findings"
     assert report.conservation == {**COUNTS, "stored": 64, "missing": 1, "holds": True}
 
@@ -141,6 +154,7 @@ def test_verify_names_a_message_in_another_partition(check, ingested, tmp_path):
     end = len(content_of(ingested, "t")[other])
     report = check(log_dir)
     assert findings(report) == {"wrong-partition": [(other, end, 53)]}
+    assert links(report) == {("manifest-mismatch", "wrong-partition", False)}
     assert report.conservation == {**COUNTS, "holds": True}
 
 
@@ -172,10 +186,11 @@ def test_verify_names_an_altered_message_and_its_record(
 
     report = check(write_anew(ingested, tmp_path / "log", "t", alter))
     assert findings(report) == {"altered": [(partition, offset, LINES.index(line) + 1)]}
+    assert links(report) == {("altered", "altered", True)}, "by the manifest, too"
     assert report.conservation == {**COUNTS, "altered": 1, "holds": True}
 
 
-def test_verify_names_an_altered_key_that_belongs_elsewhere_once(check, ingested, tmp_path):
+def test_verify_links_a_wrong_partition_with_the_key_that_was_altered(check, ingested, tmp_path):
     partition, offset = place_of(ingested, b"k4=44")
     keys = (b"x%d" % n for n in range(99))
     key = next(key for key in keys if murmur2_partition(key, 3) != partition)
@@ -185,6 +200,7 @@ def test_verify_names_an_altered_key_that_belongs_elsewhere_once(check, ingested
 
     report = check(write_anew(ingested, tmp_path / "log", "t", alter))
     assert findings(report) == {"altered": [(partition, offset, 45)]}
+    assert links(report) == {("wrong-partition", "altered", True)}
 
 
 def test_verify_tells_neighbours_that_were_altered_from_one_dropped_and_one_put_in(
@@ -218,7 +234,8 @@ def test_verify_with_everything_altered_counts_all(check, ingested, tmp_path):
 
     report = check(write_anew(ingested, tmp_path / "log", "t", alter))
     (altered,) = report.to_json()["findings"]
-    assert (altered["class"], altered["count"], len(altered["samples"])) == ("altered", 65, 20)
+    count = 65 + 3  # the messages, and the ranges of the manifest
+    assert (altered["class"], altered["count"], len(altered["samples"])) == ("altered", count, 20)
     assert report.conservation == {**COUNTS, "altered": 65, "holds": True}
 
 
@@ -273,7 +290,8 @@ def test_verify_lets_messages_of_different_keys_change_places(check, ingested, t
 def test_verify_keeps_few_samples_of_many_findings_and_counts_all(check, ingested, tmp_path):
     log_dir = write_anew(ingested, tmp_path / "log", "t", lambda c: [c[p].clear() for p in c])
     report = check(log_dir)
-    (missing,) = report.to_json()["findings"]
+    missing, ends = report.to_json()["findings"][::-1]
+    assert (ends["class"], ends["count"]) == ("manifest-mismatch", 3)
     assert (missing["class"], missing["count"], len(missing["samples"])) == ("missing", 65, 20)
     assert report.conservation["stored"] == 0
 

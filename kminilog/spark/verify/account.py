@@ -20,7 +20,6 @@ travel; a record that cannot be decoded is no copy of anything. Only counts and 
 to the driver. Source: ours.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -55,20 +54,11 @@ class Sample(NamedTuple):
     stored: StoredPlace | None
 
 
-class Stretch(NamedTuple):
-    """The offsets from `start` to `end` - 1 of a partition."""
-
-    partition: int
-    start: int
-    end: int
-
-
 class Group(NamedTuple):
-    """The pairs of one kind: how many, the first SAMPLE_COUNT, and where some of them stand."""
+    """The pairs of one kind: how many, and the first SAMPLE_COUNT."""
 
     total: int
     samples: list[Sample]
-    within: set[Stretch]
 
 
 class Account(NamedTuple):
@@ -106,8 +96,8 @@ class Comparison:
             records.observe(self._in_source, count), messages.observe(self._in_log, count)
         )
 
-    def account(self, stretches: Sequence[Stretch], also: Column | None = None) -> Account:
-        """Count and sample the findings, and tell of which kinds there are some in the stretches.
+    def account(self, also: Column | None = None) -> Account:
+        """Count and sample the findings.
 
         Pairs without a finding that the condition `also`, about the column `stored`, selects are
         SHOWN. Raises Spark's exceptions.
@@ -115,7 +105,7 @@ class Comparison:
         kind = sql.col("kind")
         if also is not None:
             kind = sql.coalesce(kind, sql.when(also, SHOWN))
-        groups = summarise(self.pairs.withColumn("kind", kind), stretches)
+        groups = summarise(self.pairs.withColumn("kind", kind))
         return Account(_observed(self._in_source), _observed(self._in_log), groups)
 
 
@@ -126,31 +116,21 @@ def _observed(observation: Observation) -> int:
         return 0
 
 
-def summarise(pairs: DataFrame, stretches: Sequence[Stretch]) -> dict[str, Group]:
+def summarise(pairs: DataFrame) -> dict[str, Group]:
     """Return the groups of some pairs, by kind; those without a kind are in none."""
     fields = sql.struct("key", sql.coalesce("source", "first_source").alias("source"), "stored")
-    partition, offset = sql.col("stored.partition"), sql.col("stored.offset")
-    within = [
-        sql.max((partition == found.partition) & (offset >= found.start) & (offset < found.end))
-        for found in stretches
-    ]
     rows = (
         pairs.where(sql.col("kind").isNotNull())
         .groupBy("kind")
         .agg(
             sql.count(sql.lit(1)),
             sql.min_by(fields, sql.struct("source", "stored"), SAMPLE_COUNT),
-            *within,
         )
         .collect()
     )
     return {
-        kind: Group(
-            count,
-            [_sample(kind, sample) for sample in samples],
-            {stretch for stretch, is_within in zip(stretches, found, strict=True) if is_within},
-        )
-        for kind, count, samples, *found in rows
+        kind: Group(count, [_sample(kind, sample) for sample in samples])
+        for kind, count, samples in rows
     }
 
 

@@ -12,7 +12,7 @@ so that there are no more tasks than partitions; but the pass is made only if re
 and messages are extra. Source: ours.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
 from operator import or_
@@ -22,8 +22,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sql
 
 from kminilog.spark.source.records import Place
-from kminilog.spark.verify.account import Account, Stretch, summarise
-from kminilog.spark.verify.expected_partition import UNKNOWN, Belonging
+from kminilog.spark.verify.account import Account, summarise
+from kminilog.spark.verify.expected_partition import UNKNOWN, ExpectedPartition
 from kminilog.verification.causes import Slot
 from kminilog.verification.findings import FindingClass
 
@@ -38,14 +38,13 @@ _NEXT_LANDMARK = (
 class Alterations:
     """What was altered, of the pairs of an account with missing records and extra messages."""
 
-    def __init__(self, pairs: DataFrame, belonging: Belonging) -> None:
-        self._belonging = belonging
-        self.pairs = _paired(_sides(pairs, belonging))
+    def __init__(self, pairs: DataFrame, expected: ExpectedPartition) -> None:
+        self.pairs = _paired(_sides(pairs, expected))
 
-    def amend(self, account: Account, stretches: Sequence[Stretch]) -> Account:
+    def amend(self, account: Account) -> Account:
         """Return the account with altered ones in place of missing and extra ones."""
         kept = {k: g for k, g in account.groups.items() if k not in (_MISSING, _EXTRA)}
-        return account._replace(groups=kept | summarise(self.pairs, stretches))
+        return account._replace(groups=kept | summarise(self.pairs))
 
     def slots(self, account: Account, bounds: Mapping[int, tuple[int, int]]) -> dict[Place, Slot]:
         """Return between which messages missing records belong: the samples, as far as is known.
@@ -72,22 +71,14 @@ class Alterations:
             slots[Place(*source)] = Slot(partition, *borders, number, missing_count)
         return slots
 
-    def misplaced_count(self) -> int:
-        """Return how many altered messages have got a key that belongs to another partition."""
-        if self._belonging.rule is None:
-            return 0
-        is_altered = sql.col("kind") == FindingClass.ALTERED.value
-        keyed = self.pairs.where(is_altered & sql.col("key").isNotNull())
-        return keyed.where(self._belonging.by_key() != sql.col("stored.partition")).count()
-
 
 @contextmanager
-def alterations(pairs: DataFrame, belonging: Belonging) -> Iterator[Alterations]:
+def alterations(pairs: DataFrame, expected: ExpectedPartition) -> Iterator[Alterations]:
     """Yield what was altered; the pairs are on the executors' disks meanwhile."""
     key = sql.when(sql.col("kind").isin(_MISSING, _EXTRA), sql.col("key")).alias("key")
     kept = pairs.select("kind", key, "source", "stored").persist(StorageLevel.DISK_ONLY)
     try:
-        yield Alterations(kept, belonging)
+        yield Alterations(kept, expected)
     finally:
         kept.unpersist()
 
@@ -101,7 +92,7 @@ def _is_at(place: Place) -> Column:
     )
 
 
-def _sides(pairs: DataFrame, belonging: Belonging) -> DataFrame:
+def _sides(pairs: DataFrame, expected: ExpectedPartition) -> DataFrame:
     """A row for each record and one for each message, with its rank in its partition."""
     stored, source = sql.col("stored"), sql.col("source")
     rank_in_source = sql.struct(
@@ -112,7 +103,7 @@ def _sides(pairs: DataFrame, belonging: Belonging) -> DataFrame:
     rank_in_log = sql.struct(
         sql.lit(0).cast("long").alias("a"), stored.offset.alias("b"), stored.position.alias("c")
     )
-    missing = pairs.where(sql.col("kind") == _MISSING).withColumn("partition", belonging.column())
+    missing = pairs.where(sql.col("kind") == _MISSING).withColumn("partition", expected.column())
     others = pairs.where(stored.isNotNull()).withColumn("partition", stored.partition)
     paired = others.where(source.isNotNull()).withColumn("landmark", rank_in_log)
     extra = others.where(sql.col("kind") == _EXTRA)

@@ -33,7 +33,7 @@ Choose = Callable[[Any, Places], Any]
 
 
 @dataclass(frozen=True)
-class Belonging:
+class ExpectedPartition:
     """What is known of where records belong in a topic; travels to tasks."""
 
     partitions: int
@@ -44,7 +44,7 @@ class Belonging:
     @classmethod
     def of(
         cls, topic: Topic, rule: PartitionOf | None, source: Source, jobs: Sequence[Manifest]
-    ) -> "Belonging":
+    ) -> "ExpectedPartition":
         """Return what is known by a keyed rule, and by the jobs that read just this source."""
         paths = [os.path.abspath(path) for path in source.paths]
         recorded = {
@@ -72,16 +72,6 @@ class Belonging:
 
         parts = [sql.col(f"source.source_{name}").cast("long") for name in Places._fields]
         found: Column = arrow_udf(partition, "int")("key", *parts)  # type: ignore[call-overload]
-        return found
-
-    def by_key(self) -> Column:
-        """Return where the rule puts the column `key`; UNKNOWN without a key."""
-        keyed = self._by_rule
-
-        def partition(keys: pa.Array) -> pa.Array:
-            return pa.array(keyed(keys), pa.int32())
-
-        found: Column = arrow_udf(partition, "int")("key")  # type: ignore[call-overload]
         return found
 
     def _choose(self) -> Choose:

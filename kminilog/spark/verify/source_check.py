@@ -3,11 +3,9 @@
     source + extra + duplicate = stored + rejected + missing
 
 A record that was altered is counted on both sides, as one of the source and as one that is stored.
-What the storage checks have found is then not said twice: a range of messages is not `altered` if
-the account says what is wrong in it, or that messages have come in front of it or are gone from its
-partition, so that it stands elsewhere; an altered message is not in the `wrong-partition` by its
-new key, and a log that ends before a job did is no `manifest-mismatch` if it is known what is
-missing. What comes from damage that they have found is linked with it (causes.py). Source: ours.
+One damage may be several findings, some of the storage checks and some of this account: each is
+counted in its class, and those that come from another one are linked with it (causes.py).
+Source: ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +20,15 @@ from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
-from kminilog.spark.verify.account import REJECTED, SHOWN, Account, Comparison, Sample, Stretch
+from kminilog.spark.verify.account import REJECTED, Account, Comparison, Sample
 from kminilog.spark.verify.altered import alterations
-from kminilog.spark.verify.expected_partition import UNKNOWN, Belonging
+from kminilog.spark.verify.expected_partition import ExpectedPartition
 from kminilog.spark.verify.log_source import read_log
 from kminilog.spark.verify.rejections import mark_rejected, quarantine_files
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
-from kminilog.verification.causes import DAMAGE, LOSSES, Slot, cause_at, cause_of
+from kminilog.verification.causes import DAMAGE, LOSSES, Slot, cause_at, cause_in_source, cause_of
 from kminilog.verification.conservation import holds
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
@@ -46,7 +44,6 @@ _DETAILS = {
     FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
 }
 _SHOWN_BYTES = 60  # of a key
-_OF_STORAGE = (FindingClass.WRONG_PARTITION, FindingClass.ALTERED)
 
 
 def check_against(
@@ -67,25 +64,20 @@ def check_against(
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
-    belonging = Belonging.of(topic, rule, source, jobs)
+    expected = ExpectedPartition.of(topic, rule, source, jobs)
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
-    stretches = [
-        _stretch(found, jobs) for kind in _OF_STORAGE for found in report.tally.samples(kind)
-    ]
     damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
     losses = [found for found in damage if found.kind in LOSSES]
-    misplaced_count, slots = 0, dict[Place, Slot]()
+    slots = dict[Place, Slot]()
     with spark_failures(str(source)), session_of_small_batches(spark, source, files) as own:
         records = read_source(own, source, files)
         records = mark_rejected(records, source, files, jobs, quarantined)
         messages = read_log(own, log_dir, topic.name, job=within)
         comparison = Comparison(records, messages)
-        account = comparison.account(stretches, also=_stands_at(misplaced))
+        account = comparison.account(also=_stands_at(misplaced))
         if _is_place_wanted(account, losses):
-            with alterations(comparison.pairs, belonging) as altered:
-                account = altered.amend(account, stretches)
-                if misplaced:
-                    misplaced_count = altered.misplaced_count()
+            with alterations(comparison.pairs, expected) as altered:
+                account = altered.amend(account)
                 if losses:
                     slots = altered.slots(account, _bounds(jobs))
     if not account.source:
@@ -94,10 +86,10 @@ def check_against(
     causes = {locators[place]: cause_of(slot, losses) for place, slot in slots.items()}
     findings = [
         found._replace(cause=causes.get(found.source or "") or cause_at(found, damage))
-        for found in _findings(topic, belonging, account, locators)
+        for found in _findings(topic, expected, account, locators)
     ]
-    stored = _without_explained(report.tally, account, findings, jobs, belonging, misplaced_count)
-    report.tally = Tally([*_with_sources(stored.findings(), account, locators), *findings])
+    stored = _with_sources(report.tally.findings(), account, locators)
+    report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
     report.checked.append(Aspect.SOURCE)
     report.scope["quarantine"] = [str(path) for path in quarantined]
@@ -130,91 +122,16 @@ def _stands_at(findings: Iterable[Finding]) -> Column | None:
     return reduce(or_, places) if places else None
 
 
-# ---- what the storage checks have found
+def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Finding]:
+    """All findings; those of the storage with what the account says of them.
 
-
-def _without_explained(
-    tally: Tally,
-    account: Account,
-    findings: Iterable[Finding],
-    jobs: Sequence[Manifest],
-    belonging: Belonging,
-    misplaced_count: int,
-) -> Tally:
-    """The findings of the storage without those that the account and its findings explain.
-
-    Of altered ranges beyond the samples, nobody knows: as many as of the samples.
+    Altered ranges come last: of a class, the first samples are kept.
     """
-    explained: dict[FindingClass, set[Stretch]] = {
-        FindingClass.WRONG_PARTITION: _within(account, [FindingClass.ALTERED]),
-        FindingClass.ALTERED: _within(account, _DETAILS),
-    }
-    lost = _lost(account, findings, belonging)
-    came = _came(account)
-    left = Tally()
-    for kind, count in tally.counts().items():
-        samples = tally.samples(kind)
-        kept = [s for s in samples if _stretch(s, jobs) not in explained.get(kind, ())]
-        if kind == FindingClass.ALTERED:
-            kept = [s for s in kept if not _has_moved(_stretch(s, jobs), lost, came)]
-        if kind == FindingClass.MANIFEST_MISMATCH:  # in a segment: it ends before the job does
-            kept = [s for s in kept if s.segment is None or not lost & {s.partition, UNKNOWN}]
-        if kind == FindingClass.WRONG_PARTITION:
-            count -= misplaced_count
-        elif len(kept) < len(samples):
-            count = count * len(kept) // len(samples)
-        for sample in kept[:-1]:
-            left.add(sample)
-        if kept:
-            left.add(kept[-1], max(count - len(kept) + 1, 1))
-    return left
-
-
-def _lost(account: Account, findings: Iterable[Finding], belonging: Belonging) -> set[int]:
-    """The partitions from which messages are gone: they are missing, or stand in a wrong one."""
-    lost = {found.partition for found in findings if found.kind == FindingClass.MISSING}
-    if SHOWN in account.groups:
-        shown = account.groups[SHOWN].samples
-        lost |= {belonging.partition_of(s.key, s.source) for s in shown if s.source}
-    return lost
-
-
-def _came(account: Account) -> dict[int, int]:
-    """By partition, the lowest offset of a message that does not belong there."""
-    came: dict[int, int] = {}
-    for kind in (FindingClass.EXTRA, FindingClass.DUPLICATE, SHOWN):
-        for sample in account.groups[kind].samples if kind in account.groups else ():
-            if sample.stored:
-                partition, offset, *_ = sample.stored
-                came[partition] = min(offset, came.get(partition, offset))
-    return came
-
-
-def _has_moved(stretch: Stretch, lost: set[int], came: Mapping[int, int]) -> bool:
-    """Tell if messages may have other offsets than they had; where one is lost, nobody knows."""
-    is_behind = came.get(stretch.partition, stretch.end) < stretch.end
-    return is_behind or bool(lost & {stretch.partition, UNKNOWN})
-
-
-def _within(account: Account, kinds: Iterable[FindingClass]) -> set[Stretch]:
-    groups = (account.groups[kind] for kind in kinds if kind in account.groups)
-    return {stretch for group in groups for stretch in group.within}
-
-
-def _stretch(found: Finding, jobs: Sequence[Manifest]) -> Stretch:
-    """The offsets that a finding is about: one, or a range of fingerprints."""
-    start = -1 if found.offset is None else found.offset
-    end = start + 1
-    if found.kind == FindingClass.ALTERED:
-        ends = {
-            first: first + count
-            for job in jobs
-            for staged in job.partitions
-            if staged.partition == found.partition
-            for first, count, _ in staged.fingerprints
-        }
-        end = ends.get(start, end)
-    return Stretch(found.partition, start, end)
+    misplaced = [found for found in stored if found.kind == FindingClass.WRONG_PARTITION]
+    causes = [*findings, *(found for found in misplaced if not cause_in_source(found, findings))]
+    linked = [found._replace(cause=cause_in_source(found, causes)) for found in stored]
+    ranges = [found for found in linked if found.kind == FindingClass.ALTERED]
+    return [*(found for found in linked if found not in ranges), *findings, *ranges]
 
 
 def _with_sources(
@@ -238,21 +155,25 @@ def _with_sources(
 
 
 def _findings(
-    topic: Topic, belonging: Belonging, account: Account, locators: Locators
+    topic: Topic, expected: ExpectedPartition, account: Account, locators: Locators
 ) -> list[Finding]:
     """A finding for each sample; the last of a class stands for those without."""
     findings = []
     for kind in _DETAILS:
         if kind in account.groups:
-            total, samples, _ = account.groups[kind]
-            found = [_finding(topic, belonging, kind, sample, locators) for sample in samples]
+            total, samples = account.groups[kind]
+            found = [_finding(topic, expected, kind, sample, locators) for sample in samples]
             surplus = total - len(found)
             findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]
     return findings
 
 
 def _finding(
-    topic: Topic, belonging: Belonging, kind: FindingClass, sample: Sample, locators: Locators
+    topic: Topic,
+    expected: ExpectedPartition,
+    kind: FindingClass,
+    sample: Sample,
+    locators: Locators,
 ) -> Finding:
     source = sample.source and locators[sample.source]
     detail = f"{_shown(sample.key)}: {_DETAILS[kind]}"
@@ -260,7 +181,7 @@ def _finding(
         partition, offset, position, segment = sample.stored
         return Finding(kind, topic.name, partition, detail, segment, offset, position, source)
     assert sample.source
-    partition = belonging.partition_of(sample.key, sample.source)
+    partition = expected.partition_of(sample.key, sample.source)
     return Finding(kind, topic.name, partition, detail, source=source)
 
 
