@@ -83,7 +83,8 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
     """Tell if the message that begins at `position` gets an entry.
 
     `last_indexed_position` is the position of the segment's last entry, 0 while it has none; so the
-    first message of a segment never gets one. All writers ask here: append, recovery and bulk.
+    first message of a segment never gets one. Append and plain recovery ask here for each message;
+    bulk.layout states the same rule for many positions at once, and tests compare the two.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)
