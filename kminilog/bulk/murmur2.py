@@ -1,4 +1,4 @@
-"""murmur2 and the partition of many keys at once; the fast twin of `format.hashing.murmur2`.
+"""The partition of many keys at once, by murmur2; the fast twin of `partitioners.keyed`.
 
 Keys of one length are the rows of a table, and each step of the hash is one operation on a column
 of it. Keys of different lengths are sorted, the longest first: then those that still have a word
@@ -22,31 +22,19 @@ _TAIL_MASKS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
 Hashes = NDArray[np.uint32]
 
 
-def murmur2_column(keys: Any) -> Any:
-    """Return the signed 32-bit murmur2 hash of each key as a `pa.Int32Array`; O(bytes).
-
-    `keys` is any Arrow column of byte strings or texts; the hash of null is null. Raises ValueError
-    for other columns.
-
-    >>> murmur2_column(pa.array([b"21", None, b""])).to_pylist()
-    [-973932308, None, 275646681]
-    """
-    return _int32(keys, lambda hashes: hashes.view(np.int32))
-
-
 def partition_column(keys: Any, partitions: int) -> Any:
     """Return where Kafka's clients from 0.9 on put each key, as a `pa.Int32Array`; null for null.
+
+    `keys` is any Arrow column of byte strings or texts. Raises ValueError for other columns.
+    O(bytes).
 
     >>> partition_column(pa.array(["k1", "k2", None]), 7).to_pylist()
     [0, 2, None]
     """
-    return _int32(keys, lambda hashes: ((hashes & 0x7FFFFFFF) % np.uint32(partitions)).view("i4"))
-
-
-def _int32(keys: Any, finish: Any) -> Any:
     results, nulls = [np.empty(0, np.int32)], [np.empty(0, np.bool_)]
     for (block,) in blocks(keys, block_rows=_BLOCK_ROWS):
-        results.append(finish(_hashes(block)))
+        chosen = (_hashes(block) & 0x7FFFFFFF) % np.uint32(partitions)
+        results.append(chosen.view(np.int32))
         none = np.zeros(len(block), np.bool_)
         nulls.append(none if block.is_null is None else block.is_null)
     return pa.array(np.concatenate(results), pa.int32(), mask=np.concatenate(nulls))
