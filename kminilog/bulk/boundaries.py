@@ -14,14 +14,13 @@ what it finds are messages is for others to check. Source: ours.
 """
 
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import HEADER_BYTES, SIZE_END
+from kminilog.format.message import SIZE_END
 
 Positions = NDArray[np.int64]
 _SIZE = struct.Struct(">i")
@@ -41,12 +40,8 @@ def find_beginnings(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) ->
     >>> find_beginnings(KAFKA, encode(KAFKA, 0, None, b"a") + encode(KAFKA, 1, None, b"bc"))
     array([ 0, 27, 55])
     """
-    return walk_sizes(data, SIZE_END + dialect.overhead_bytes, hints)
-
-
-def walk_sizes(data: Any, minimum: int, hints: Positions = NO_HINTS) -> Positions:
-    """Return the same as `find_beginnings`, if no message is shorter than `minimum` bytes."""
-    if len(data) < max(SIZE_END, minimum):
+    minimum = SIZE_END + dialect.overhead_bytes
+    if len(data) < minimum:
         return np.zeros(1, np.int64)
     known = _equal_steps(data, minimum)
     if len(known) < _MIN_CHAINS:
@@ -59,18 +54,18 @@ def walk_sizes(data: Any, minimum: int, hints: Positions = NO_HINTS) -> Position
     return np.append(known[:-1], one_by_one)
 
 
-def walk_whole_messages(data: Any, hints: Sequence[int]) -> tuple[Positions, str | None]:
-    """Return where whole messages of either dialect begin, and last where they end.
+def everywhere(data: Any, width: int) -> NDArray[np.void]:
+    """Return the `width` bytes from each byte of some bytes on, to be read or changed in place."""
+    return np.ndarray(max(len(data) - width + 1, 0), f"V{width}", data, strides=1)
 
-    And what is wrong there, if that is a size that no message can have.
-    """
-    boundaries = walk_sizes(data, HEADER_BYTES, np.array(hints, np.int64))
-    end = int(boundaries[-1])
-    if end + SIZE_END <= len(data):
-        (size,) = _SIZE.unpack_from(data, end + _SIZE_POSITION)
-        if size < HEADER_BYTES - SIZE_END:
-            return boundaries, f"size {size} at byte {end}"
-    return boundaries, None
+
+def places(positions: Positions) -> Positions | slice:
+    """Return the same positions, as a slice if they are equally far apart: numpy is faster then."""
+    if len(positions) > 1:
+        step = int(positions[1] - positions[0])
+        if step > 0 and (np.diff(positions) == step).all():
+            return slice(int(positions[0]), int(positions[-1]) + 1, step)
+    return positions
 
 
 def _equal_steps(data: Any, minimum: int) -> Positions:

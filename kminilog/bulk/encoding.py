@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kminilog.bulk.boundaries import everywhere
 from kminilog.bulk.columns import Column, Integers, allocate, blocks
 from kminilog.bulk.crc import NEUTRAL_BYTES, Words, crc32_of_each, crc32_of_rows
 from kminilog.errors import NullValueError
@@ -91,8 +92,7 @@ def _encode_joined(dialect: Dialect, first_offset: int, keys: Column, values: Co
     data = np.frombuffer(_join(parts), np.uint8)
     beginnings = np.empty(len(keys), _BEGINNING)
     _fill_beginnings(beginnings, first_offset, sizes, crc32_of_each(data, lengths.tolist()))
-    places = np.ndarray(len(data) - CRC_END + 1, "V16", data, strides=1)
-    places[np.cumsum(lengths) - lengths] = beginnings.view("V16")
+    everywhere(data, CRC_END)[np.cumsum(lengths) - lengths] = beginnings.view(f"V{CRC_END}")
     return Encoded(data.data, lengths)
 
 

@@ -21,8 +21,9 @@ from kminilog.bulk.decoding import keys_of
 from kminilog.bulk.fingerprints import add_messages
 from kminilog.bulk.layout import are_due
 from kminilog.bulk.murmur2 import partition_column
-from kminilog.bulk.segment_scan import WINDOW_BYTES, checked_windows, count_following
+from kminilog.bulk.segment_scan import count_following
 from kminilog.bulk.structure import Structure
+from kminilog.bulk.windows import WINDOW_BYTES, checked_windows
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import TopicPartition
@@ -82,7 +83,7 @@ class _SoundCheck:
         if not (indexed[1:] > indexed[:-1]).all():
             return False  # and could not be searched
         windows = checked_windows(
-            self._segment, indexed, self._log_bytes, window_bytes=window_bytes
+            self._segment, indexed, end=self._log_bytes, window_bytes=window_bytes
         )
         for start, window, messages in windows:
             if not self._take(start, window, messages):

@@ -1,46 +1,41 @@
-"""How far a segment is sound, and what is whole behind damage: fast twins of storage.examination.
+"""How far a segment is sound, and what is whole behind damage: fast twins of storage.segment_scan.
 
 The file is read in windows, and each is checked as a whole; the index gives hints where messages
 begin, and is not believed. Where something is wrong, the plain twin is asked what to say of it.
 `plan_recovery` takes both from here as its arguments. Source: storage/segment_scan.py.
 """
 
-import os
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kminilog.bulk.boundaries import Positions
-from kminilog.bulk.checking import check
-from kminilog.bulk.columns import allocate
 from kminilog.bulk.layout import are_due, due
 from kminilog.bulk.structure import Structure
+from kminilog.bulk.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import Message, NeedMoreBytes
+from kminilog.format.message import Message
 from kminilog.storage.log_file import find_message, scan_file
-from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import Examined, Remains
 from kminilog.storage.segment_scan import examine as examine_plainly
 
-WINDOW_BYTES = 1 << 22
 _FIRST_WINDOW_BYTES = 1 << 16
 _FEW_MESSAGES = 100
 
 
 def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
-    """Return what `storage.examination.examine` returns; O(file), memory O(window).
+    """Return what `storage.segment_scan.examine` returns; O(file), memory O(window).
 
     Beside a writer it may see one message more or less, as the plain one may.
     """
     next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
-    hints = index_hints(segment.index.path)
-    segment.index.load()
-    present = np.array(segment.index.entries(), np.int64).reshape(-1, 2)
+    segment.index.load()  # as the plain one does
+    present = index_entries(segment.index.path)
+    hints = present[:, 1].copy()  # numpy would make one for each search
     true_count = 0
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
@@ -48,9 +43,7 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
         slots = _due(segment, positions, last_indexed, hints)
         if len(slots):
             relative_offsets = (messages.offsets[slots] - segment.base_offset).tolist()
-            entries += map(
-                IndexEntry._make, zip(relative_offsets, positions[slots].tolist(), strict=True)
-            )
+            entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
             last_indexed = entries[-1].position
         if len(messages):
             true_count += _count_true(segment, present, positions, messages.offsets, next_offset)
@@ -74,7 +67,7 @@ def survey(
     few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
 ) -> Remains:
-    """Return what `storage.examination.survey` returns; O(bytes), memory O(window).
+    """Return what `storage.segment_scan.survey` returns; O(bytes), memory O(window).
 
     The first `few` messages behind each damage are read one by one: where damage is frequent, there
     would be a whole window for each.
@@ -103,7 +96,7 @@ def _offsets_of_whole(
                 position += outcome.length_bytes
         yield np.array(first, np.int64)
         if len(first) == few:
-            windows = checked_windows(segment, hints, begin=position, window_bytes=window_bytes)
+            windows = checked_windows(segment, hints, position, window_bytes=window_bytes)
             for start, _, messages in windows:
                 yield messages.offsets
                 position = start + messages.end
@@ -151,57 +144,3 @@ def _count_true(
         & (relative_offsets <= (offsets - segment.base_offset)[slots])
     )
     return int(is_true.sum())
-
-
-def checked_windows(
-    segment: Segment,
-    hints: Positions,
-    end: int | None = None,
-    *,
-    begin: int = 0,
-    window_bytes: int = WINDOW_BYTES,
-) -> Iterator[tuple[int, memoryview, Structure]]:
-    """Yield a `.log` window by window: its position, its bytes, and the sound messages in front.
-
-    From byte `begin` to byte `end`, or to the end that there is now. Ends behind the first window
-    in which something is wrong. The bytes are only good until the next window.
-    """
-    buffer = allocate(min(window_bytes, _FIRST_WINDOW_BYTES))
-    with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
-        position = begin
-        end = os.fstat(file.fileno()).st_size if end is None else end
-        while position < end:
-            wanted = buffer[: end - position].data
-            window = wanted[: os.preadv(file.fileno(), [wanted], position)]
-            first_hint, last_hint = hints.searchsorted([position, position + len(window)])
-            found, outcome = check(segment.dialect, window, hints[first_hint:last_hint] - position)
-            yield position, window, found
-            position += found.end
-            if outcome is None and len(window):
-                buffer = _grown(buffer, window_bytes)
-                continue
-            if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
-                return
-            if outcome.needed_bytes > len(buffer):
-                buffer = allocate(outcome.needed_bytes)
-            elif not found.end:
-                return  # somebody has cut the file meanwhile
-            buffer = _grown(buffer, window_bytes)
-
-
-def _grown(buffer: NDArray[np.uint8], window_bytes: int) -> NDArray[np.uint8]:
-    """Windows begin small: behind damage the next one may be near."""
-    larger = min(4 * len(buffer), window_bytes)
-    return allocate(larger) if larger > len(buffer) else buffer
-
-
-def index_hints(index_path: Path) -> Positions:
-    """Return the positions in an index file, whatever they are worth; none if there is no file."""
-    try:
-        data = read_regular(index_path)
-    except FileNotFoundError:
-        data = b""
-    fields = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64)
-    positions = fields[1::2]
-    is_ascending = bool((positions[1:] > positions[:-1]).all())
-    return positions if is_ascending else np.unique(positions)

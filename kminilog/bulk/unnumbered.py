@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kminilog.bulk.boundaries import walk_sizes
+from kminilog.bulk.boundaries import everywhere, find_beginnings
 from kminilog.bulk.columns import Integers, blocks
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import HEADER_BYTES
 
 MARK_BYTES = 8
 _MARK = np.dtype(">i8")
@@ -40,7 +39,7 @@ def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[A
     if len(data) > _MOST_BYTES:
         raise ValueError(f"{len(data)} bytes of messages are too many for one column")
     ends = np.cumsum(np.concatenate(lengths), dtype=np.int32)
-    _mark(data, ends[:-1], marks)
+    put_numbers(data, ends[:-1], marks)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(ends) - 1, buffers)
 
@@ -70,30 +69,25 @@ def marks_of(messages: Any) -> Integers:
     found = [np.empty(0, np.int64)]
     for (block,) in blocks(messages):
         data = np.frombuffer(block.data, np.uint8)
-        found.append(_marks(data)[block.starts[:-1]].view(_MARK).astype(np.int64))
+        found.append(everywhere(data, MARK_BYTES)[block.starts[:-1]].view(_MARK).astype(np.int64))
     return np.concatenate(found)
 
 
-def number(messages: Any, first_offset: int) -> Iterator[Encoded]:
+def number(dialect: Dialect, messages: Any, first_offset: int) -> Iterator[Encoded]:
     """Yield the messages of all rows with offsets from `first_offset` on; marks are gone.
 
     A few MiB each time. Where they begin is found from row to row (boundaries.py).
     """
     for (block,) in blocks(messages, block_bytes=_BLOCK_BYTES):
         data = np.frombuffer(block.data, np.uint8).copy()
-        boundaries = walk_sizes(data, HEADER_BYTES, block.starts[:-1].astype(np.int64))
+        boundaries = find_beginnings(dialect, data, block.starts[:-1].astype(np.int64))
         assert boundaries[-1] == len(data), "rows are whole messages"
         count = len(boundaries) - 1
-        _mark(data, boundaries[:-1], np.arange(first_offset, first_offset + count))
+        put_numbers(data, boundaries[:-1], np.arange(first_offset, first_offset + count))
         yield Encoded(data.data, np.diff(boundaries))
         first_offset += count
 
 
-def _mark(data: NDArray[np.uint8], starts: NDArray[Any], marks: NDArray[Any]) -> None:
-    if len(starts):
-        _marks(data)[starts] = marks.astype(_MARK).view(f"V{MARK_BYTES}")
-
-
-def _marks(data: NDArray[np.uint8]) -> NDArray[np.void]:
-    """The eight bytes from each byte on."""
-    return np.ndarray(len(data) - MARK_BYTES + 1, f"V{MARK_BYTES}", data, strides=1)
+def put_numbers(data: Any, positions: NDArray[Any], numbers: NDArray[Any]) -> None:
+    """Put numbers, one for each message at these positions, where the offsets stand."""
+    everywhere(data, MARK_BYTES)[positions] = numbers.astype(_MARK).view(f"V{MARK_BYTES}")

@@ -58,7 +58,7 @@ class ColumnWriter:
         They are whole, and those of the dialect. Raises MessageTooLargeError and OSError as
         `append` does.
         """
-        return self._append(number(messages, self.next_offset))
+        return self._append(number(self._log.dialect, messages, self.next_offset))
 
     def flush(self) -> None:
         """Bring all that was written to the disk, names too; it then survives a power failure."""

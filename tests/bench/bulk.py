@@ -26,16 +26,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kminilog.bulk.boundaries import Positions
+from kminilog.bulk.boundaries import Positions, find_beginnings
 from kminilog.bulk.checking import check
 from kminilog.bulk.crc import crc32
-from kminilog.bulk.decoding import decode_columns
+from kminilog.bulk.decoding import to_batch
 from kminilog.bulk.encoding import encode_columns
 from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.murmur2 import murmur2_column
-from kminilog.bulk.renumbering import number_messages
+from kminilog.bulk.murmur2 import partition_column
 from kminilog.bulk.segment_checks import check_segment
-from kminilog.bulk.segment_scan import WINDOW_BYTES, examine, index_hints
+from kminilog.bulk.segment_scan import examine
+from kminilog.bulk.structure import read_structure
+from kminilog.bulk.unnumbered import put_numbers
+from kminilog.bulk.windows import WINDOW_BYTES, index_hints
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
@@ -138,11 +140,14 @@ class Ours:
 
     def verify(self) -> None:
         for data, hints in self.windows:
-            assert check(self.dialect, data, hints).outcome is None
+            boundaries = find_beginnings(self.dialect, data, hints)
+            assert check(self.dialect, data, boundaries).end == len(data)
 
     def decode(self) -> None:
         for data, hints in self.windows:
-            assert decode_columns(self.dialect, data, hints).end == len(data)
+            boundaries = find_beginnings(self.dialect, data, hints)
+            messages = read_structure(self.dialect, data, boundaries)
+            assert to_batch(data, messages).num_rows == len(boundaries) - 1
 
     def check(self) -> None:
         borders = range_borders(0, MESSAGES)
@@ -150,12 +155,14 @@ class Ours:
 
     def number(self) -> None:
         for data, hints in self.windows:
-            number_messages(bytearray(data), 0, hints.tolist())
+            copy = bytearray(data)
+            starts = find_beginnings(self.dialect, copy, hints)[:-1]
+            put_numbers(copy, starts, np.arange(len(starts)))
 
     def fingerprint(self) -> None:
         sums = RangeSums(range_borders(0, MESSAGES))
         for data, hints in self.windows:
-            fingerprint_messages(data, sums, hints.tolist())
+            fingerprint_messages(data, find_beginnings(self.dialect, data, hints), sums)
 
     def examine(self) -> None:
         assert examine(self.segment).next_offset == MESSAGES
@@ -234,7 +241,7 @@ def measure_keys(theirs: Theirs | None) -> None:
         )
         works[f"murmur2 of {name} bytes"] = (
             MESSAGES,
-            lambda column=column: murmur2_column(column),
+            lambda column=column: partition_column(column, 12),
         )
     taken = nanoseconds(works)
     print("\nmurmur2, ns a key")

@@ -22,8 +22,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.segment_checks import check_segment
+from kminilog.bulk.staged_logs import seal
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.settings import TopicSettings
@@ -32,7 +32,7 @@ from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, committed_manifests
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import check_partition
@@ -69,7 +69,7 @@ def write_topic(log_dir: Path, blocks: int, rows: int = ROWS) -> None:
             for _ in range(blocks):
                 columns.append(keys, values)
             columns.flush()
-            staged.append(seal(columns.reopen(), staging, 0, fingerprint=fingerprint_messages))
+            staged.append(seal(columns.reopen(), staging, 0))
         count = sum(partition.count for partition in staged)
         publish(log_dir, Manifest(JOB, topic.name, staged, {"count": count}))
 

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.bulk.boundaries import find_beginnings
 from kminilog.bulk.checking import check
 from kminilog.bulk.segment_scan import count_following, examine, survey
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
@@ -102,7 +103,8 @@ def test_count_following_is_the_plain_rule_for_each_message(rows, first):
         if not follows(message, next_offset):
             break
         expected, next_offset = expected + 1, message.offset + 1
-    assert count_following(check(KAFKA, content).messages, first) == expected
+    found = check(KAFKA, content, find_beginnings(KAFKA, content))
+    assert count_following(found, first) == expected
 
 
 def test_examine_beside_a_writer_that_finishes_a_message_reads_once_more(tmp_path):

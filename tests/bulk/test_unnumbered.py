@@ -28,7 +28,7 @@ def test_number_gives_the_bytes_of_the_plain_codec(dialect, data, first_offset):
     with patch.object(columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}):
         column = encode_unnumbered(dialect, *data.draw(columns_of(rows)), marks)
         assert marks_of(column).tolist() == marks.tolist()
-        found = list(number(column, first_offset))
+        found = list(number(dialect, column, first_offset))
     log = log_of(dialect, rows, first_offset)
     assert b"".join(bytes(encoded.data) for encoded in found) == log
     assert all(len(encoded.data) == encoded.lengths.sum() for encoded in found)
@@ -49,7 +49,7 @@ def test_number_after_sorting_and_slicing_gives_the_bytes_of_the_plain_codec(dia
     taken = whole.slice(min(3, len(rows)))
     assert marks_of(taken).tolist() == order
     expected = log_of(dialect, [rows[slot] for slot in order], 9)
-    assert b"".join(bytes(encoded.data) for encoded in number(taken, 9)) == expected
+    assert b"".join(bytes(encoded.data) for encoded in number(dialect, taken, 9)) == expected
 
 
 @both_dialects
@@ -73,7 +73,9 @@ def test_join_groups_keeps_the_order_in_each_group(dialect, data, row_bytes):
             written += [(first, rows[slot]) for slot in together]
     rank = {first: at for at, first in enumerate(firsts.tolist())}
     in_rows = [row for first, row in sorted(written, key=lambda found: rank[found[0]])]
-    assert b"".join(bytes(each.data) for each in number(joined, 9)) == log_of(dialect, in_rows, 9)
+    assert b"".join(bytes(each.data) for each in number(dialect, joined, 9)) == log_of(
+        dialect, in_rows, 9
+    )
     if row_bytes == 4096 and len(rows) > 40:
         assert len(joined) < len(rows)
 

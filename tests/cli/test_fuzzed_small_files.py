@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from kminilog.bulk.staged_logs import seal
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import KMiniLogError
@@ -24,7 +25,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from tests.cli.command_line import CommandLine, Run
 from tests.cli.mutants import GONE, mutate

@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.bulk.staged_logs import join_runs, seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.publish.publication import (
-    join_runs,
-    open_staged_log,
-    publish,
-    seal,
-    staging_path,
-)
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from tests.crash.numbered_messages import numbered_messages
 from tests.crash.watching import PARTITIONS, Watched, job_size, log_end, watch

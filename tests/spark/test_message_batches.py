@@ -4,21 +4,19 @@ from itertools import islice
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.bulk.decoding import SCHEMA
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, Message, encode, scan
 from kminilog.spark.datasource import message_batches
 from kminilog.spark.datasource.message_batches import (
-    Decoded,
     all_messages,
-    decode_window,
     sound_messages,
 )
 from kminilog.storage.segment import Segment
@@ -28,8 +26,9 @@ from tests.damage import encode_entries, message_positions
 Row = tuple[int, int, bytes | None, bytes | None]
 
 
-def rows_of(decoded: Decoded) -> list[Row]:
-    return list(zip(*(column.to_pylist() for column in decoded[:4]), strict=True))
+def rows_of(batch: pa.RecordBatch) -> list[Row]:
+    assert batch.schema == SCHEMA
+    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def plain_rows(dialect: Dialect, data: bytes, position: int, next_offset: int) -> list[Row]:
@@ -60,19 +59,6 @@ def logs(draw: st.DrawFn, dialect: Dialect, first_offset: int) -> bytes:
     return bytes(data[: len(data) - draw(st.sampled_from([0, 0, 1, 20]))])
 
 
-@both_dialects
-@given(data=st.data(), first_offset=st.sampled_from([0, 7, 2**40]), position=st.integers(0, 99))
-def test_decode_window_gives_what_the_plain_codec_gives(dialect, data, first_offset, position):
-    content = data.draw(logs(dialect, first_offset))
-    hints = np.array(sorted(data.draw(st.sets(st.integers(0, len(content))))), np.int64)
-    decoded = decode_window(dialect, content, position, first_offset, hints)
-    rows = plain_rows(dialect, content, position, first_offset)
-    assert rows_of(decoded) == rows
-    assert [column.type for column in decoded[:4]] == [pa.int64()] * 2 + [pa.binary()] * 2
-    ends = [at + outcome.length_bytes for at, outcome in islice(scan(dialect, content), len(rows))]
-    assert decoded.end_position == position + (ends[-1] if rows else 0)
-
-
 def segment_of(directory: Path, dialect: Dialect, content: bytes, entries: list[int]) -> Segment:
     """A segment whose index has these positions, right or wrong."""
     segment = Segment(directory, 0, dialect, 4096)
@@ -85,6 +71,22 @@ def segment_of(directory: Path, dialect: Dialect, content: bytes, entries: list[
 
 def plain_positions(dialect: Dialect, content: bytes) -> list[int]:
     return [position for position, _ in scan(dialect, content)]
+
+
+@both_dialects
+@given(data=st.data(), first_offset=st.sampled_from([0, 7, 2**40]), position=st.integers(0, 99))
+def test_windows_give_what_the_plain_codec_gives(
+    dialect, data, first_offset, position, tmp_path_factory
+):
+    content = data.draw(logs(dialect, first_offset))
+    entries = sorted(data.draw(st.sets(st.integers(1, len(content) + position + 1))))
+    directory = tmp_path_factory.mktemp("log")
+    segment = segment_of(directory, dialect, bytes(position) + content, entries)
+    found = list(message_batches._windows(segment, position, first_offset))
+    rows = plain_rows(dialect, content, position, first_offset)
+    assert [row for batch, _ in found for row in rows_of(batch)] == rows
+    ends = [at + outcome.length_bytes for at, outcome in islice(scan(dialect, content), len(rows))]
+    assert [end - position for _, end in found[-1:]] == ends[-1:]
 
 
 @both_dialects

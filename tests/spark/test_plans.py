@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kminilog.bulk import renumbering
 from kminilog.bulk.partitioning import Places, chooser
 from kminilog.bulk.unnumbered import join_groups
 from kminilog.format.dialect import DIALECTS
@@ -222,7 +223,7 @@ def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch,
     make = partial(RunsWriter, by_rows=True)
     runs = [jobs.run_task(job, make, [batch_of(part)])[0][0] for part in (rows[:30], rows[30:])]
     parts = [run.partitions[0] for run in runs]
-    real, calls = runs_module.number_messages, []
+    real, calls = renumbering.put_numbers, []
 
     def dies(*arguments):
         calls.append(arguments)
@@ -231,7 +232,7 @@ def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch,
         return real(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs_module, "number_messages", dies)
+        patch.setattr(renumbering, "put_numbers", dies)
         with pytest.raises(KeyboardInterrupt):
             _join(job, parts)
     publish(jobs.path, Manifest("r", "t", [_join(job, parts)], {}))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.bulk.segment_checks import check_segment
+from kminilog.bulk.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
@@ -15,7 +16,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_records

@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.bulk import windows
+from kminilog.bulk.staged_logs import join_runs, seal
 from kminilog.errors import CorruptLogError
-from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
-from kminilog.format.message import encode
+from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.format.message import SIZE_END, decode, encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.publish import fingerprints, whole_messages
+from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.fingerprints import (
     RANGE_MESSAGES,
     RangeSums,
-    fingerprint_messages,
     message_fingerprint,
     range_borders,
 )
 from kminilog.storage.publish.manifests import StagedPartition
-from kminilog.storage.publish.publication import join_runs, open_staged_log, seal
-from kminilog.storage.publish.renumbering import number_messages
+from kminilog.storage.publish.publication import open_staged_log
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
@@ -73,21 +73,6 @@ def test_borders_cut_a_job_into_ranges_from_its_first_offset_on():
     assert range_borders(100, 101) == [100, 101]
 
 
-def test_fingerprint_messages_stops_in_front_of_part_of_one(dialect):
-    first, second = encode(dialect, 4, b"k", b"value"), encode(dialect, 5, None, b"")
-    data = first + second
-    for end in range(len(data)):
-        sums = RangeSums([0, 10])
-        assert fingerprint_messages(data[:end], sums) == (len(first) if end >= len(first) else 0)
-        assert sum(count for _, count, _ in sums.rows()) == (end >= len(first))
-
-
-def test_fingerprint_messages_refuses_a_size_that_none_can_have():
-    data = encode(KAFKA, 0, None, b"v") + bytes(8) + (9).to_bytes(4)
-    with pytest.raises(ValueError, match="size 9 at byte 27"):
-        fingerprint_messages(data, RangeSums([0, 10]))
-
-
 # ---- what a job records
 
 
@@ -95,19 +80,20 @@ def values(count: int) -> list[tuple[bytes, bytes]]:
     return [(b"k%d" % (n % 3), b"value %d" % n) for n in range(count)]
 
 
-def stage(path: Path, dialect: Dialect, first_offset: int, count: int, **faster) -> StagedPartition:
+def stage(path: Path, dialect: Dialect, first_offset: int, count: int) -> StagedPartition:
     path.mkdir(parents=True)
     log = open_staged_log(
         path, ORDERS, dialect, SETTINGS, target=path / "none", first_offset=first_offset
     )
     log.append(values(count))
-    return seal(log, path, first_offset, **faster)
+    return seal(log, path, first_offset)
 
 
 def expected_rows(dialect: Dialect, first_offset: int, count: int, width: int) -> list[list[int]]:
     sums = RangeSums([*range(first_offset, first_offset + count, width), first_offset + count])
     for offset, (key, value) in enumerate(values(count), first_offset):
-        fingerprint_messages(encode(dialect, offset, key, value), sums)
+        message = decode(dialect, encode(dialect, offset, key, value))
+        sums.add(offset, message.length_bytes - SIZE_END, message.crc)
     return sums.rows()
 
 
@@ -147,27 +133,9 @@ def test_seal_leaves_out_the_message_in_front_that_is_not_of_the_job(tmp_path):
     assert staged.fingerprints == expected_rows(DOCUMENTED, 1, 3, 10)
 
 
-def test_seal_takes_the_faster_function_with_hints_from_the_index(tmp_path, dialect, monkeypatch):
-    monkeypatch.setattr(whole_messages, "WINDOW_BYTES", 150)
-    seen: list[int] = []
-
-    def fingerprint(data, sums, hints):
-        positions = [0]
-        while positions[-1] + 12 <= len(data):
-            positions.append(positions[-1] + 12 + int.from_bytes(data[positions[-1] :][8:12]))
-        assert set(hints) <= set(positions)
-        assert 0 not in hints
-        seen.extend(hints)
-        return fingerprint_messages(data, sums, hints)
-
-    staged = stage(tmp_path / "job", dialect, 7, 25, fingerprint=fingerprint)
-    assert staged.fingerprints == expected_rows(dialect, 7, 25, 25)
-    assert seen
-
-
-def test_number_and_fingerprint_of_messages_larger_than_a_window(tmp_path, dialect, monkeypatch):
+def test_seal_of_messages_larger_than_a_window(tmp_path, dialect, monkeypatch):
     whole = stage(tmp_path / "whole", dialect, 9, 25)
-    monkeypatch.setattr(whole_messages, "WINDOW_BYTES", 5)
+    monkeypatch.setitem(windows.windows.__kwdefaults__, "window_bytes", 5)
     cut = stage(tmp_path / "cut", dialect, 9, 25)
     assert (cut.fingerprints, cut.digest, cut.bytes) == (
         whole.fingerprints,
@@ -183,10 +151,3 @@ def test_seal_of_a_log_with_part_of_a_message_behind_it_is_refused(tmp_path, dia
     path.write_bytes(path.read_bytes() + bytes(5))
     with pytest.raises(CorruptLogError, match=r"unfinished message.*not published"):
         seal(log, tmp_path, 0)
-
-
-def test_number_messages_without_hints_is_the_same(dialect):
-    data = encode(dialect, 0, None, b"a") * 3
-    with_hints, without = bytearray(data), bytearray(data)
-    assert number_messages(with_hints, 5, [22]) == number_messages(without, 5)
-    assert with_hints == without

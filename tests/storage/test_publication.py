@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kminilog.bulk.staged_logs import seal
 from kminilog.cli.layout import describe_topic
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import KAFKA, Dialect
@@ -31,7 +32,6 @@ from kminilog.storage.publish.publication import (
     finish_or_sweep,
     open_staged_log,
     publish,
-    seal,
     staging_path,
 )
 from kminilog.storage.publish.visibility import STAGING_DIR

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from kminilog.bulk.staged_logs import seal
 from kminilog.errors import CorruptLogError, LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -17,7 +18,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, pending_path
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
 from tests.trees import tree_of
 

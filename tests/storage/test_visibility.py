@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kminilog.bulk.staged_logs import seal
 from kminilog.cli.layout import describe_partition
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
@@ -24,7 +25,7 @@ from kminilog.storage.publish.manifests import (
     committed_manifests,
     pending_path,
 )
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.partitioning import Places, chooser
-from kminilog.bulk.renumbering import number_messages
+from kminilog.bulk.staged_logs import join_runs, seal
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
@@ -23,10 +22,8 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.publication import (
-    join_runs,
     open_staged_log,
     publish,
-    seal,
     staging_path,
 )
 from kminilog.storage.retention import delete_expired
@@ -127,8 +124,6 @@ class JobLogs:
                 found,
                 target=self._writer.directory(TopicPartition(TOPIC, number)),
                 first_offset=ends[TopicPartition(TOPIC, number)],
-                number=number_messages,
-                fingerprint=fingerprint_messages,
             )
             for number, found in sorted(runs.items())
         ]
@@ -150,7 +145,7 @@ class JobLogs:
         keys, values = zip(*records, strict=True)
         columns.append(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
         columns.flush()
-        return seal(columns.reopen(), staging, start, fingerprint=fingerprint_messages)
+        return seal(columns.reopen(), staging, start)
 
 
 def write_job_log(

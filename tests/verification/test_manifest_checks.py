@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kminilog.bulk.segment_checks import check_segment as check_quickly
+from kminilog.bulk.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -18,7 +19,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
-from kminilog.storage.publish.publication import open_staged_log, publish, seal, staging_path
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage

@@ -13,7 +13,6 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kminilog.notices import Gap, warn
 from kminilog.spark.datasource.message_batches import (
-    Decoded,
     all_messages,
     sound_messages,
     to_batch,
@@ -85,12 +84,12 @@ def _range_to_batches(
         place = names.index(wanted.base_offset)
         segment, rest = segments[place], wanted._replace(start_offset=next_offset)
         try:
-            for decoded in _messages(rest, segment, segments[place + 1 :]):
-                missing = range(next_offset, decoded.offset[0].as_py())
+            for found in _messages(rest, segment, segments[place + 1 :]):
+                missing = range(next_offset, found["offset"][0].as_py())
                 if wanted.end_offset is not None and missing:
-                    warn(_gap(wanted, segment, missing, decoded.position[0].as_py()))
-                yield to_batch(where, segment.name, decoded, options.columns)
-                next_offset = decoded.next_offset
+                    warn(_gap(wanted, segment, missing, found["position"][0].as_py()))
+                yield to_batch(where, segment.name, found, options.columns)
+                next_offset = found["offset"][-1].as_py() + 1
             missing = range(next_offset, wanted.end_offset or 0)
             if missing and options.allows_gaps:
                 warn(_gap(wanted, segment, missing, segment.file_bytes))
@@ -112,7 +111,7 @@ def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) 
 
 def _messages(
     wanted: SegmentRange, segment: Segment, following: Sequence[Segment]
-) -> Iterator[Decoded]:
+) -> Iterator[pa.RecordBatch]:
     if wanted.end_offset is None:
         return all_messages(segment)
     after = following[0] if following else None

@@ -1,8 +1,8 @@
 """From the bytes of a `.log` to Arrow record batches, by windows.
 
-    file --window--> decode_window: sound messages that follow each other --> columns --> batches
+    file --windows--> sound messages that follow each other --> columns --> batches
                           | stops at anything else
-                     Segment.locate: a gap, a large message, the end of the log, or the damage
+                      Segment.locate: a gap, a large message, the end of the log, or the damage
 
 A window is checked and decoded as a whole (`bulk`); what stops it is looked at by the plain engine,
 so that faults have the names and places that they have everywhere else. The index says where
@@ -10,66 +10,21 @@ messages probably begin, and is not believed. Memory stays at a few windows, or 
 that is larger. Which segments are read, and why, is not known here.
 """
 
-import os
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from kminilog.bulk.boundaries import NO_HINTS, Positions
-from kminilog.bulk.checking import check
-from kminilog.bulk.columns import allocate
+from kminilog.bulk.decoding import SCHEMA
 from kminilog.bulk.decoding import to_batch as to_columns
-from kminilog.bulk.segment_scan import index_hints
 from kminilog.bulk.structure import Structure
-from kminilog.format.dialect import Dialect
+from kminilog.bulk.windows import checked_windows, index_hints
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, misplaced_segment, refuse_compressed
 from kminilog.verification.damage_scan import walk
 
 WINDOW_BYTES = 1 << 21
-
-
-class Decoded(NamedTuple):
-    """Some messages as Arrow columns of the same length, and where the last one ends."""
-
-    offset: Any
-    position: Any
-    key: Any
-    value: Any
-    end_position: int
-
-    def __bool__(self) -> bool:
-        return len(self.offset) > 0
-
-    @property
-    def next_offset(self) -> int:
-        """One past the last offset."""
-        return int(self.offset[-1].as_py()) + 1
-
-    def before(self, end_offset: int) -> "Decoded":
-        """Return the messages with offsets below `end_offset`, of those that follow each other."""
-        count = max(end_offset - self.offset[0].as_py(), 0)
-        offset, position, key, value = (column.slice(0, count) for column in self[:4])
-        return Decoded(offset, position, key, value, self.end_position)
-
-
-def decode_window(
-    dialect: Dialect, data: Any, position: int, next_offset: int, hints: Positions = NO_HINTS
-) -> Decoded:
-    """Return the sound plain messages at the beginning of some bytes, as far as they go.
-
-    The first must have `next_offset`, and each the offset after the one before it. `position` is
-    where in the file the bytes begin; `hints` are positions in `data` at which messages probably
-    begin. The columns keep nothing of `data`.
-    """
-    found = check(dialect, data, hints).messages
-    messages = found.first(_count_in_turn(found, next_offset))
-    offsets, positions, keys, values = to_columns(data, messages, position).columns
-    return Decoded(offsets, positions, keys, values, position + messages.end)
 
 
 def _count_in_turn(messages: Structure, next_offset: int) -> int:
@@ -81,9 +36,10 @@ def _count_in_turn(messages: Structure, next_offset: int) -> int:
 
 def sound_messages(
     segment: Segment, start_offset: int, end_offset: int, following: Segment | None
-) -> Iterator[Decoded]:
+) -> Iterator[pa.RecordBatch]:
     """Yield the messages of a segment with offsets from `start_offset` to `end_offset` - 1.
 
+    The batches have `bulk.decoding.SCHEMA`, and at least one message each.
     `following` is the next segment, None if this is the last. Raises CorruptLogError for damage
     that is in the way, a gap among it unless the segment allows gaps, and CompressedMessageError,
     as `PartitionReader` does, and FileNotFoundError.
@@ -97,80 +53,71 @@ def sound_messages(
             return
         refuse_compressed(segment, located)
         start_offset = located.message.offset
-        window_bytes = max(WINDOW_BYTES, located.message.length_bytes)
-        for decoded in _windows(segment, located.position, start_offset, window_bytes):
-            yield decoded.before(end_offset)
-            start_offset = decoded.next_offset
+        for batch, _ in _windows(segment, located.position, start_offset):
+            yield batch.slice(0, end_offset - start_offset)
+            start_offset += batch.num_rows
             if start_offset >= end_offset:
                 return
 
 
-def all_messages(segment: Segment) -> Iterator[Decoded]:
+def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
     """Yield every message of a segment whose crc is right, whatever stands between them."""
     position = 0
-    for decoded in _windows(segment, 0, segment.first_offset, WINDOW_BYTES):
-        yield decoded
-        position = decoded.end_position
+    for batch, end in _windows(segment, 0, segment.first_offset):
+        yield batch
+        position = end
     if position == segment.file_bytes:
         return
-    batch: list[tuple[int, Message]] = []
-    batch_bytes = 0
+    rows: list[tuple[int, Message]] = []
+    total_bytes = 0
     for step in walk(segment, segment.file_bytes):
         if step.message and step.position >= position:
-            batch.append((step.position, step.message))
-            batch_bytes += step.message.length_bytes
-        if batch_bytes > WINDOW_BYTES:
-            yield _columns(batch, batch[-1][0])
-            batch, batch_bytes = [], 0
-    if batch:
-        yield _columns(batch, batch[-1][0])
+            rows.append((step.position, step.message))
+            total_bytes += step.message.length_bytes
+        if total_bytes > WINDOW_BYTES:
+            yield _batch_of(rows)
+            rows, total_bytes = [], 0
+    if rows:
+        yield _batch_of(rows)
 
 
 def to_batch(
-    topic_partition: TopicPartition, segment: str, decoded: Decoded, columns: Sequence[str]
+    topic_partition: TopicPartition, segment: str, messages: pa.RecordBatch, columns: Sequence[str]
 ) -> pa.RecordBatch:
     """Return these columns of some messages as a record batch."""
-    count = len(decoded.offset)
     constants = {
         "topic": pa.scalar(topic_partition.topic, pa.string()),
         "partition": pa.scalar(topic_partition.partition, pa.int32()),
         "segment": pa.scalar(segment, pa.string()),
     }
     arrays = [
-        pa.repeat(constants[column], count) if column in constants else getattr(decoded, column)
-        for column in columns
+        pa.repeat(constants[name], len(messages)) if name in constants else messages.column(name)
+        for name in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _windows(
-    segment: Segment, position: int, next_offset: int, window_bytes: int
-) -> Iterator[Decoded]:
-    """Yield messages that follow each other, up to the first that is not whole in its window."""
+    segment: Segment, position: int, next_offset: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Yield sound plain messages, window by window, and where each batch ends.
+
+    The first must have `next_offset`, and each the offset after the one before it; ends in front of
+    the first that has not. The batches keep nothing of a window.
+    """
     hints = index_hints(segment.index.path)
-    window = allocate(max(window_bytes, WINDOW_BYTES)).data
-    descriptor = open_regular(segment.log_path)
-    try:
-        while read_bytes := os.preadv(descriptor, [window[:window_bytes]], position):
-            first_hint, last_hint = hints.searchsorted([position, position + read_bytes])
-            inside = hints[first_hint:last_hint] - position
-            decoded = decode_window(
-                segment.dialect, window[:read_bytes], position, next_offset, inside
-            )
-            if not decoded:
-                return
-            yield decoded
-            position, next_offset = decoded.end_position, decoded.next_offset
-            window_bytes = WINDOW_BYTES
-    finally:
-        os.close(descriptor)
+    for start, window, found in checked_windows(
+        segment, hints, position, window_bytes=WINDOW_BYTES
+    ):
+        messages = found.first(_count_in_turn(found, next_offset))
+        if len(messages):
+            yield to_columns(window, messages, start), start + messages.end
+        next_offset += len(messages)
+        if len(messages) < len(found):
+            return
 
 
-def _columns(messages: Sequence[tuple[int, Message]], end_position: int) -> Decoded:
-    return Decoded(
-        pa.array([message.offset for _, message in messages], pa.int64()),
-        pa.array([position for position, _ in messages], pa.int64()),
-        pa.array([message.key for _, message in messages], pa.binary()),
-        pa.array([message.value for _, message in messages], pa.binary()),
-        end_position,
-    )
+def _batch_of(rows: Sequence[tuple[int, Message]]) -> pa.RecordBatch:
+    columns = zip(*((m.offset, position, m.key, m.value) for position, m in rows), strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, SCHEMA.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -8,7 +8,7 @@ Tasks have neighbouring pieces of files, or row groups. Only where Spark reads P
 give a task any pieces: there a run ends wherever the next row is not the next one of its file.
 Joining is a second, small job: a crc does not cover the offset, so 8 bytes of each message change.
 It works on links to the files of the runs, so it can be done again, and twice at a time. Which plan
-is taken, and why, is not known here. Source: ours; storage/publish/renumbering.py.
+is taken, and why, is not known here. Source: ours; bulk/renumbering.py.
 """
 
 import errno
@@ -24,9 +24,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
-from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.partitioning import Places
-from kminilog.bulk.renumbering import number_messages
+from kminilog.bulk.staged_logs import join_runs
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.spark.ingest.placing import places_of
@@ -38,7 +37,6 @@ from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.records import Place
 from kminilog.storage.durable_file import sync
 from kminilog.storage.publish.manifests import StagedPartition
-from kminilog.storage.publish.publication import join_runs
 
 _BUFFER_ROWS = 1 << 16
 _BUFFER_BYTES = 16 << 20
@@ -189,8 +187,6 @@ def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
             links,
             target=job.target(partition),
             first_offset=job.first_offsets[partition],
-            number=number_messages,
-            fingerprint=fingerprint_messages,
         )
         for path in (attempt / joined.directory).glob(f"*{INDEX_SUFFIX}"):
             sync(path)

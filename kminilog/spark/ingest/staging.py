@@ -26,15 +26,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.partitioning import Choose, chooser
+from kminilog.bulk.staged_logs import seal
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.runtime.tasks import freeze_modules
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
-from kminilog.storage.publish.publication import open_staged_log, seal
+from kminilog.storage.publish.publication import open_staged_log
 from kminilog.storage.topics import Topic
 
 _RESULTS_FILE = "results.pickle"
@@ -142,7 +142,7 @@ def open_columns(
 def seal_columns(writer: ColumnWriter, staging: Path, first_offset: int) -> StagedPartition:
     """Bring what was written to the disk and return what it holds; see `seal`."""
     writer.flush()
-    return seal(writer.reopen(), staging, first_offset, fingerprint=fingerprint_messages)
+    return seal(writer.reopen(), staging, first_offset)
 
 
 @contextmanager

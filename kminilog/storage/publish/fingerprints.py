@@ -15,18 +15,14 @@ next; what is below the first or not below the last belongs to none. Nothing her
 Source: ours; the mixing is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 """
 
-import struct
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-
-from kminilog.format.message import HEADER_BYTES, SIZE_END
+from collections.abc import Sequence
 
 RANGE_MESSAGES = 1 << 14
 OFFSET_FACTOR = 0x9E3779B97F4A7C15
 MIXING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 LAST_SHIFT = 31
 _ALL_ONES = (1 << 64) - 1
-_BEGINNING = struct.Struct(">qiI")
 
 
 class RangeSums:
@@ -63,10 +59,6 @@ class RangeSums:
         return [[border, count, total] for border, count, total in columns if count]
 
 
-Bytes = bytes | memoryview
-Fingerprint = Callable[[Bytes, RangeSums, Sequence[int]], int]
-
-
 def range_borders(first_offset: int, next_offset: int) -> list[int]:
     """Return the borders of the ranges of a job that wrote these offsets to a partition.
 
@@ -86,22 +78,3 @@ def message_fingerprint(offset: int, size: int, crc: int) -> int:
     for shift, factor in MIXING:
         word = (word ^ word >> shift) * factor & _ALL_ONES
     return word ^ word >> LAST_SHIFT
-
-
-def fingerprint_messages(data: Bytes, sums: RangeSums, hints: Sequence[int] = ()) -> int:
-    """Add the whole messages in `data`, and return how many bytes they take; O(messages).
-
-    They stand back to back from the beginning; behind them may be part of one. Only offsets, sizes
-    and crcs are looked at. `hints` are for faster equals. Raises ValueError for a size that none
-    can have.
-    """
-    position, end = 0, len(data)
-    while position + SIZE_END <= end:
-        (size,) = struct.unpack_from(">i", data, position + SIZE_END - 4)
-        if size < HEADER_BYTES - SIZE_END:
-            raise ValueError(f"size {size} at byte {position}")
-        if position + SIZE_END + size > end:
-            break
-        sums.add(*_BEGINNING.unpack_from(data, position))
-        position += SIZE_END + size
-    return position

@@ -13,11 +13,9 @@ rest of the renames is made, without one the staging directory goes. Manifests s
 verification. The caller holds the lock all the while. Nothing here knows Spark. Source: ours.
 """
 
-import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,12 +27,6 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.publish.fingerprints import (
-    Fingerprint,
-    RangeSums,
-    fingerprint_messages,
-    range_borders,
-)
 from kminilog.storage.publish.manifests import (
     Manifest,
     StagedPartition,
@@ -44,13 +36,9 @@ from kminilog.storage.publish.manifests import (
     pending_path,
     sweep_quarantine,
 )
-from kminilog.storage.publish.renumbering import Number, number_messages, renumber
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
-from kminilog.storage.publish.whole_messages import base_offsets_in, use_whole_messages
 from kminilog.storage.regular_file import check_real_directory
-
-_JOINED_DIR = ".joined"
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
@@ -83,86 +71,6 @@ def open_staged_log(
     return PartitionLog.open(directory, topic_partition, dialect, settings, base_offset=base_offset)
 
 
-def seal(
-    log: PartitionLog,
-    staging: Path,
-    first_offset: int,
-    *,
-    fingerprint: Fingerprint = fingerprint_messages,
-) -> StagedPartition:
-    """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on.
-
-    `fingerprint` may be a faster equal. O(bytes): all are read once more, for the digest.
-    """
-    log.flush()
-    log.close()
-    offsets = range(first_offset, log.log_end_offset)
-    return _staged(log.directory, staging, log.topic_partition, offsets, fingerprint)
-
-
-def join_runs(
-    staging: Path,
-    topic_partition: TopicPartition,
-    dialect: Dialect,
-    settings: TopicSettings,
-    runs: Sequence[StagedPartition],
-    *,
-    target: Path,
-    first_offset: int,
-    number: Number = number_messages,
-    fingerprint: Fingerprint = fingerprint_messages,
-) -> StagedPartition:
-    """Make one staged partition of several runs, which follow each other in the order given.
-
-    Each was staged by itself, with offsets from 0 (`open_staged_log`). The first message of the
-    first gets `first_offset`, where the partition in `target` ends. `number` and `fingerprint` may
-    be faster equals. Once it returns, the joined files survive a power failure, names included.
-    Raises PublicationError if a run is not what its task wrote. See renumbering.py.
-    """
-    joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
-    for run in runs:
-        source = staging / run.directory
-        _check_staged(staging.name, run, source)
-        end = next_offset + run.count
-        next_offset = renumber(
-            source, dialect, settings, next_offset, joined, before=target, number=number
-        )
-        if next_offset != end:
-            reason = f"{source} holds {run.count + next_offset - end} messages, not {run.count}"
-            raise PublicationError(staging.name, reason=reason)
-    sync(joined)  # renumbering has put the names there
-    offsets = range(first_offset, next_offset)
-    return _staged(joined, staging, topic_partition, offsets, fingerprint)
-
-
-def _staged(
-    directory: Path,
-    staging: Path,
-    topic_partition: TopicPartition,
-    offsets: range,
-    fingerprint: Fingerprint,
-) -> StagedPartition:
-    digest, total_bytes = hashlib.sha256(), 0
-    sums = RangeSums(range_borders(offsets.start, offsets.stop))
-
-    def take(data: memoryview, position: int, hints: Sequence[int]) -> int:
-        used = fingerprint(data, sums, hints)
-        digest.update(data[:used])
-        return used
-
-    for base_offset in base_offsets_in(directory):
-        total_bytes += use_whole_messages(directory, base_offset, take)
-    return StagedPartition(
-        topic_partition.partition,
-        str(directory.relative_to(staging)),
-        offsets.start,
-        offsets.stop,
-        total_bytes,
-        digest.hexdigest(),
-        sums.rows(),
-    )
-
-
 def publish(log_dir: Path, manifest: Manifest) -> None:
     """Commit a job and put its files into their partitions; none of these may be open.
 
@@ -173,7 +81,7 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     """
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
-        _check_staged(manifest.job_id, staged, staging / staged.directory)
+        check_staged_bytes(manifest.job_id, staged, staging / staged.directory)
     manifests = pending_path(log_dir).parent
     manifests.mkdir(exist_ok=True)
     finish_pending(log_dir)
@@ -234,7 +142,7 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
     return [finished] if finished else []
 
 
-def _check_staged(job_id: str, staged: StagedPartition, directory: Path) -> None:
+def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) -> None:
     found_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
     if found_bytes != staged.bytes:
         reason = (

@@ -2,13 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.bulk.renumbering import renumber
+from kminilog.bulk.staged_logs import join_runs, seal
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.message import encode
@@ -19,13 +20,10 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.publication import (
-    join_runs,
     open_staged_log,
     publish,
-    seal,
     staging_path,
 )
-from kminilog.storage.publish.renumbering import Numbered, number_messages, renumber
 from kminilog.storage.segment_scan import check_segment
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
@@ -63,7 +61,7 @@ def stage_runs(
     return runs
 
 
-def join(log_dir: Path, dialect: Dialect, runs: list[StagedPartition], first_offset: int, **faster):
+def join(log_dir: Path, dialect: Dialect, runs: list[StagedPartition], first_offset: int):
     return join_runs(
         staging_path(log_dir, JOB),
         ORDERS_0,
@@ -72,7 +70,6 @@ def join(log_dir: Path, dialect: Dialect, runs: list[StagedPartition], first_off
         runs,
         target=log_dir / "orders-0",
         first_offset=first_offset,
-        **faster,
     )
 
 
@@ -167,20 +164,6 @@ def test_join_runs_leaves_the_partition_alone_until_it_is_published(tmp_path, di
     assert len(contents(log_dir)) == 1
 
 
-def test_join_runs_takes_the_faster_function_that_is_handed_in(tmp_path, dialect):
-    log_dir = make_log_dir(tmp_path / "log", dialect, 3)
-    runs = stage_runs(log_dir, dialect, 3, [10, 10])
-    numbered: list[int] = []
-
-    def number(data: bytearray | memoryview, first_offset: int, hints: Sequence[int]) -> Numbered:
-        numbered.append(first_offset)
-        return number_messages(data, first_offset, hints)
-
-    join(log_dir, dialect, runs, 3, number=number)
-    assert numbered[0] == 3
-    assert 13 in numbered
-
-
 def test_join_runs_refuses_a_run_with_other_bytes_than_its_task_wrote(tmp_path, dialect):
     log_dir = make_log_dir(tmp_path / "log", dialect, 3)
     runs = stage_runs(log_dir, dialect, 3, [10])
@@ -255,13 +238,3 @@ def test_renumber_twice_with_another_offset_moves_the_messages_again(tmp_path, d
         for name in ("second", "at-once")
     ]
     assert files[0] == files[1]
-
-
-def test_number_messages_stops_in_front_of_part_of_one(dialect):
-    data = encode(dialect, 0, None, b"a") + encode(dialect, 1, b"k", b"bc")
-    for end in range(len(data)):
-        part = bytearray(data[:end])
-        first_end = len(encode(dialect, 0, None, b"a"))
-        count = end >= first_end
-        assert number_messages(part, 9) == (9 + count, first_end * count)
-        assert part == (b"\0\0\0\0\0\0\0\x09" * count + data[8 * count : end])

@@ -1,0 +1,128 @@
+"""A `.log` in windows of whole messages: the one reader of many messages at once.
+
+    file      [m0 m1 m2 m3 m4 m5 m6 m7]
+    windows   [m0 m1 m2 m]
+                       [m3 m4 m5 m]      each begins where the messages of the one before end
+                                [m6 m7]
+
+Where messages begin is told by size fields alone (boundaries.py), with the index as hints, which
+are not believed. `checked_windows` adds what `checking` says of them. A message larger than a
+window makes the window larger. The bytes of a window are the caller's until the next one comes: it
+may change them. Source: ours.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from kminilog.bulk.boundaries import Positions, find_beginnings
+from kminilog.bulk.checking import check
+from kminilog.bulk.columns import allocate
+from kminilog.bulk.structure import Structure
+from kminilog.errors import CorruptLogError
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import HEADER_BYTES, NeedMoreBytes, decode
+from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.settings import TopicSettings
+from kminilog.storage.regular_file import open_regular, read_regular
+from kminilog.storage.segment import Segment
+
+WINDOW_BYTES = 1 << 22
+_FIRST_WINDOW_BYTES = 1 << 16  # behind damage the next one may be near
+
+
+def windows(
+    segment: Segment,
+    hints: Positions,
+    begin: int = 0,
+    end: int | None = None,
+    *,
+    window_bytes: int = WINDOW_BYTES,
+) -> Iterator[tuple[int, memoryview, Positions]]:
+    """Yield windows: position in the file, bytes, and boundaries of at least one message in them.
+
+    From byte `begin` to byte `end`, or to the end that there is now; up to the first size field
+    that is wrong, or that promises more bytes than there are. O(bytes).
+    """
+    buffer = allocate(min(window_bytes, _FIRST_WINDOW_BYTES))
+    with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
+        position = begin
+        end = os.fstat(file.fileno()).st_size if end is None else end
+        while position < end:
+            wanted = buffer[: end - position].data
+            window = wanted[: os.preadv(file.fileno(), [wanted], position)]
+            first_hint, last_hint = hints.searchsorted([position, position + len(window)])
+            inside = hints[first_hint:last_hint] - position
+            boundaries = find_beginnings(segment.dialect, window, inside)
+            used_bytes = int(boundaries[-1])
+            if used_bytes:
+                yield position, window[:used_bytes], boundaries
+            position += used_bytes
+            behind = bytes(window[used_bytes : used_bytes + HEADER_BYTES])
+            outcome = decode(segment.dialect, behind)
+            if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
+                return
+            if not used_bytes and outcome.needed_bytes <= len(buffer):
+                return  # somebody has cut the file meanwhile
+            larger_bytes = max(min(4 * len(buffer), window_bytes), outcome.needed_bytes)
+            if larger_bytes > len(buffer):
+                buffer = allocate(larger_bytes)
+
+
+def checked_windows(
+    segment: Segment,
+    hints: Positions,
+    begin: int = 0,
+    end: int | None = None,
+    *,
+    window_bytes: int = WINDOW_BYTES,
+) -> Iterator[tuple[int, memoryview, Structure]]:
+    """Yield windows with their sound messages; the last is that in which something is wrong."""
+    for position, window, boundaries in windows(
+        segment, hints, begin, end, window_bytes=window_bytes
+    ):
+        messages = check(segment.dialect, window, boundaries)
+        yield position, window, messages
+        if messages.end < len(window):
+            return
+
+
+def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions]]:
+    """Yield windows of all of a file that a job has staged.
+
+    Raises CorruptLogError at the end, if not all of it is messages by their size fields.
+    """
+    end = 0
+    for position, window, boundaries in windows(segment, index_hints(segment.index.path)):
+        yield position, window, boundaries
+        end = position + len(window)
+    for _, outcome in segment.scan(end):
+        reason = getattr(outcome, "detail", "an unfinished message")
+        remedy = "the job is not published; run it again"
+        raise CorruptLogError(str(segment.log_path), position=end, reason=reason, remedy=remedy)
+
+
+def segments_in(directory: Path, dialect: Dialect, settings: TopicSettings) -> list[Segment]:
+    """Return the segments in a directory of staging, ascending."""
+    parsed = filter(None, map(parse_segment_file, os.listdir(directory)))
+    base_offsets = sorted(base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX)
+    interval_bytes = settings.index_interval_bytes
+    return [Segment(directory, number, dialect, interval_bytes) for number in base_offsets]
+
+
+def index_entries(index_path: Path) -> Positions:
+    """Return the entries of an index file that `OffsetIndex.load` takes, row by row."""
+    try:
+        data = read_regular(index_path)
+    except FileNotFoundError:
+        data = b""
+    entries = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64).reshape(-1, 2)
+    does_ascend = (np.diff(entries, axis=0, prepend=[[-1, 0]]) > 0).all(axis=1)
+    return entries if does_ascend.all() else entries[: np.argmin(does_ascend)]
+
+
+def index_hints(index_path: Path) -> Positions:
+    """Return the positions in an index file, whatever they are worth."""
+    return index_entries(index_path)[:, 1].copy()
