@@ -8,7 +8,8 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Spark's classes, as Java loads them: with it a JVM of the tests starts in half the time.
 CLASSES := .cache/spark-classes.jsa
-# Test processes: as many as there are processors, at most four; tests of one xdist group in one.
+# Test processes: one more than there are processors, since many tests wait; at most four. Tests of
+# one xdist group run in one.
 WORKERS := -n auto --maxprocesses=4 --dist=loadgroup
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
 

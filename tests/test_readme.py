@@ -60,7 +60,7 @@ def test_contributing_says_after_how_long_a_test_fails():
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("spark-cluster")  # beside the session, like all other processes
 def test_readme_tour_runs_from_top_to_bottom(tmp_path):
     commands = [line for line in shown_commands(README) if not line.startswith("make ")]
     assert len(commands) >= 8

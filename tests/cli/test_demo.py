@@ -60,7 +60,7 @@ def test_demo_ingests_verifies_and_finds(kminilog, tmp_path):
 
 
 @pytest.mark.spark
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("spark-cluster")
 def test_demo_as_a_process_of_its_own_leaves_nothing_behind(tmp_path):
     process = subprocess.run(
         [*PROGRAM, "demo", "--rows", "300", "--json"],
