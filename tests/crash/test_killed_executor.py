@@ -22,7 +22,7 @@ from tests.crash.plain_parser import messages_in
 from tests.damage import files_of
 
 MASTER = "local-cluster[2,1,1024]"
-ROWS, FILES, PARTITIONS = 120_000, 4, 3
+ROWS, FILES, PARTITIONS = 40_000, 4, 3
 Command = Callable[..., Run]
 pytestmark = [
     pytest.mark.spark,

@@ -33,7 +33,7 @@ from tests.spark.conftest import spark
 
 __all__ = ["spark"]
 
-ROWS, FILES, BEFORE = 120_000, 4, 500
+ROWS, FILES, BEFORE = 40_000, 4, 500
 PARTITIONS = 3
 TEXT, COLUMNS = "text", "columns"
 READING_OPTIONS = {
@@ -62,7 +62,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         (found[TEXT] / f"{file}.txt").write_bytes(b"".join(line + b"\n" for line in rows))
         table = pa.table({"key": pa.array(map(key_of, rows), pa.binary()), "value": rows})
         path = found[COLUMNS] / f"{file}.parquet"
-        pq.write_table(table, path, row_group_size=5000, compression="none")
+        pq.write_table(table, path, row_group_size=2000, compression="none")
     return found
 
 
@@ -124,7 +124,7 @@ class Round:
         return True
 
     def create_topic(self) -> None:
-        config = ["--config", "segment.bytes=200000", "--dialect", self.dialect.name]
+        config = ["--config", "segment.bytes=70000", "--dialect", self.dialect.name]
         self.kminilog.ok("topic", "create", "t", "--partitions", PARTITIONS, *config)
         if self.has_messages:
             lines = b"".join(b"before %d\n" % n for n in range(BEFORE))
