@@ -12,10 +12,12 @@ from click.testing import CliRunner
 
 from kminilog.cli.main import main
 from kminilog.spark.runtime.session import spark_session
+from tests.spark_classes import QUICK
 
 
 def serve(master: str) -> None:
-    spark = spark_session(master, config={"spark.sql.shuffle.partitions": "4"})
+    config = {"spark.sql.shuffle.partitions": "4", "spark.executor.extraJavaOptions": QUICK}
+    spark = spark_session(master, config=config)
     context = cast(Any, spark.sparkContext)
     own_python = context.pythonExec
     print("ready", flush=True)
