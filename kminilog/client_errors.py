@@ -83,3 +83,19 @@ class ClientClosedError(KMiniLogError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"the {what} is closed; open another one")
+
+
+class UnknownTopicOrPartitionError(KMiniLogError):
+    """No such topic, or a partition number outside of its range (`valid` is the inclusive one)."""
+
+    def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
+        if partition is None:
+            text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
+        else:
+            text = (
+                f"Invalid partition id: {partition} for topic {topic}; "
+                f"Valid values are in the inclusive range of [0, {partitions - 1}]"
+            )
+        super().__init__(text)
+        self.topic = topic
+        self.partition = partition

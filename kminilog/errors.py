@@ -124,20 +124,6 @@ class LogDirError(KMiniLogError):
         self.reason = reason
 
 
-class LogDirLockedError(KMiniLogError):
-    """Another process writes to this log dir; readers need no lock and are not concerned."""
-
-    def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
-        waited = f", still after {waited_ms / 1000:.1f} s of waiting" if waited_ms else ""
-        super().__init__(
-            f"log dir {path}: {holder} is writing to it{waited}; "
-            "only one writer at a time: wait until it has finished"
-        )
-        self.path = path
-        self.holder = holder
-        self.waited_ms = waited_ms
-
-
 class NotARegularFileError(KMiniLogError, OSError):
     """Something else stands where a regular file belongs; one more way not to be readable."""
 
@@ -148,39 +134,6 @@ class NotARegularFileError(KMiniLogError, OSError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
-
-
-class InvalidTopicError(KMiniLogError):
-    """A topic name that Kafka's rules do not allow."""
-
-    def __init__(self, topic: str, *, reason: str) -> None:
-        super().__init__(f"illegal topic name {topic!r}: {reason}")
-        self.topic = topic
-        self.reason = reason
-
-
-class TopicExistsError(KMiniLogError):
-    """A topic of that name is there already; it was not touched."""
-
-    def __init__(self, topic: str) -> None:
-        super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
-        self.topic = topic
-
-
-class UnknownTopicOrPartitionError(KMiniLogError):
-    """No such topic, or a partition number outside of its range (`valid` is the inclusive one)."""
-
-    def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
-        if partition is None:
-            text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
-        else:
-            text = (
-                f"Invalid partition id: {partition} for topic {topic}; "
-                f"Valid values are in the inclusive range of [0, {partitions - 1}]"
-            )
-        super().__init__(text)
-        self.topic = topic
-        self.partition = partition
 
 
 class SettingError(KMiniLogError):

@@ -7,10 +7,9 @@ number within bounds, true or false, or a text. Producers and consumers have tab
 Source: Kafka 0.8.2 LogConfig; the documents name only some (S1 5.1).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kminilog.errors import MessageTooLargeError, SettingError
 
@@ -40,16 +39,6 @@ def whole_number(
     name: str, default: int, minimum: int, maximum: int, meaning: str, *, older_name: str = ""
 ) -> Setting:
     return Setting(name, default, minimum, maximum, meaning, older_name=older_name)
-
-
-def switch(name: str, default: bool, meaning: str) -> Setting:
-    return Setting(name, default, 0, 1, meaning)
-
-
-def text(
-    name: str, default: str, meaning: str, choices: tuple[str, ...] = (), *, older_name: str = ""
-) -> Setting:
-    return Setting(name, default, 0, 0, meaning, choices, older_name)
 
 
 def table_of(*settings: Setting) -> Table:
@@ -100,19 +89,6 @@ class TopicSettings:
         for name, value in self.to_config().items():
             check_setting(TOPIC_SETTINGS[name], value)
 
-    @classmethod
-    def from_config(cls, config: Mapping[str, int]) -> "TopicSettings":
-        """Return the settings for dotted names; those not named keep their defaults.
-
-        Raises SettingError for an unknown name or a value out of bounds.
-
-        >>> TopicSettings.from_config({"segment.bytes": 512}).changed()
-        {'segment.bytes': 512}
-        """
-        for name in config:
-            find_setting(name, TOPIC_SETTINGS)
-        return cls(**{name.replace(".", "_"): value for name, value in config.items()})
-
     @property
     def largest_message_bytes(self) -> int:
         """How many bytes a message of the topic has at most."""
@@ -142,25 +118,6 @@ class TopicSettings:
         return {name: value for name, value in self.to_config().items() if value != defaults[name]}
 
 
-def find_setting(name: str, table: Table) -> Setting:
-    """Return the setting of that name, or formerly of that name.
-
-    Raises SettingError that lists the names of the table that are near.
-
-    >>> find_setting("retention.hours", TOPIC_SETTINGS)
-    Traceback (most recent call last):
-    ...
-    kminilog.errors.SettingError: setting retention.hours: unknown; did you mean \
-retention.bytes or retention.ms?
-    """
-    for setting in table.values():
-        if name in (setting.name, setting.older_name):
-            return setting
-    near = sorted(get_close_matches(name, table, n=3, cutoff=0.6))
-    advice = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table))}"
-    raise SettingError(name, reason=f"unknown; {advice}")
-
-
 def check_setting(setting: Setting, value: object) -> None:
     """Raise SettingError if a setting cannot have this value."""
     name = setting.name
@@ -178,52 +135,3 @@ def check_setting(setting: Setting, value: object) -> None:
         raise SettingError(
             name, reason=f"{value} is outside of {setting.minimum} to {setting.maximum}"
         )
-
-
-def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any]:
-    """Return all settings of a table: those given, checked, and the defaults of the others.
-
-    Values given as text are read as `parse_config` does; others must have the right type. Raises
-    SettingError.
-
-    >>> complete_config({"segment.bytes": "512"}, TOPIC_SETTINGS)["segment.bytes"]
-    512
-    """
-    complete: dict[str, Any] = {name: setting.default for name, setting in table.items()}
-    for given, value in config.items():
-        setting = find_setting(given, table)
-        complete[setting.name] = _read(setting, value) if isinstance(value, str) else value
-        check_setting(setting, complete[setting.name])
-    return complete
-
-
-def parse_config(assignments: Iterable[str], table: Table) -> dict[str, Any]:
-    """Return the settings given as `name=value` texts, checked; the last one of a name wins.
-
-    Raises SettingError for a text without `=`, an unknown name or a bad value.
-
-    >>> parse_config(["segment.bytes=512", "retention.ms=-1"], TOPIC_SETTINGS)
-    {'segment.bytes': 512, 'retention.ms': -1}
-    """
-    config: dict[str, Any] = {}
-    for assignment in assignments:
-        name, separator, text = assignment.partition("=")
-        if not separator:
-            raise SettingError(assignment, reason="give it as name=value")
-        setting = find_setting(name, table)
-        config[setting.name] = _read(setting, text)
-        check_setting(setting, config[setting.name])
-    return config
-
-
-def _read(setting: Setting, text: str) -> int | bool | str:
-    if isinstance(setting.default, str):
-        return text
-    if isinstance(setting.default, bool):
-        return {"true": True, "false": False}.get(text.lower(), text)
-    if setting.name == "acks" and text == "all":
-        return -1
-    try:
-        return int(text)
-    except ValueError:
-        raise SettingError(setting.name, reason=f"{text!r} is not a whole number") from None

@@ -1,12 +1,16 @@
-"""A recorder of steps: which elements a search probed.
+"""A recorder of searches: which elements one probed, and which bytes it read.
 
-A search is `bisect` on a plain sequence. To watch one, `Trace.watch` wraps the sequence, and the
-very same call runs on the wrapper; `UNTRACED.watch` hands the sequence back, so an unwatched search
-pays nothing. This module knows neither segments nor indexes.
+A search is `bisect` on a plain sequence, and a walk reads headers with a plain function. To watch
+one, `Trace` wraps the sequence or the function, and the very same call runs on the wrapper.
+`UNTRACED` hands back what it gets, so an unwatched search pays nothing. This module knows neither
+segments nor messages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
+
+Reads = Callable[[bytes, int], tuple[int, ...]]
+"""Reads the fields of a header that begins at a position of some bytes."""
 
 
 class Probe(NamedTuple):
@@ -17,8 +21,17 @@ class Probe(NamedTuple):
     value: int
 
 
+class HeaderRead(NamedTuple):
+    """One header that a walk read: the position in the file where it begins, and its fields."""
+
+    position: int
+    fields: tuple[int, ...]
+
+
 class Tracer(Protocol):
+    def begin(self) -> None: ...
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]: ...
+    def watch_reads(self, read: Reads, start: int) -> Reads: ...
 
 
 class _Recording(Sequence[int]):
@@ -37,7 +50,7 @@ class _Recording(Sequence[int]):
 
 
 class Trace:
-    """Records the probes of the searches that it watches, in order.
+    """Records the probes and reads of the search that it watches, in order.
 
     >>> from bisect import bisect_right
     >>> trace = Trace()
@@ -49,10 +62,26 @@ class Trace:
 
     def __init__(self) -> None:
         self._probes: list[Probe] = []
+        self.header_reads: list[HeaderRead] = []
+
+    def begin(self) -> None:
+        """Forget everything: a search begins, perhaps because the one before it was in vain."""
+        self._probes.clear()
+        self.header_reads.clear()
 
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]:
         """Return a sequence with the same elements that notes each one looked at."""
         return _Recording(search, sequence, self._probes)
+
+    def watch_reads(self, read: Reads, start: int) -> Reads:
+        """Return a function that reads the same and notes it; its bytes begin at `start`."""
+
+        def watched(data: bytes, position: int) -> tuple[int, ...]:
+            fields = read(data, position)
+            self.header_reads.append(HeaderRead(start + position, fields))
+            return fields
+
+        return watched
 
     def probes(self, search: str) -> list[Probe]:
         """Return the probes of the searches of that name, in order."""
@@ -60,10 +89,16 @@ class Trace:
 
 
 class Untraced:
-    """Records nothing: `watch` returns the sequence itself."""
+    """Records nothing: `watch` and `watch_reads` return what they get."""
+
+    def begin(self) -> None:
+        """Nothing to forget."""
 
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]:
         return sequence
+
+    def watch_reads(self, read: Reads, start: int) -> Reads:
+        return read
 
 
 UNTRACED = Untraced()

@@ -2,17 +2,12 @@ from functools import partial
 
 import pytest
 
+from kminilog.config import complete_config, find_setting
+from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import (
-    TOPIC_SETTINGS,
-    TopicSettings,
-    check_setting,
-    complete_config,
-    find_setting,
-    parse_config,
-)
+from kminilog.settings import TOPIC_SETTINGS, TopicSettings, check_setting
 
 TABLES = (TOPIC_SETTINGS, PRODUCER_SETTINGS, CONSUMER_SETTINGS)
 SETTINGS = [setting for table in TABLES for setting in table.values()]
@@ -36,7 +31,7 @@ def test_topic_settings_have_every_setting_of_their_table_with_its_default():
 
 def test_topic_settings_to_config_and_back_are_the_same():
     settings = TopicSettings(segment_bytes=512, retention_ms=-1)
-    assert TopicSettings.from_config(settings.changed()) == settings
+    assert topic_settings(settings.changed()) == settings
     assert settings.changed() == {"segment.bytes": 512, "retention.ms": -1}
 
 

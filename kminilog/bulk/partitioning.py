@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from kminilog.bulk.murmur2 import partition_column
 from kminilog.client_errors import PluginError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.config import complete_config
 from kminilog.errors import KMiniLogError
 from kminilog.partitioners.custom import (
     SETTING,
@@ -43,7 +44,6 @@ from kminilog.partitioners.keyed_rules import as_key_object, keyed_rule
 from kminilog.partitioners.registry import check_name, is_path
 from kminilog.plugins import load_class
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 
 STICKY_ROWS = 128
 PLACE_TEXT = re.compile(r"file (\d+), position (\d+), row (\d+): ")

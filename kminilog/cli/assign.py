@@ -22,7 +22,8 @@ from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, 
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.format.names import TopicPartition, check_topic
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import check_topic
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)

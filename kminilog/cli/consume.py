@@ -29,6 +29,7 @@ from kminilog.cli.output import (
     write_record,
 )
 from kminilog.clock import Clock
+from kminilog.config_parsing import parse_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.fetching import OffsetReset
@@ -40,7 +41,6 @@ from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.printable import printable_bytes
-from kminilog.settings import parse_config
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock, WallClock

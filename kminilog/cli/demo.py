@@ -27,6 +27,7 @@ from kminilog.cli.spark_options import master_option, spark_at_work
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.trace import Trace
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -46,6 +47,7 @@ class Done(NamedTuple):
     reader: PartitionReader
     offset: int
     found: Found
+    trace: Trace
 
 
 @click.command("demo", epilog=example("kminilog demo --rows 2000"))
@@ -155,7 +157,8 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     readers = [log_dir.reader(found) for found in log_dir.topic(TOPIC).all_partitions()]
     reader = max(readers, key=lambda candidate: candidate.log_end_offset)
     offset = reader.log_end_offset // 2
-    return Done(result.to_json(), report, reader, offset, reader.find(offset))
+    trace = Trace()
+    return Done(result.to_json(), report, reader, offset, reader.find(offset, trace), trace)
 
 
 def _to_json(
@@ -167,7 +170,7 @@ def _to_json(
         "ingest": done.ingested,
         "topic": describe_topic(log_dir, log_dir.topic(TOPIC)),
         "verify": done.report.to_json(),
-        "find": found_json(done.reader, done.offset, done.found),
+        "find": found_json(done.reader, done.offset, done.found, done.trace),
         "log_dir": str(log_dir_path),
         "kept": is_kept,
     }
@@ -191,7 +194,7 @@ def _screen(
     yield ""
     found = f"find {done.reader.topic_partition} {done.offset} --explain"
     yield f"== One message, found: kminilog {found}"
-    yield from explain(done.reader, done.offset, done.found)
+    yield from explain(done.reader, done.offset, done.found, done.trace)
     yield ""
     yield f"== Files: {log_dir_path}"
     if is_kept:

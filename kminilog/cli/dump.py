@@ -27,7 +27,8 @@ from kminilog.cli.output import (
 )
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_topic_partition
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.topics import TOPIC_SUFFIX, read_topic
 
 _HEX_BYTES = 512

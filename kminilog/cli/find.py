@@ -13,9 +13,11 @@ from kminilog.cli.options import (
     topic_partition_argument,
 )
 from kminilog.cli.output import shown, write_document, write_line, write_lines
+from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.trace import Trace
 
 
 # A negative offset looks like an option; let through, it is refused for what it is.
@@ -45,11 +47,17 @@ def command(
 ) -> None:
     """Find the message with OFFSET in the partition TOPIC-P."""
     reader = LogDir(log_dir_path).reader(topic_partition, on_gap=on_gap)
-    found = reader.find(offset)
+    trace = Trace()
+    try:
+        found = reader.find(offset, trace)
+    except OffsetOutOfRangeError:
+        if is_explained and not as_json:
+            write_lines(explain(reader, offset, None, trace))
+        raise
     if as_json:
-        write_document(found_json(reader, offset, found))
+        write_document(found_json(reader, offset, found, trace))
     elif is_explained:
-        write_lines(explain(reader, offset, found))
+        write_lines(explain(reader, offset, found, trace))
     else:
         message = found.located.message
         write_line(

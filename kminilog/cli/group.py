@@ -17,13 +17,14 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import count, table, warn, write_document, write_lines
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.replays.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance

@@ -12,9 +12,10 @@ from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, example, json_option
 from kminilog.cli.output import count, warn, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
+from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.settings import TOPIC_SETTINGS, TopicSettings, parse_config
+from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
 
@@ -116,7 +117,7 @@ def command(
 
     make_importable()
     check_partitioner(partitioner)
-    settings = TopicSettings.from_config(parse_config(config, TOPIC_SETTINGS)) if config else None
+    settings = topic_settings(parse_config(config, TOPIC_SETTINGS)) if config else None
     # Bad ones end here, before Spark starts.
     Topic(topic, 1 if partitions is None else partitions)
     if job_id is not None:

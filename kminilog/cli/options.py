@@ -11,7 +11,8 @@ import click
 
 from kminilog.cli.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.format.names import MAX_OFFSET, TopicPartition, parse_topic_partition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.notices import OnGap
 
 Command = TypeVar("Command", bound=Callable[..., Any])

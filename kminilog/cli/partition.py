@@ -21,6 +21,8 @@ from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.config import complete_config
+from kminilog.config_parsing import parse_config
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encoded_bytes
 from kminilog.partitioners.interface import Partitioner
@@ -28,7 +30,6 @@ from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config, parse_config
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _ORDER = "kminilog.cli.partition.order"

@@ -24,6 +24,7 @@ from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.cluster.standalone import StandaloneBroker
+from kminilog.config_parsing import parse_config
 from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
 from kminilog.job_errors import SourceError
@@ -33,7 +34,7 @@ from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import INT64_MAX, parse_config
+from kminilog.settings import INT64_MAX
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock

@@ -22,6 +22,7 @@ from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
 from kminilog.storage.segment import Segment
@@ -102,12 +103,14 @@ def _plan(reader: PartitionReader, now_ms: int) -> Retained:
     return Retained(_describe(reader, expired, now_ms), waiting)
 
 
-def _describe(reader: PartitionReader, segments: list[Segment], now_ms: int) -> list[Expired]:
-    settings: TopicSettings = replace(reader.settings, retention_bytes=-1)
-    by_age = expired_segments(reader.segments(), settings, now_ms)
+def _describe(
+    log: PartitionLog | PartitionReader, segments: list[Segment], now_ms: int
+) -> list[Expired]:
+    settings: TopicSettings = replace(log.settings, retention_bytes=-1)
+    by_age = expired_segments(log.segments(), settings, now_ms)
     return [
         {
-            **reader.topic_partition._asdict(),
+            **log.topic_partition._asdict(),
             "segment": segment.name,
             "bytes": segment.file_bytes,
             "reason": "retention.ms" if segment in by_age else "retention.bytes",

@@ -25,10 +25,11 @@ from kminilog.cli.output import (
 )
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
+from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.notices import OnGap
-from kminilog.settings import TOPIC_SETTINGS, TopicSettings, parse_config
+from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
@@ -58,7 +59,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Create the topic NAME, and the log dir if it is not there."""
-    settings = TopicSettings.from_config(parse_config(config, TOPIC_SETTINGS))
+    settings = topic_settings(parse_config(config, TOPIC_SETTINGS))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
     with open_writer(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
@@ -117,7 +118,7 @@ def alter(
     before = LogDir(log_dir_path).topic(name)
     with open_writer(log_dir_path) as writer:
         warn_all(writer.warnings)
-        settings = TopicSettings.from_config({**before.settings.to_config(), **changes})
+        settings = topic_settings({**before.settings.to_config(), **changes})
         with working_if_long(f"Altering {name}") as at:
             topic = writer.alter_topic(name, partitions=partitions, settings=settings, progress=at)
         description = describe_topic(writer, topic)
@@ -158,7 +159,7 @@ def _write_description(description: dict[str, Any]) -> None:
         f"{description['dialect']} dialect"
     )
     write_line()
-    changed = TopicSettings.from_config(description["config"]).changed()
+    changed = topic_settings(description["config"]).changed()
     settings = [
         (name, value, "" if name in changed else "default", TOPIC_SETTINGS[name].meaning)
         for name, value in description["config"].items()

@@ -17,11 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
-from kminilog.errors import TopicExistsError
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 
@@ -51,7 +52,7 @@ class Broker:
             for partition in hosted:
                 log = self._log_dir.log(partition)
                 # A crash may leave an empty last segment, which the leader's log does not have.
-                log.truncate_to(log.log_end_offset)
+                truncate_log(log, log.log_end_offset)
                 self._replicas[partition] = Replica(log, on_record.get(partition, 0))
         except BaseException:
             self.crash()
@@ -95,7 +96,7 @@ class Broker:
     def truncate_to(self, partition: TopicPartition, offset: int) -> None:
         """Truncate a copy to `offset`; once it returns, the truncation survives a crash."""
         replica = self._replicas[partition]
-        replica.log.truncate_to(offset)
+        truncate_log(replica.log, offset)
         replica.high_watermark = min(replica.high_watermark, offset)
         # Now, because recovery would not read what is appended below an old, higher recovery point.
         self._running.flush()

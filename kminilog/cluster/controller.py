@@ -22,8 +22,8 @@ from kminilog.cluster.leadership import Leadership, settle, with_in_sync
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
-from kminilog.errors import TopicExistsError
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import TopicExistsError
 from kminilog.storage.topics import Topic
 
 FIRST_PORT = 9092

@@ -19,9 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.leadership import Leadership
-from kminilog.errors import UnknownTopicOrPartitionError
-from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number, read_json, typed
 from kminilog.storage.lock import LogDirLock

@@ -48,7 +48,7 @@ class Replica:
         """Return messages from `offset` on, as PartitionReader.read does; O(1) at the log's end."""
         if offset == self.log.log_end_offset:
             return []
-        return self.log.read(offset, max_bytes)
+        return self.log.reader.read(offset, max_bytes)
 
     def first_difference(self, leader: "Replica") -> int:
         """Return the offset up to which this log agrees with the leader's.

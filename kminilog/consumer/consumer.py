@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from kminilog.client_errors import ClientClosedError
+from kminilog.client_errors import ClientClosedError, UnknownTopicOrPartitionError
 from kminilog.clock import Clock
+from kminilog.config import complete_config
 from kminilog.consumer.errors import UnknownMemberError
 from kminilog.consumer.fetching import Fetching, OffsetReset
 from kminilog.consumer.interface import ConsumerRecord, Coordination, Source
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.errors import SettingError, UnknownTopicOrPartitionError
+from kminilog.errors import SettingError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import warn
-from kminilog.settings import complete_config
 
 PAUSE_MS = 10
 Change = Callable[[list[TopicPartition]], object]

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from kminilog.client_errors import LeaderNotAvailableError
+from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.errors import NoOffsetError
 from kminilog.consumer.interface import ConsumerRecord, Source
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 

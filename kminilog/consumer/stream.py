@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from kminilog.clock import Clock
+from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
@@ -30,7 +31,6 @@ from kminilog.consumer.membership import NO_MEMBER
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import warn
-from kminilog.settings import complete_config
 
 _POLL_MS = 20
 _LOOK_SECONDS = 0.05

@@ -11,8 +11,6 @@ a `Dialect`; no other module compares names of dialects. Source: S1 5.2 and 5.3 
 (Message, LogSegment, Log.read).
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -73,22 +71,6 @@ class Dialect:
         (False, True, True)
         """
         return self.base_offset_for(next_offset) > base_offset
-
-    def segment_slot(self, base_offsets: Sequence[int], offset: int) -> int:
-        """Return the slot, in ascending `base_offsets`, of the segment that holds `offset`.
-
-        The first slot if no name is low enough; whether it really holds the offset is for the
-        caller to know. O(log n) comparisons, by binary search (S1 5.3.1).
-
-        >>> bases = [0, 368769, 737337]
-        >>> [DOCUMENTED.segment_slot(bases, o) for o in (0, 368769, 368770, 368776, 737338)]
-        [0, 0, 1, 1, 2]
-        >>> [KAFKA.segment_slot(bases, o) for o in (0, 368768, 368769, 737337)]
-        [0, 0, 1, 2]
-        """
-        search = bisect_left if self.named_by_previous else bisect_right
-        slot = search(base_offsets, offset) - 1
-        return slot if slot > 0 else 0
 
 
 DOCUMENTED = Dialect("documented", has_value_length=False, named_by_previous=True)

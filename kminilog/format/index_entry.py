@@ -20,6 +20,7 @@ Differs: no memory map, no pre-allocation, and the rule counts messages, not app
 """
 
 import struct
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -90,3 +91,22 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
     (False, True, False)
     """
     return position - last_indexed_position > interval_bytes
+
+
+def due_entries(
+    messages: Iterable[tuple[int, int]],
+    base_offset: int,
+    interval_bytes: int,
+    last_indexed_position: int = 0,
+) -> Iterator[IndexEntry]:
+    """Yield the entries that an index has by the rule: so it is rebuilt from its log.
+
+    `messages` are offset and position of each, ascending; `base_offset` is the number in the name.
+
+    >>> [tuple(entry) for entry in due_entries([(7, 0), (8, 40), (9, 80)], 7, 50)]
+    [(2, 80)]
+    """
+    for offset, position in messages:
+        if is_due(position, last_indexed_position, interval_bytes):
+            yield IndexEntry(offset - base_offset, position)
+            last_indexed_position = position

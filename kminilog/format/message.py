@@ -34,12 +34,10 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">bbi")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
-_OFFSET = struct.Struct(">q")
-_SIZE_AND_CRC = struct.Struct(">iI")
-_read_offset, _read_size = _OFFSET.unpack_from, _LENGTH.unpack_from
 HEADER_BYTES = _HEADER.size
 SIZE_END = _OFFSET_AND_SIZE.size
 CRC_END = SIZE_END + 4
+MIN_SIZE = HEADER_BYTES - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 
@@ -96,6 +94,7 @@ class CorruptMessage(NamedTuple):
 
 
 Outcome = Message | NeedMoreBytes | CorruptMessage
+KeyValue = tuple[bytes | None, bytes | None]
 
 
 def encode(
@@ -199,42 +198,6 @@ def scan(dialect: Dialect, data: bytes, position: int = 0) -> Iterator[tuple[int
         position += outcome.length_bytes
 
 
-def skip_to(data: bytes, count: int, offset: int) -> int | None:
-    """Return where the message stands that has `offset` and `count` messages before it in `data`.
-
-    Follows the size fields and looks at nothing else but the offset at the end of the way, so it
-    takes a tenth of the time of `scan`; a changed size field can lead it astray, into a payload.
-    None if another offset stands at the end of the way, or the bytes end before.
-
-    >>> from kminilog.format.dialect import KAFKA
-    >>> data = b"".join(encode(KAFKA, offset, None, b"hi") for offset in (5, 6, 7))
-    >>> skip_to(data, 2, 7), skip_to(data, 1, 7), skip_to(data, 3, 8)
-    (56, None, None)
-    """
-    size_at = _OFFSET.size
-    try:
-        for _ in range(count):
-            size_at += _read_size(data, size_at)[0] + SIZE_END
-        position = size_at - _OFFSET.size
-        return position if _read_offset(data, position)[0] == offset and position >= 0 else None
-    except struct.error:
-        return None
-
-
-def skip_sound(data: bytes, count: int, offset: int) -> int | None:
-    """Return what `skip_to` does, but only if the messages on the way have the right crc."""
-    view, position = memoryview(data), 0
-    try:
-        for _ in range(count):
-            size, crc = _SIZE_AND_CRC.unpack_from(data, position + _OFFSET.size)
-            start, position = position + CRC_END, position + SIZE_END + size
-            if crc32(view[start:position]) != crc:
-                return None
-        return position if _read_offset(data, position)[0] == offset and position >= 0 else None
-    except struct.error:
-        return None
-
-
 def follows(message: Message, next_offset: int) -> bool:
     """Tell if this message may stand where `next_offset` belongs.
 
@@ -259,24 +222,3 @@ def possible_beginnings(data: bytes) -> Iterator[int]:
     True
     """
     return (match.start() for match in _BEGINNING.finditer(data))
-
-
-def repaired_size(data: bytes) -> int | None:
-    """Return the size field that these bytes should have, if only that field is wrong in them.
-
-    `data` is one message, from its offset field to where it really ends. The crc does not cover the
-    size, so it can tell: None if it does not match the bytes, or if the size is right.
-
-    >>> from kminilog.format.dialect import KAFKA
-    >>> data = encode(KAFKA, 5, b"k", b"v")
-    >>> repaired_size(data[:8] + bytes([0, 0, 0, 99]) + data[12:])
-    16
-    >>> repaired_size(data) is repaired_size(data[:-1]) is None
-    True
-    """
-    if len(data) < HEADER_BYTES:
-        return None
-    (stored_crc,) = _CRC.unpack_from(data, SIZE_END)
-    (size,) = _LENGTH.unpack_from(data, 8)
-    real_size = len(data) - SIZE_END
-    return real_size if size != real_size and stored_crc == crc32(data[CRC_END:]) else None

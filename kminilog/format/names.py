@@ -10,18 +10,13 @@ Source: S1 5.1 and 5.2 (the text says 19 digits, its examples show 20); Kafka: L
 import re
 from typing import NamedTuple
 
-from kminilog.errors import InvalidTopicError
-
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 DELETED_SUFFIX = ".deleted"  # retention's: waits for its removal
 CUT_SUFFIX = ".cut"  # recovery's: bytes that it cut off, kept for a human eye
-MAX_TOPIC_LENGTH = 249
 MAX_OFFSET = 2**63 - 1
 
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index)")
-_PARTITION_DIR = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,8})")
 
 
 class TopicPartition(NamedTuple):
@@ -36,36 +31,6 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
-
-
-def check_topic(topic: str) -> None:
-    """Raise InvalidTopicError if Kafka would not allow this name.
-
-    >>> check_topic("page-views")
-    >>> check_topic("page/views")
-    Traceback (most recent call last):
-    ...
-    kminilog.errors.InvalidTopicError: illegal topic name 'page/views': use letters, digits, '.', \
-'_' and '-' only
-    """
-    if topic in {"", ".", ".."}:
-        raise InvalidTopicError(topic, reason="empty, '.' and '..' are not names")
-    if len(topic) > MAX_TOPIC_LENGTH:
-        raise InvalidTopicError(topic, reason=f"longer than {MAX_TOPIC_LENGTH} characters")
-    if not _TOPIC.fullmatch(topic):
-        raise InvalidTopicError(topic, reason="use letters, digits, '.', '_' and '-' only")
-
-
-def parse_topic_partition(name: str) -> TopicPartition | None:
-    """Return the topic and partition that a directory is named for, None if it is no such name.
-
-    >>> parse_topic_partition("page-views-7")
-    TopicPartition(topic='page-views', partition=7)
-    >>> parse_topic_partition("page") is parse_topic_partition("page-07") is None
-    True
-    """
-    match = _PARTITION_DIR.fullmatch(name)
-    return TopicPartition(match[1], int(match[2])) if match else None
 
 
 def segment_name(base_offset: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from kminilog.chance import Chance
 from kminilog.clock import Clock
+from kminilog.config import complete_config
 from kminilog.errors import SettingError
 from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.custom import (
@@ -33,7 +34,6 @@ from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.plugins import load_class
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 
 PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "default-0.8": Default08,

@@ -41,7 +41,7 @@ class DeliverySettings(NamedTuple):
         """Return them from a producer's complete config.
 
         >>> from kminilog.producer.settings import PRODUCER_SETTINGS
-        >>> from kminilog.settings import complete_config
+        >>> from kminilog.config import complete_config
         >>> DeliverySettings.from_config(complete_config({}, PRODUCER_SETTINGS))
         DeliverySettings(acks=1, retries=3, retry_backoff_ms=100, request_timeout_ms=30000)
         """

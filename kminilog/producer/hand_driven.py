@@ -12,6 +12,7 @@ from kminilog.chance import Chance
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.requests import Cluster
+from kminilog.config import complete_config
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.registry import make_partitioner
@@ -22,7 +23,6 @@ from kminilog.producer.named_parts import load_interceptors, serializers
 from kminilog.producer.producer import BareProducer, Parts
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.producer.stalls import Stalls
-from kminilog.settings import complete_config
 
 
 def _nothing() -> bool:

@@ -36,7 +36,7 @@ def serializers(config: Mapping[str, Any]) -> tuple[Serializer, Serializer]:
     """Return the serialisers of keys and of values that complete settings of a producer name.
 
     >>> from kminilog.producer.settings import PRODUCER_SETTINGS
-    >>> from kminilog.settings import complete_config
+    >>> from kminilog.config import complete_config
     >>> given = {"serializer.class": "string", "key.serializer": "integer"}
     >>> [each.name for each in serializers(complete_config(given, PRODUCER_SETTINGS))]
     ['integer', 'string']

@@ -22,7 +22,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from kminilog.format.names import TopicPartition, check_topic
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import check_topic
 from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import lower_checkpoint
 from kminilog.storage.durable_file import replace_file

@@ -8,7 +8,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from kminilog.errors import LogDirLockedError
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.regular_file import naming, open_regular
 
 LOCK_FILE = ".lock"

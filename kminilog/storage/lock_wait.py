@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kminilog.clock import Clock
-from kminilog.errors import LogDirLockedError
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.lock import LogDirLock
 
 _FIRST_PAUSE_MS = 10

@@ -19,7 +19,9 @@ from pathlib import Path
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
+from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import Topic, read_topic, read_topics
 
 
@@ -63,10 +65,13 @@ class LogDir:
     def _reader(
         self, topic: Topic, topic_partition: TopicPartition, on_gap: OnGap | None
     ) -> PartitionReader:
+        directory = self.directory(topic_partition)
         return PartitionReader(
-            self.directory(topic_partition),
+            directory,
             topic_partition,
             topic.dialect,
             topic.settings,
             on_gap=on_gap,
+            files=VisibleFiles(directory, topic_partition, topic.dialect),
+            open_log=OpenSegments(self.path).descriptor,
         )

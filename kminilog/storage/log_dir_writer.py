@@ -13,13 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kminilog.errors import (
-    CorruptLogError,
-    KMiniLogError,
-    NotARegularFileError,
-    TopicExistsError,
-)
+from kminilog.errors import CorruptLogError, KMiniLogError, NotARegularFileError
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import TopicExistsError
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
@@ -33,6 +29,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import forget_manifests
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import Examine, RecoveryPlan, Survey, plan_recovery
+from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import examine, survey
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
 
@@ -287,7 +284,7 @@ class LogDirWriter(LogDir):
         except (CorruptLogError, NotARegularFileError) as error:
             self._damage[reader.topic_partition] = error
             return None
-        self._warnings.update(dict.fromkeys(plan.describe()))
+        self._warnings.update(dict.fromkeys(describe(plan)))
         return plan.log_end_offset
 
     def _open_log(self, reader: PartitionReader) -> None:
@@ -297,4 +294,5 @@ class LogDirWriter(LogDir):
             reader.dialect,
             reader.settings,
             recovery_point=self._ends.recovery_point(reader.topic_partition),
+            files_gone=partial(count_change, self.path),
         )

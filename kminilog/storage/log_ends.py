@@ -10,9 +10,10 @@ Source: Kafka: LogManager.checkpointRecoveryPointOffsets; the record of losses i
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
+from kminilog.storage.changes import count_change
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.cuts import Reason, finish_cut, forget_cuts, read_cuts, recorded_cut
-from kminilog.storage.recovery import RecoveryPlan, carry_out, lost_offsets
+from kminilog.storage.recovery import RecoveryPlan, carry_out
 
 
 class LogEnds:
@@ -54,11 +55,23 @@ class LogEnds:
         reason = Reason.RECOVERY if plan.damage else Reason.LOST
         with recorded_cut(self._log_dir, topic_partition, lost, reason):
             side_files = carry_out(plan, force=force)
+            if plan.behind:
+                count_change(self._log_dir)
         if topic_partition in self._unfinished:
             finish_cut(self._log_dir, topic_partition, log_end_offset)
             self._unfinished.discard(topic_partition)
         self._points[topic_partition] = min(recovery_point, log_end_offset)
         return side_files
+
+
+def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
+    """Return the offsets that are gone once a plan is carried out, though they were in the log.
+
+    Below `recovery_point` they were on the disk; behind damage they are still whole. What a torn
+    tail held was neither.
+    """
+    whole_end = plan.whole_end_offset if plan.damage else 0
+    return range(plan.log_end_offset, max(recovery_point, plan.log_end_offset, whole_end))
 
 
 def _of_others(points: dict[TopicPartition, int], topic: str) -> dict[TopicPartition, int]:

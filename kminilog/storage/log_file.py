@@ -22,6 +22,7 @@ from kminilog.format.message import (
 from kminilog.storage.regular_file import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
+_ONE_MESSAGE_BYTES = 1 << 13
 _FIRST_WINDOW_BYTES = 1 << 14  # behind damage: mostly the next message is near
 
 
@@ -50,6 +51,12 @@ def scan_file(
             position += outcome.length_bytes
     finally:
         os.close(descriptor)
+
+
+def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
+    """Return the whole message that begins at a position; None if none does."""
+    _, outcome = next(scan_file(dialect, path, position, _ONE_MESSAGE_BYTES), (position, None))
+    return outcome if isinstance(outcome, Message) else None
 
 
 def find_message(

@@ -9,7 +9,6 @@ memory map and no pre-allocation, the file is as long as its entries (docs/diffe
 
 import sys
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.durable_file import append_to
+from kminilog.storage.lookup import entry_slot
 from kminilog.storage.regular_file import open_regular, read_regular, regular_status, truncate
 from kminilog.trace import UNTRACED, Tracer
 
@@ -47,18 +47,20 @@ class OffsetIndex:
         pairs = zip(self._relative_offsets[first_slot:], self._positions[first_slot:], strict=True)
         return [IndexEntry(relative_offset, position) for relative_offset, position in pairs]
 
-    def load(self) -> None:
-        """Take the entries from the file, if it has grown or shrunk; O(entries) if so.
+    def load(self) -> bool:
+        """Take the entries from the file, if it has grown or shrunk; tell if so. O(entries) then.
 
         A missing file has no entries. Of an unsound one, the sound entries in front are taken.
         """
         try:
             file_bytes = regular_status(self.path).st_size
             if file_bytes == self._file_bytes:
-                return
+                return False
             data = read_regular(self.path)
         except FileNotFoundError:
             data = b""
+            if not self._file_bytes:
+                return False
         self._file_bytes = len(data)
         fields = array("i")
         fields.frombytes(data[: len(data) - len(data) % ENTRY_SIZE_BYTES])
@@ -66,6 +68,7 @@ class OffsetIndex:
             fields.byteswap()
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
         self._drop_unsound()
+        return True
 
     def _drop_unsound(self) -> None:
         last_offset, last_position = -1, 0
@@ -79,22 +82,23 @@ class OffsetIndex:
     def lookup(self, offset: int, tracer: Tracer = UNTRACED) -> IndexEntry | None:
         """Return the greatest entry whose offset is not above `offset`; None if there is none.
 
-        O(log entries), by binary search.
+        Of the entries in memory. O(log entries), by binary search.
         """
-        relative_offset, position, _ = self.interval(offset - self.base_offset, tracer)
-        return IndexEntry(relative_offset, position) if position else None
+        return self.interval(offset, tracer)[0]
 
-    def interval(self, relative_offset: int, tracer: Tracer = UNTRACED) -> tuple[int, int, int]:
-        """Return the relative offset and position of the greatest entry that is not above this
-        relative offset, and the position of the entry behind it.
+    def interval(
+        self, offset: int, tracer: Tracer = UNTRACED
+    ) -> tuple[IndexEntry | None, int | None]:
+        """Return what `lookup` does, and where the entry behind it points; None if there is none.
 
-        Of the entries in memory, as they are. The position is 0 if there is no such entry, and -1
-        if there is none behind it: no entry has either.
+        The message with this offset stands between these two places.
         """
-        slot = bisect_right(tracer.watch("index", self._relative_offsets), relative_offset)
+        slot = entry_slot(self._relative_offsets, offset - self.base_offset, tracer)
         positions = self._positions
-        end = positions[slot] if slot < len(positions) else -1
-        return (self._relative_offsets[slot - 1], positions[slot - 1], end) if slot else (0, 0, end)
+        end = positions[slot + 1] if slot + 1 < len(positions) else None
+        if slot < 0:
+            return None, end
+        return IndexEntry(self._relative_offsets[slot], positions[slot]), end
 
     def add(self, entry: IndexEntry) -> None:
         """Add an entry behind the last one, in memory: `write` brings it to the file."""

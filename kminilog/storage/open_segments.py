@@ -10,26 +10,14 @@ import errno
 import os
 import resource
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 
-from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import Message, decode
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.regular_file import open_regular
-from kminilog.storage.segment import Located, Segment
-from kminilog.trace import Tracer
+from kminilog.storage.segment import Segment
 
 _SHARE = 16  # of the files that the process may have open, one reader keeps one in so many
 _AT_LEAST, _AT_MOST = 16, 4096
-_MAX_WALK_BYTES = 1 << 20
-_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry it is not known where an interval ends
-
-Skip = Callable[[bytes, int, int], int | None]
-
-# From which position on bytes were read; where in them the message begins; the bytes; how many
-# messages stand in front of it there. A plain tuple: making anything else would take too long.
-Walk = tuple[int, int, bytes, int]
 
 
 class OpenSegments:
@@ -58,26 +46,6 @@ class OpenSegments:
             return self._open(segment)
         self._descriptors.move_to_end(segment)
         return descriptor
-
-    def walk_to(self, segment: Segment, offset: int, tracer: Tracer, skip: Skip) -> Walk | None:
-        """Return where the message with this offset stands, by one read; None if in doubt.
-
-        The short way: from the index entry, as it is in memory, along the size fields, as many
-        messages as offsets. That the message there has the offset is the proof; how much else is
-        looked at is for `skip` to say. FileNotFoundError as above.
-        """
-        descriptor = self.descriptor(segment)
-        wanted = offset - segment.base_offset
-        relative_offset, start, end = segment.index.interval(wanted, tracer)
-        count = wanted - relative_offset if start else offset - segment.first_offset
-        if count < 0:
-            return None
-        wanted_bytes = end - start
-        if not 0 < wanted_bytes < _MAX_WALK_BYTES:
-            wanted_bytes = min(segment.index_interval_bytes, _MAX_WALK_BYTES) + _LAST_MESSAGE_BYTES
-        window = os.pread(descriptor, wanted_bytes, start)
-        at = skip(window, count, offset)
-        return None if at is None else (start, at, window, count)
 
     def close(self) -> None:
         """Close all files; the next use opens them again."""
@@ -110,17 +78,6 @@ class OpenSegments:
         self._descriptors[segment] = descriptor
         segment.index.load()
         return descriptor
-
-
-def decode_walk(segment: Segment, walk: Walk) -> Located | None:
-    """Return the message at the end of a walk; None if it is not whole or its crc is wrong."""
-    start, at, window, count = walk
-    message = decode(segment.dialect, window, at)
-    if not isinstance(message, Message):
-        return None
-    first_offset = message.offset - count
-    entry = IndexEntry(first_offset - segment.base_offset, start) if start else None
-    return Located(start + at, message, entry, count + 1, at + message.length_bytes)
 
 
 def _share_of_process() -> int:

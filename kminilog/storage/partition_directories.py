@@ -21,12 +21,12 @@ from kminilog.format.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TopicPartition,
-    parse_topic_partition,
     segment_name,
 )
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import sync
-from kminilog.storage.regular_file import check_real_directory
+from kminilog.storage.real_directory import check_real_directory
 
 Progress = Callable[[str], object]
 """Takes what a long work is at right now, for somebody who waits."""

@@ -1,4 +1,4 @@
-"""One partition for its one writer: append, roll, flush, and everything a reader can do.
+"""One partition for its one writer: append, roll, flush.
 
 Layout is a function of the messages and the settings, and of nothing else: a batch is all or
 nothing towards errors, but its messages are placed one by one, each rolled and indexed by itself.
@@ -10,59 +10,58 @@ Invariants
     P3  no segment but the last is empty, and none is above segment.bytes (but see `_must_roll`)
 
 The writer must hold the lock of the log dir; this module knows neither lock nor clock: the time
-comes in as an argument. Source: S1 5.2; Kafka: Log.append, Log.roll. Differs: Kafka rolls and
-indexes once per appended set (docs/differences.md).
+comes in as an argument, and so does whoever counts the files that go. Source: S1 5.2; Kafka:
+Log.append, Log.roll. Differs: Kafka rolls and indexes once per appended set (docs/differences.md).
 """
 
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.dialect import Dialect
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import encode
+from kminilog.format.message import KeyValue, encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.cuts import Reason, recorded_cut
 from kminilog.storage.durable_file import sync
+from kminilog.storage.lookup import segment_slot
+from kminilog.storage.partition_files import nobody_counts, segments_among
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.segment import Segment, damage_error
-from kminilog.storage.segment_scan import check_segment, examine
-from kminilog.storage.truncation import cut_off
-
-KeyValue = tuple[bytes | None, bytes | None]
+from kminilog.storage.rolling import must_roll
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import check_segment, next_offset
 
 
 class _Mark(NamedTuple):
     """What an append must put back if it fails."""
 
-    base_offset: int
+    segment_count: int
     size_bytes: int
     entry_count: int
     next_offset: int
     first_append_ms: int | None
 
 
-class PartitionLog(PartitionReader):
-    """The log of one partition, open for writing. One object, one thread."""
+class PartitionLog:
+    """The log of one partition, open for writing; `reader` reads it. One object, one thread."""
 
-    def __init__(
-        self,
-        directory: Path,
-        topic_partition: TopicPartition,
-        dialect: Dialect,
-        settings: TopicSettings,
-    ) -> None:
-        super().__init__(directory, topic_partition, dialect, settings)
+    def __init__(self, reader: PartitionReader, files_gone: Callable[[], None]) -> None:
+        self.reader = reader
+        self.directory = reader.directory
+        self.topic_partition = reader.topic_partition
+        self.dialect = reader.dialect
+        self.settings = reader.settings
         self.recovery_point = 0
+        self.is_broken = False  # a write failed and is not undone: recovery will find the end
+        self._files_gone = files_gone
+        self._segments: list[Segment] = []  # ascending
         self._next_offset = 0
         self._unflushed_messages = 0
         self._last_flush_ms: int | None = None
         self._first_append_ms: int | None = None
         self._has_new_names = False
         self._refusal = "it is not open"
-        self.is_broken = False  # a write failed and is not undone: recovery will find the end
 
     @classmethod
     def open(
@@ -74,46 +73,48 @@ class PartitionLog(PartitionReader):
         *,
         base_offset: int = 0,
         recovery_point: int = 0,
+        files_gone: Callable[[], None] = nobody_counts,
     ) -> Self:
         """Return the log in a directory that recovery has left sound.
 
         A directory without segments gets an empty one that is named `base_offset`. Messages from
         `recovery_point` on may not be on the disk yet: the next flush brings them there. Reads the
-        last segment from its last index entry on; raises CorruptLogError if that is not sound.
+        last segment from its last index entry on; CorruptLogError if that is not sound.
+        `files_gone` is called when files of the log have been deleted or renamed.
         """
-        log = cls(directory, topic_partition, dialect, settings)
+        log = cls(PartitionReader(directory, topic_partition, dialect, settings), files_gone)
         directory.mkdir(parents=True, exist_ok=True)
-        if not PartitionReader._look(log):
+        for base in sorted(segments_among(os.listdir(directory))):
+            log._segments.append(log.reader.segment_named(base))
+        if not log._segments:
             log._start_segment(base_offset)
-        active = log._active
-        active.open()
-        log._next_offset = active.first_offset
-        if active.size_bytes:
-            examined = examine(active, active.last_entry())
-            if examined.fault:
-                raise damage_error(active, examined.sound_bytes, examined.fault)
-            log._next_offset = examined.next_offset
-            # The first append is not on record; the last one is, and was not before it.
-            log._first_append_ms = active.last_append_ms
+        log._active.open()
+        log._next_offset = next_offset(log._active)
+        # The first append is not on record; the last one is, and was not before it.
+        log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
         log._refusal = ""
         return log
 
     # ---- the log as its writer knows it
 
+    def segments(self) -> list[Segment]:
+        """Return the segments, ascending."""
+        return list(self._segments)
+
+    @property
+    def log_start_offset(self) -> int:
+        """The offset of the first message; the log end offset if there is none."""
+        return self._segments[0].first_offset
+
     @property
     def log_end_offset(self) -> int:
-        """One past the offset of the last message; where the next one will go. O(1)."""
+        """One past the offset of the last message: the next one's. O(1)."""
         return self._next_offset
 
     @property
     def _active(self) -> Segment:
-        return self._in_order[-1]
-
-    def _look(self) -> bool:
-        return False  # nobody but this object changes the directory
-
-    _is_overtaken = _look  # and whoever takes the lock finishes what is pending
+        return self._segments[-1]
 
     # ---- writing
 
@@ -129,8 +130,7 @@ class PartitionLog(PartitionReader):
         write or flush: the log is then as it was, on the disk too; or it takes no more, and the
         error says which offsets may be in it.
         """
-        if self._refusal:
-            raise LogClosedError(str(self.directory), reason=self._refusal)
+        self.check_is_open()
         encoded = self._encode(messages)
         mark = self._mark()
         try:
@@ -175,8 +175,8 @@ class PartitionLog(PartitionReader):
         """
         if self.is_broken:
             raise LogClosedError(str(self.directory), reason=self._refusal)
-        slot = self.dialect.segment_slot(self._base_offsets, self.recovery_point)
-        for segment in self._in_order[slot:]:
+        names = [segment.base_offset for segment in self._segments]
+        for segment in self._segments[segment_slot(self.dialect, names, self.recovery_point) :]:
             segment.flush()
         if self._has_new_names:
             sync(self.directory)
@@ -185,32 +185,24 @@ class PartitionLog(PartitionReader):
         self._unflushed_messages = 0
         self._last_flush_ms = now_ms
 
-    def truncate_to(self, offset: int) -> None:
-        """Cut off the messages from `offset` on, as if they had never been; an empty segment, too.
+    def go_on_from(self, offset: int, segments: list[Segment]) -> None:
+        """Take it that the log ends before `offset`, with these segments: the rest was cut off."""
+        self._segments = segments
+        self._next_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self._first_append_ms = self._active.last_append_ms
 
-        Raises ValueError below the first message, LogClosedError, CorruptLogError. It is durable.
-        """
-        if self._refusal:
-            raise LogClosedError(str(self.directory), reason=self._refusal)
-        if offset < self.log_start_offset:
-            raise ValueError(f"{self.topic_partition} has nothing below {self.log_start_offset}")
-        if offset <= self._next_offset:
-            log_dir, cut = self.directory.parent, range(offset, self._next_offset)
-            with recorded_cut(log_dir, self.topic_partition, cut, Reason.TRUNCATION):
-                for segment in cut_off(self.segments(), offset):
-                    del self._segments[segment.base_offset]
-            self._list()
-            self._next_offset = offset
-            self.recovery_point = min(self.recovery_point, offset)
-            self._first_append_ms = self._active.last_append_ms
-
-    def delete_first(self) -> Segment:
-        """Take out the first segment, never the last, and return it; its files are left alone."""
+    def give_up_first(self, give_up: Callable[[Segment], None]) -> None:
+        """Let go of the first segment, never the last; `give_up` does what becomes of its files."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
-        segment: Segment = self._segments.popitem(0)[1]
-        del self._base_offsets[0], self._in_order[0]
-        return segment
+        give_up(self._segments.pop(0))
+        self._files_gone()
+
+    def check_is_open(self) -> None:
+        """Raise LogClosedError if the log takes no more."""
+        if self._refusal:
+            raise LogClosedError(str(self.directory), reason=self._refusal)
 
     def close(self) -> None:
         """Refuse to write from now on; no flush. The log can still be read."""
@@ -234,15 +226,13 @@ class PartitionLog(PartitionReader):
         return encoded
 
     def _must_roll(self, incoming_bytes: int, now_ms: int) -> bool:
-        active = self._active
-        if not active.size_bytes or not self._can_roll():
-            return False
-        age_ms = now_ms - (now_ms if self._first_append_ms is None else self._first_append_ms)
-        index_bytes = (len(active.index) + 1) * ENTRY_SIZE_BYTES
-        return (
-            active.size_bytes + incoming_bytes > self.settings.segment_bytes
-            or age_ms > self.settings.segment_ms
-            or index_bytes > self.settings.segment_index_bytes
+        first_append_ms = now_ms if self._first_append_ms is None else self._first_append_ms
+        return self._can_roll() and must_roll(
+            self.settings,
+            size_bytes=self._active.size_bytes,
+            incoming_bytes=incoming_bytes,
+            entry_count=len(self._active.index),
+            age_ms=now_ms - first_append_ms,
         )
 
     def _can_roll(self) -> bool:
@@ -254,9 +244,7 @@ class PartitionLog(PartitionReader):
         self._first_append_ms = None
 
     def _start_segment(self, base_offset: int) -> None:
-        segment = self._segments[base_offset] = self._segment(base_offset, self.directory)
-        self._base_offsets.append(base_offset)  # not by `_list`, which goes through all of them
-        self._in_order.append(segment)
+        self._segments.append(self.reader.segment_named(base_offset))
         self._has_new_names = True
 
     def _flush_is_due(self, now_ms: int) -> bool:
@@ -270,7 +258,7 @@ class PartitionLog(PartitionReader):
     def _mark(self) -> _Mark:
         active = self._active
         return _Mark(
-            active.base_offset,
+            len(self._segments),
             active.size_bytes,
             len(active.index),
             self._next_offset,
@@ -281,11 +269,12 @@ class PartitionLog(PartitionReader):
         path = str(getattr(error, "filename", None) or self._active.log_path)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         in_doubt = range(mark.next_offset, self._next_offset)
-        added = list(self._segments.irange(mark.base_offset + 1))
+        added = self._segments[mark.segment_count :]
         try:
-            for base_offset in added:
-                self._segments.pop(base_offset).remove()
-            self._list()
+            del self._segments[mark.segment_count :]
+            for segment in added:
+                segment.remove()
+            self._files_gone()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
             self._active.flush()  # else what is undone now could be back after a power failure
             if added:

@@ -1,55 +1,59 @@
 """Reading a partition: which segments it has, and the messages in them. Needs no lock.
 
 A reader may work beside the writer, in another thread or process, with an object of its own. It
-trusts the directory only as far as its last look: at the end of what it knows, and when a file has
-vanished, it lists the directory again. What the writer has handed to the operating system is
-visible at once; an unfinished message at the end of the last segment is the end of the log. A job
-that is being published is visible all at once, when it is committed (publish/visibility.py).
+trusts its list of segments only as far as its last look: at the end of what it knows, and when a
+file has vanished, it asks for the list again. What the writer has handed to the operating system is
+visible at once; an unfinished message at the end of the last segment is the end of the log.
 
 What kminilog writes has no gaps, so a message or a segment that is not the next one is damage. A
 reader of a log of other origin is made with `on_gap`, which is told of each gap that a read passes.
 
-    find: names in a SortedDict  --bisect-->  segment  --bisect-->  index entry  --walk-->  message
-
-The walk follows size fields in the bytes between two entries, which one read of an open file brings
-(open_segments.py). Whatever it meets but the message, a scan from the same entry explains.
+    find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
 
 Source: S1 5.3; Kafka: Log.read.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from sortedcontainers import SortedDict
-
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import Message, skip_sound, skip_to
+from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap, OnGap
 from kminilog.settings import TopicSettings
-from kminilog.storage.open_segments import OpenSegments, Skip, Walk, decode_walk
-from kminilog.storage.publish.visibility import VisibleFiles
-from kminilog.storage.segment import Located, Segment, misplaced_segment, refuse_compressed
+from kminilog.storage.lookup import segment_slot
+from kminilog.storage.partition_files import PartitionFiles, PlainFiles
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import (
+    Located,
+    locate,
+    misplaced_segment,
+    refuse_compressed,
+)
 from kminilog.storage.sequence import messages_from
-from kminilog.trace import UNTRACED, Probe, Trace, Tracer
+from kminilog.trace import UNTRACED, Tracer
 
 Result = TypeVar("Result")
+OpenLog = Callable[[Segment], int]
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
 class Found(NamedTuple):
-    """A message, where it stands, and every step of the search that found it."""
+    """A message, and where it stands."""
 
     segment: Segment
     located: Located
-    segments_probed: list[Probe]
-    index_probed: list[Probe]
 
 
 class PartitionReader:
-    """The segments of one partition, by base offset. One object belongs to one thread."""
+    """The segments of one partition, by base offset. One object belongs to one thread.
+
+    `files` lists them, by default as they are in the directory. `open_log` opens the `.log` of one
+    and keeps it open, for many searches; by default each search opens it anew.
+    """
 
     def __init__(
         self,
@@ -59,27 +63,38 @@ class PartitionReader:
         settings: TopicSettings,
         *,
         on_gap: OnGap | None = None,
+        files: PartitionFiles | None = None,
+        open_log: OpenLog | None = None,
     ) -> None:
         self.directory = directory
         self.topic_partition = topic_partition
         self.dialect = dialect
         self.settings = settings
         self._on_gap = on_gap
-        self._segments: SortedDict[int, Segment] = SortedDict()
-        self._in_order: list[Segment] = []
-        self._base_offsets: list[int] = []
-        self._visible = VisibleFiles(directory, topic_partition, dialect)
-        self._open = OpenSegments(directory.parent)
+        self._segments: list[Segment] = []  # ascending
+        self._base_offsets: list[int] = []  # theirs
+        self._files = files or PlainFiles(directory)
+        self._open_log = open_log
 
     def segments(self) -> list[Segment]:
         """Return the segments as of the last look at the directory, ascending; may look first."""
         if not self._segments:
             self._look()
-        return list(self._segments.values())
+        return list(self._segments)
+
+    def segment_named(self, base_offset: int, directory: Path | None = None) -> Segment:
+        """Return the segment of this name, in the partition's directory or another, untouched."""
+        return Segment(
+            directory or self.directory,
+            base_offset,
+            self.dialect,
+            self.settings.index_interval_bytes,
+            allows_gaps=self._on_gap is not None,
+        )
 
     def file_names(self) -> list[str]:
-        """List the partition's directory now, without the files of a job that is pending."""
-        return self._visible.names()
+        """List the names of the partition's files now; FileNotFoundError if it is gone."""
+        return self._files.names()
 
     @property
     def log_start_offset(self) -> int:
@@ -89,8 +104,7 @@ class PartitionReader:
         """
         if not self._segments and not self._look():
             return 0
-        first: Segment = self._segments.peekitem(0)[1]
-        return first.first_offset
+        return self._segments[0].first_offset
 
     @property
     def log_end_offset(self) -> int:
@@ -111,36 +125,19 @@ class PartitionReader:
             if not self._look():
                 return end
 
-    def find(self, offset: int) -> Found:
-        """Return the message with this offset and what finding it took.
+    def find(self, offset: int, tracer: Tracer = UNTRACED) -> Found:
+        """Return the message with this offset; `tracer` watches the search.
 
         O(log segments + log entries + bytes between two index entries). Raises
         OffsetOutOfRangeError if the log does not hold the offset, CorruptLogError if damage is in
         the way, CompressedMessageError if the message is inside a compressed one.
         """
-        trace = Trace()
-        step = self._locate_by_walk(offset, trace)
-        if step is None:
-            trace = Trace()
-            step = self._locate(offset, trace)
+        step = self._locate(offset, tracer)
         if step:
             refuse_compressed(*step)
         if step is None or step[1].message.offset != offset:
             raise self._out_of_range(offset)
-        return Found(*step, trace.probes("segments"), trace.probes("index"))
-
-    def position_of(self, offset: int) -> tuple[Segment, int]:
-        """Return the segment and the position of the message with this offset; raises as `find`.
-
-        The fastest answer: a few microseconds. It follows size fields without looking at a crc, as
-        Kafka's search does, unless they do not lead to the offset; so decode what you find there.
-        """
-        found = self._walk(offset, UNTRACED, skip_to)
-        if found:
-            segment, walk = found
-            return segment, walk[0] + walk[1]
-        segment, located, *_ = self.find(offset)
-        return segment, located.position
+        return Found(*step)
 
     def read(self, offset: int, max_bytes: int) -> list[Message]:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
@@ -151,26 +148,21 @@ class PartitionReader:
         """
         messages = self.undisturbed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
-            segment, position = self.position_of(messages[0].offset)
-            gap = (offset, messages[0].offset, str(segment.log_path), position)
+            segment, located = self.find(messages[0].offset)
+            gap = (offset, messages[0].offset, str(segment.log_path), located.position)
             self._on_gap(Gap(self.topic_partition, *gap))
         return messages
 
     def undisturbed(self, work: Callable[[], Result]) -> Result:
-        """Return what a piece of work returns that reads this partition; it is done again if a job
-        has come or gone meanwhile, because then part of what it saw may not be committed."""
-        while True:
-            seen = self._visible.pending_seen
-            result = work()  # which may look, too
-            if self._visible.pending_seen == seen and not self._is_overtaken():
-                return result
-            self._look()
+        """Return what a piece of work returns that reads this partition, as if nothing had come
+        between its steps; see PartitionFiles."""
+        return self._files.undisturbed(work, self._look)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
-        step = self._locate_by_walk(offset, UNTRACED) or self._locate(offset, UNTRACED)
+        step = self._locate(offset, UNTRACED)
+        if offset < self.log_start_offset or (step is None and offset > self.log_end_offset):
+            raise self._out_of_range(offset)
         if step is None:
-            if offset > self.log_end_offset:
-                raise self._out_of_range(offset)
             return []
         refuse_compressed(*step)
         return messages_from(*step, max_bytes, self._segment_after)
@@ -178,107 +170,79 @@ class PartitionReader:
     def _segment_after(self, segment: Segment) -> Segment | None:
         """The next segment, perhaps one that has come since the last look; None after the last."""
         while True:
-            above = self._segments.irange(segment.base_offset, inclusive=(False, True))
-            base_offset = next(above, None)
-            if base_offset is not None:
-                return self._segments[base_offset]
+            slot = bisect_right(self._base_offsets, segment.base_offset)
+            if slot < len(self._segments):
+                return self._segments[slot]
             if not self._look():
                 return None
 
-    def _walk(self, offset: int, tracer: Tracer, skip: Skip) -> tuple[Segment, Walk] | None:
-        """The way to the message with this offset, if it is the usual one; None if in doubt."""
-        if not self._in_order:
-            self._look()
-        base_offsets = tracer.watch("segments", self._base_offsets)
-        slot = self.dialect.segment_slot(base_offsets, offset)
-        try:
-            segment = self._in_order[slot]
-            walk = self._open.walk_to(segment, offset, tracer, skip)
-        except (IndexError, FileNotFoundError):
-            return None
-        # What is in the last segment may have come with a job that is not committed.
-        is_last = slot == len(self._in_order) - 1
-        return None if walk is None or (is_last and self._is_overtaken()) else (segment, walk)
-
-    def _locate_by_walk(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
-        found = self._walk(offset, tracer, skip_sound)
-        located = found and decode_walk(*found)
-        return (found[0], located) if found and located else None
-
     def _locate(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
-        """The first message not below `offset`, None at the end of the log."""
+        """The first message not below `offset`, None at the end of the log.
+
+        What is not found, or is damage, may only be so because the list of segments is old.
+        """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
+        if not self._segments and not self._look():
+            return None
         while True:
-            if not self._segments and not self._look():
-                return None
-            if offset < self.log_start_offset:
-                if not self._look():
-                    raise self._out_of_range(offset)
-                continue
-            slot = self.dialect.segment_slot(tracer.watch("segments", self._base_offsets), offset)
+            tracer.begin()
+            slot = segment_slot(self.dialect, self._base_offsets, offset, tracer)
             try:
                 step = self._locate_from(slot, offset, tracer)
             except FileNotFoundError:
                 self._look()
                 continue
             except CorruptLogError:
-                is_overtaken = self._is_overtaken()
-                if not self._look() and not is_overtaken:
-                    raise
-                continue  # the list was old
-            if self._is_overtaken():
+                is_overtaken = self._files.is_overtaken()
+                if self._look() or is_overtaken:
+                    continue
+                if offset < self.log_start_offset:
+                    return None
+                raise
+            is_at_the_end = step is None or step[0] is self._segments[-1]
+            if is_at_the_end and self._files.is_overtaken():
                 self._look()
-                continue
-            # Not there, or a gap: the list may be old, or made while the writer added to it.
-            if (step and step[1].message.offset == offset) or not self._look():
+            elif (step and step[1].message.offset == offset) or not self._look():
                 return step
 
     def _locate_from(
         self, slot: int, offset: int, tracer: Tracer
     ) -> tuple[Segment, Located] | None:
-        segments = self._in_order
+        segments = self._segments
         for place in range(slot, len(segments)):
+            segment = segments[place]
             following = segments[place + 1] if place + 1 < len(segments) else None
-            following_offset = following.first_offset if following else None
-            located = segments[place].locate(offset, tracer, following_offset=following_offset)
+            located = locate(
+                segment,
+                offset,
+                tracer,
+                following_offset=following.first_offset if following else None,
+                descriptor=self._open_log(segment) if self._open_log else None,
+            )
             if located:
-                return segments[place], located
+                return segment, located
             if following and self._on_gap is None:
-                raise misplaced_segment(following, segments[place])
+                raise misplaced_segment(following, segment)
         return None
 
     def _look(self) -> bool:
         """List the directory; tell if the segments have changed since the last look."""
         try:
-            found = self._visible.segments()
+            found = self._files.segments()
         except FileNotFoundError:
             raise LogDirError(str(self.directory), reason=_GONE) from None
-        known = {base: segment.log_path.parent for base, segment in self._segments.items()}
-        if found == known:
+        known = {segment.base_offset: segment for segment in self._segments}
+        if found == {base: segment.log_path.parent for base, segment in known.items()}:
             return False
-        for base_offset in [base for base in known if found.get(base) != known[base]]:
-            del self._segments[base_offset]
-        for base_offset in found.keys() - set(self._segments):
-            self._segments[base_offset] = self._segment(base_offset, found[base_offset])
-        self._list()
+        self._base_offsets = sorted(found)
+        self._segments = []
+        for base_offset in self._base_offsets:
+            segment = known.get(base_offset)
+            if segment is None or segment.log_path.parent != found[base_offset]:
+                segment = self.segment_named(base_offset, found[base_offset])
+            self._segments.append(segment)
         return True
-
-    def _list(self) -> None:
-        """Put what is in `_segments` into plain lists, in which looking up is faster."""
-        self._base_offsets = list(self._segments.keys())
-        self._in_order = list(self._segments.values())
-
-    def _is_overtaken(self) -> bool:
-        """Tell if a job has come or gone since the last look; see VisibleFiles.is_overtaken."""
-        return self._visible.is_overtaken()
-
-    def _segment(self, base_offset: int, directory: Path) -> Segment:
-        interval_bytes = self.settings.index_interval_bytes
-        allows_gaps = self._on_gap is not None
-        return Segment(
-            directory, base_offset, self.dialect, interval_bytes, allows_gaps=allows_gaps
-        )
 
     def _out_of_range(self, offset: int) -> OffsetOutOfRangeError:
         return OffsetOutOfRangeError(

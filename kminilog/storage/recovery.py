@@ -21,12 +21,12 @@ invalid message, whatever follows it (docs/differences.md).
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
 from kminilog.errors import CorruptLogError
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import Message
 from kminilog.format.names import (
     CUT_SUFFIX,
     DELETED_SUFFIX,
@@ -36,7 +36,8 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.log_file import find_message
+from kminilog.storage.log_file import find_message, message_at
+from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
@@ -66,6 +67,29 @@ class Break(NamedTuple):
     lost_messages: int
 
 
+class Decision(StrEnum):
+    """What recovery does with a log at the place where its sound part ends."""
+
+    KEEP = "keep"
+    CUT = "cut"
+    REFUSE = "refuse"
+
+
+def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
+    """Return what to do where the sound part of a log ends; `fault` is None at the file's end.
+
+    A whole message behind the fault was acknowledged, perhaps: to cut it off is for a human.
+
+    >>> decide(None, lambda: False).value, decide("unfinished message", lambda: False).value
+    ('keep', 'cut')
+    >>> decide("bad-crc", lambda: True).value
+    'refuse'
+    """
+    if fault is None:
+        return Decision.KEEP
+    return Decision.REFUSE if is_whole_message_behind() else Decision.CUT
+
+
 @dataclass
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
@@ -92,23 +116,6 @@ class RecoveryPlan:
         """Tell if there is nothing to do."""
         return not (self.cut or self.damage or self.rebuilt_indexes or self.leftovers)
 
-    def describe(self) -> list[str]:
-        """Return a line for each thing that is not as it should be; none for a sound partition."""
-        lines = [*self.warnings]
-        for found, verdict in ((self.cut, "torn tail"), (self.damage, "damage")):
-            if found:
-                lines.append(
-                    f"{found.segment.log_path}: {verdict} at byte {found.position}: "
-                    f"{found.reason}; {found.lost_bytes} bytes with {found.lost_messages} whole "
-                    f"messages behind it; sound up to offset {self.log_end_offset}"
-                )
-        lines += [
-            f"{s.index.path}: not what the log says; rebuilt" for s, _ in self.rebuilt_indexes
-        ]
-        lines += [f"{path}: left behind; removed" for path in self.leftovers]
-        lines += [f"{path}: not a file of a partition; left alone" for path in self.strays]
-        return lines
-
 
 def plan_recovery(
     reader: PartitionReader,
@@ -131,7 +138,7 @@ def plan_recovery(
     expected = plan.log_end_offset = reader.log_start_offset
     first_to_scan = len(segments)
     if scan_from is not None:
-        first_to_scan = reader.dialect.segment_slot([s.base_offset for s in segments], scan_from)
+        first_to_scan = segment_slot(reader.dialect, [s.base_offset for s in segments], scan_from)
     for slot, segment in enumerate(segments):
         if segment.first_offset != expected:
             reason = f"the segment {segment.name} follows, where offset {expected} belongs"
@@ -156,16 +163,6 @@ def plan_recovery(
             "messages are gone"
         )
     return plan
-
-
-def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
-    """Return the offsets that are gone once a plan is carried out, though they were in the log.
-
-    Below `recovery_point` they were on the disk; behind damage they are still whole. What a torn
-    tail held was neither.
-    """
-    whole_end = plan.whole_end_offset if plan.damage else 0
-    return range(plan.log_end_offset, max(recovery_point, plan.log_end_offset, whole_end))
 
 
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
@@ -231,20 +228,21 @@ def _set_break(
     reason: str,
     survey: Survey,
 ) -> None:
-    """Decide whether the log has a torn tail at this place or damage."""
     segment, plan.behind = segments[slot], segments[slot + 1 :]
-    dialect = segment.dialect
-    is_damage = (
-        isinstance(next(segment.scan(position), (0, None))[1], Message)  # its offset is wrong
-        or find_message(dialect, segment.log_path, position, next_offset)
-        or any(find_message(dialect, later.log_path) for later in plan.behind)
-    )
+
+    def is_whole_message_behind() -> bool:
+        at_once = message_at(segment.dialect, segment.log_path, position)  # its offset is wrong
+        later = (find_message(s.dialect, s.log_path) for s in plan.behind)
+        here = find_message(segment.dialect, segment.log_path, position, next_offset)
+        return bool(at_once or here or any(later))
+
+    decision = decide(reason, is_whole_message_behind)
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
     remains = [survey(segment, position), *(survey(later, 0) for later in plan.behind)]
     plan.whole_end_offset = max(found.next_offset for found in remains)
     lost_messages = sum(found.message_count for found in remains)
     found = Break(segment, position, reason, lost_bytes, lost_messages)
-    if is_damage:
+    if decision is Decision.REFUSE:
         plan.damage = found
     else:
         plan.cut = found

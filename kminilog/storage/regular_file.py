@@ -19,7 +19,7 @@ from pathlib import Path
 from kminilog.errors import NotARegularFileError
 from kminilog.settings import INT32_MAX
 
-_KINDS = {
+KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
@@ -98,21 +98,6 @@ def touch(path: Path) -> None:
     os.close(open_regular(path, os.O_WRONLY | os.O_CREAT))
 
 
-def check_real_directory(path: Path) -> None:
-    """Raise NotADirectoryError if this is anything but a directory, or nothing: a link to one, too.
-
-    Who deletes or renames below a directory must know that it is not somewhere else.
-    """
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "a file")
-        reason = f"{kind}, not a directory of its own; move it away"
-        raise NotADirectoryError(errno.ENOTDIR, reason, str(path))
-
-
 def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
     """Raise the better error, if the one of the operating system is because of what it is."""
     try:
@@ -129,4 +114,4 @@ def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
 
 
 def _refusal(path: Path | str, mode: int) -> NotARegularFileError:
-    return NotARegularFileError(str(path), what=_KINDS.get(stat.S_IFMT(mode), "a special file"))
+    return NotARegularFileError(str(path), what=KINDS.get(stat.S_IFMT(mode), "a special file"))

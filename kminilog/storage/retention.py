@@ -17,7 +17,6 @@ from pathlib import Path
 
 from kminilog.format.names import DELETED_SUFFIX
 from kminilog.settings import TopicSettings
-from kminilog.storage.changes import count_change
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
 
@@ -43,13 +42,8 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
         expired.pop()
     if expired:
         log.flush()  # the segment that the log goes on in must be on the disk before others go
-    for segment in expired:
-        log.delete_first()
-        for path in filter(Path.exists, (segment.log_path, segment.index.path)):
-            deleted = path.with_name(path.name + DELETED_SUFFIX)
-            os.rename(path, deleted)
-            os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on: when it was deleted
-        count_change(log.directory.parent)
+    for _ in expired:
+        log.give_up_first(lambda segment: _rename(segment, now_ms))
     return expired
 
 
@@ -61,6 +55,13 @@ def remove_deleted(directory: Path, settings: TopicSettings, now_ms: int) -> lis
             path.unlink()
             removed.append(path)
     return removed
+
+
+def _rename(segment: Segment, now_ms: int) -> None:
+    for path in filter(Path.exists, (segment.log_path, segment.index.path)):
+        deleted = path.with_name(path.name + DELETED_SUFFIX)
+        os.rename(path, deleted)
+        os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on: when it was deleted
 
 
 def _prefix(segments: list[Segment], goes: Callable[[Segment], bool]) -> list[Segment]:

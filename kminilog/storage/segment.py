@@ -1,4 +1,4 @@
-"""One `.index`/`.log` pair: append, scan, and find a message in it.
+"""One `.index`/`.log` pair: append, flush, scan, and where it ends.
 
 The `.log` is the truth. It holds messages back to back, in the order of their offsets; the index is
 derived from it, may lag behind it, and counts for nothing where no message with the entry's offset
@@ -12,41 +12,20 @@ Source: S1 5.2 and 5.3.2; Kafka: LogSegment, FileMessageSet.
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from kminilog.errors import CompressedMessageError, CorruptLogError
+from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
 from kminilog.format.message import (
-    CODECS,
-    CorruptMessage,
     Message,
-    NeedMoreBytes,
     Outcome,
     follows,
 )
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
-from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import append_to, sync
-from kminilog.storage.log_file import SCAN_WINDOW_BYTES, find_message, scan_file
+from kminilog.storage.log_file import SCAN_WINDOW_BYTES, message_at, scan_file
 from kminilog.storage.offset_index import OffsetIndex
 from kminilog.storage.regular_file import regular_status, touch, truncate
-from kminilog.trace import UNTRACED, Tracer
-
-_LOOKUP_WINDOW_BYTES = 1 << 13
-
-
-class Located(NamedTuple):
-    """Where a message stands, and what it took to find it there.
-
-    `scanned_bytes` runs from where the scan started to the end of the message.
-    """
-
-    position: int
-    message: Message
-    index_entry: IndexEntry | None
-    scanned_messages: int
-    scanned_bytes: int
 
 
 class Segment:
@@ -102,73 +81,33 @@ class Segment:
         """Yield each message from `position` on with its position; see `scan_file`."""
         return scan_file(self.dialect, self.log_path, position, window_bytes)
 
-    def locate(
-        self, offset: int, tracer: Tracer = UNTRACED, *, following_offset: int | None = None
-    ) -> Located | None:
-        """Return the first message whose offset is not below `offset`; None if there is none.
-
-        Searches the index, then scans from the entry it found; from the start of the segment if no
-        message with that entry's offset stands there. O(log entries + bytes between two entries).
-        `following_offset` is where the next segment begins, None if this is the last one. An
-        unfinished message ends the last segment; raises CorruptLogError for it elsewhere, for one
-        with messages behind it, for bytes that are no message, and for a message whose offset is
-        not the next one. Where gaps are allowed, a greater offset is right if the next is above it.
-        """
-        self.index.load()
-        entry = self.index.lookup(offset, tracer)
-        if entry and not self._is_true(entry):
-            entry = None
-        start = entry.position if entry else 0
-        next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
-        for ordinal, (position, outcome) in enumerate(self.scan(start, _LOOKUP_WINDOW_BYTES), 1):
-            if isinstance(outcome, CorruptMessage):
-                raise damage_error(self, position, f"{outcome.fault}, {outcome.detail}")
-            if isinstance(outcome, NeedMoreBytes):
-                if following_offset is None and not self._has_message(position + 1, offset):
-                    return None
-                if self._message_at(position):  # the writer has finished it meanwhile
-                    return self.locate(offset, tracer, following_offset=following_offset)
-                raise damage_error(self, position, "an unfinished message, and others behind it")
-            if not self._is_in_order(position, outcome, next_offset, following_offset):
-                raise misplaced_message(self, position, outcome.offset, next_offset)
-            if outcome.offset >= offset:
-                scanned_bytes = position + outcome.length_bytes - start
-                return Located(position, outcome, entry, ordinal, scanned_bytes)
-            next_offset = outcome.offset + 1
-        return None
-
-    def _is_in_order(
+    def is_in_order(
         self, position: int, message: Message, next_offset: int, following_offset: int | None
     ) -> bool:
-        """The crc does not cover the offset. Where a gap is allowed, an offset that makes one is
-        believed only if what comes next is above it."""
+        """Tell if this message belongs where it stands: `next_offset` belongs there.
+
+        The crc does not cover the offset. Where a gap is allowed, an offset that makes one is
+        believed only if what comes next is above it: the message behind it, or `following_offset`,
+        with which the next segment begins.
+        """
         if follows(message, next_offset) or not self.allows_gaps:
             return follows(message, next_offset)
-        after = self._message_at(position + message.length_bytes)
+        after = message_at(self.dialect, self.log_path, position + message.length_bytes)
         limit = after.offset if after else following_offset
         return next_offset <= message.offset and (limit is None or message.offset < limit)
-
-    def _is_true(self, entry: IndexEntry) -> bool:
-        message = self._message_at(entry.position)
-        return message is not None and message.offset == self.base_offset + entry.relative_offset
-
-    def _message_at(self, position: int) -> Message | None:
-        _, outcome = next(self.scan(position, _LOOKUP_WINDOW_BYTES), (position, None))
-        return outcome if isinstance(outcome, Message) else None
-
-    def _has_message(self, position: int, minimum_offset: int) -> bool:
-        return bool(find_message(self.dialect, self.log_path, position, minimum_offset))
 
     def last_entry(self) -> IndexEntry | None:
         """Return the last index entry, None if there is none or no message stands where it says."""
         self.index.load()
         entry = self.index.lookup(MAX_OFFSET)
-        return entry if entry and self._is_true(entry) else None
+        message = message_at(self.dialect, self.log_path, entry.position) if entry else None
+        is_true = entry and message and message.offset == self.base_offset + entry.relative_offset
+        return entry if is_true else None
 
     def end_offset(self) -> int:
         """Return one past the last message that is sound and has the offset that belongs there.
 
-        So damage ends a segment, as an unfinished message does; `locate` tells which it is. Reads
+        So damage ends a segment, as an unfinished message does; a search tells which it is. Reads
         from the last index entry on, or all of the segment if the entry is false.
         """
         entry = self.last_entry()
@@ -176,7 +115,7 @@ class Segment:
         for position, outcome in self.scan(entry.position if entry else 0):
             if not isinstance(outcome, Message):
                 break
-            if not self._is_in_order(position, outcome, next_offset, None):
+            if not self.is_in_order(position, outcome, next_offset, None):
                 break
             next_offset = outcome.offset + 1
         return next_offset
@@ -229,7 +168,6 @@ class Segment:
         """Delete both files, the log first, so that no log is ever without its index."""
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
-        count_change(self.log_path.parent.parent)
 
 
 def damage_error(
@@ -240,31 +178,3 @@ def damage_error(
     if is_gap:
         remedy += "; allow gaps only if another program wrote this log"
     return CorruptLogError(str(segment.log_path), position=position, reason=reason, remedy=remedy)
-
-
-def refuse_compressed(segment: Segment, located: Located) -> None:
-    """Raise CompressedMessageError if what was found is a compressed message."""
-    if located.message.codec != CODECS[0]:
-        raise CompressedMessageError(
-            located.message.codec,
-            where=f"{segment.log_path} at byte {located.position}",
-            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
-        )
-
-
-def misplaced_message(
-    segment: Segment, position: int, offset: int, expected: int
-) -> CorruptLogError:
-    """Return the error for a whole message whose offset is not the one that belongs there."""
-    reason = f"a whole message with offset {offset} where {expected} belongs"
-    return damage_error(segment, position, reason, is_gap=offset > expected)
-
-
-def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:
-    """Return the error for a segment that does not begin where the one before it ends."""
-    offset, expected = segment.first_offset, before.end_offset()
-    reason = (
-        f"by its name the segment begins with offset {offset}, but {expected} comes next, "
-        f"behind {before.log_path.name}"
-    )
-    return damage_error(segment, 0, reason, is_gap=offset > expected)

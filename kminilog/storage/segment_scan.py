@@ -5,12 +5,13 @@ find. It reads one segment and changes nothing; what follows in later segments i
 Source: Kafka: LogSegment.recover.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from kminilog.format.index_entry import IndexEntry, is_due, leads_to
+from kminilog.format.index_entry import IndexEntry, due_entries, leads_to
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
 from kminilog.storage.log_file import whole_messages
-from kminilog.storage.segment import Segment
+from kminilog.storage.segment import Segment, damage_error
 
 
 class Examined(NamedTuple):
@@ -35,29 +36,38 @@ def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
     from `start`, an index entry, which then counts as given. A compressed message takes up the
     offsets of those inside it.
     """
-    next_offset, sound_bytes = segment.first_offset, 0
-    if start:
-        next_offset, sound_bytes = segment.base_offset + start.relative_offset, start.position
-    last_indexed = sound_bytes
-    entries: list[IndexEntry] = []
     segment.index.load()
-    present = iter(segment.index.entries())
-    awaited, true_count = next(present, None), 0
-    for position, outcome in segment.scan(sound_bytes):
-        fault = _fault(outcome, next_offset)
-        if fault or not isinstance(outcome, Message):
-            return Examined(next_offset, position, entries, fault, true_count)
-        if is_due(position, last_indexed, segment.index_interval_bytes):
-            entries.append(IndexEntry(outcome.offset - segment.base_offset, position))
-            last_indexed = position
-        while awaited and awaited.position <= position:
-            if awaited.position == position:
-                entry_offset = segment.base_offset + awaited.relative_offset
-                true_count += leads_to(entry_offset, next_offset, outcome.offset)
-            awaited = next(present, None)
-        next_offset = outcome.offset + 1
-        sound_bytes = position + outcome.length_bytes
-    return Examined(next_offset, sound_bytes, entries, None, true_count)
+    sound = _SoundMessages(segment, start)
+    interval_bytes = segment.index_interval_bytes
+    entries = list(due_entries(sound, segment.base_offset, interval_bytes, sound.sound_bytes))
+    return Examined(sound.next_offset, sound.sound_bytes, entries, sound.fault, sound.true_count)
+
+
+class _SoundMessages:
+    """Yields offset and position of each sound message, and knows how far it has come."""
+
+    def __init__(self, segment: Segment, start: IndexEntry | None) -> None:
+        self._segment = segment
+        self.next_offset, self.sound_bytes = segment.first_offset, 0
+        if start:
+            self.next_offset = segment.base_offset + start.relative_offset
+            self.sound_bytes = start.position
+        self.fault: str | None = None
+        self.true_count = 0
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        entries = {entry.position: entry for entry in self._segment.index.entries()}
+        base_offset = self._segment.base_offset
+        for position, outcome in self._segment.scan(self.sound_bytes):
+            self.fault = _fault(outcome, self.next_offset)
+            if self.fault or not isinstance(outcome, Message):
+                return
+            if entry := entries.get(position):
+                entry_offset = base_offset + entry.relative_offset
+                self.true_count += leads_to(entry_offset, self.next_offset, outcome.offset)
+            self.next_offset = outcome.offset + 1
+            self.sound_bytes = position + outcome.length_bytes
+            yield outcome.offset, position
 
 
 def may_keep_index(segment: Segment, examined: Examined) -> bool:
@@ -113,6 +123,17 @@ def survey(segment: Segment, position: int = 0) -> Remains:
         if next_offset <= message.offset < limit:
             next_offset = message.offset + 1
     return Remains(message_count, next_offset)
+
+
+def next_offset(segment: Segment) -> int:
+    """Return the offset that the next message of a segment gets: where a writer goes on.
+
+    Reads from the last index entry on. Raises CorruptLogError if what stands there is not sound.
+    """
+    examined = examine(segment, segment.last_entry())
+    if examined.fault:
+        raise damage_error(segment, examined.sound_bytes, examined.fault)
+    return examined.next_offset
 
 
 def check_segment(segment: Segment) -> Examined:

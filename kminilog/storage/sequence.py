@@ -10,7 +10,8 @@ Source: Kafka: Log.read.
 from collections.abc import Callable, Iterator
 
 from kminilog.format.message import CODECS, Message, follows
-from kminilog.storage.segment import Located, Segment
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import Located
 
 SegmentAfter = Callable[[Segment], Segment | None]
 _MAX_WINDOW_BYTES = 1 << 20

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.config_parsing import topic_settings
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
-from kminilog.format.names import TopicPartition, check_topic
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import check_topic
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import read_json, typed
@@ -52,7 +54,7 @@ class Topic:
             typed(facts["topic"], str),
             facts["partitions"],
             _dialect(facts["dialect"]),
-            TopicSettings.from_config(typed(facts["config"], dict)),
+            topic_settings(typed(facts["config"], dict)),
         )
 
     def partition(self, number: int) -> TopicPartition:

@@ -8,8 +8,29 @@ rebuilds. This module does not know why anything is cut. Source: Kafka: Log.trun
 Kafka keeps an empty segment where a cut falls on its beginning.
 """
 
+from kminilog.storage.changes import count_change
+from kminilog.storage.cuts import Reason, recorded_cut
 from kminilog.storage.durable_file import sync
+from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import locate
+
+
+def truncate_log(log: PartitionLog, offset: int) -> None:
+    """Cut off the messages of a log from `offset` on, as if they had never been.
+
+    An empty segment at the end goes, too. The cut is on record first (cuts.py), and durable once it
+    returns. Raises ValueError below the first message, LogClosedError, CorruptLogError.
+    """
+    log.check_is_open()
+    if offset < log.log_start_offset:
+        raise ValueError(f"{log.topic_partition} has nothing below {log.log_start_offset}")
+    if offset <= log.log_end_offset:
+        log_dir, cut = log.directory.parent, range(offset, log.log_end_offset)
+        with recorded_cut(log_dir, log.topic_partition, cut, Reason.TRUNCATION):
+            gone = cut_off(log.segments(), offset)
+            count_change(log_dir)
+        log.go_on_from(offset, log.segments()[: len(log.segments()) - len(gone)])
 
 
 def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
@@ -22,7 +43,7 @@ def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
     gone = [segment for segment in segments[1:] if segment.first_offset >= offset]
     last = segments[-len(gone) - 1]
     last.open()
-    located = last.locate(offset, following_offset=gone[0].first_offset if gone else None)
+    located = locate(last, offset, following_offset=gone[0].first_offset if gone else None)
     for segment in reversed(gone):
         segment.remove()
         sync(segment.log_path.parent)

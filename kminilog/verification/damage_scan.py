@@ -13,16 +13,26 @@ work: what it has finished at a second look is no damage. Source: ours; Kafka st
 invalid message.
 """
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, repaired_size
+from kminilog.format.message import (
+    CRC_END,
+    HEADER_BYTES,
+    SIZE_END,
+    CorruptMessage,
+    Message,
+    NeedMoreBytes,
+)
 from kminilog.storage.log_file import find_message
 from kminilog.storage.regular_file import open_regular, regular_status
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import FindingClass
 
+_SIZE_AND_CRC = struct.Struct(">iI")
 _MAX_REPAIRED_BYTES = 1 << 26
 _LOOKS = 10_000  # some ten milliseconds: a writer between two steps needs microseconds
 
@@ -101,6 +111,27 @@ def has_grown(path: Path, size_bytes: int) -> bool:
 def _message_at(segment: Segment, position: int) -> bool:
     _, outcome = next(segment.scan(position), (position, None))
     return isinstance(outcome, Message)
+
+
+def repaired_size(data: bytes) -> int | None:
+    """Return the size field that these bytes should have, if only that field is wrong in them.
+
+    `data` is one message, from its offset field to where it really ends. The crc does not cover the
+    size, so it can tell: None if it does not match the bytes, or if the size is right.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> data = encode(KAFKA, 5, b"k", b"v")
+    >>> repaired_size(data[:8] + bytes([0, 0, 0, 99]) + data[12:])
+    16
+    >>> repaired_size(data) is repaired_size(data[:-1]) is None
+    True
+    """
+    if len(data) < HEADER_BYTES:
+        return None
+    size, stored_crc = _SIZE_AND_CRC.unpack_from(data, 8)
+    real_size = len(data) - SIZE_END
+    return real_size if size != real_size and stored_crc == crc32(data[CRC_END:]) else None
 
 
 def _repaired_size(segment: Segment, position: int, end: int) -> int | None:

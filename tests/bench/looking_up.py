@@ -52,7 +52,6 @@ def measure_dialect(dialect: Dialect, directory: Path) -> None:
             pass
 
     works = [
-        each(offsets, reader.position_of),
         each(offsets, reader.find),
         each(offsets, lambda offset: reader.read(offset, 1)),
     ]
@@ -62,7 +61,7 @@ def measure_dialect(dialect: Dialect, directory: Path) -> None:
     print(f"\n{dialect.name}: {end} messages in {SEGMENTS} segments")
     row("pread of 4 KiB", pread_taken, LOOKUPS, "itself", pread_taken)
     row("scan of a segment of 1 MiB", scan_taken, 1, "itself", scan_taken)
-    for name, work_taken in zip(("position of a message", "find", "read one"), taken, strict=True):
+    for name, work_taken in zip(("find", "read one"), taken, strict=True):
         row(name, work_taken, LOOKUPS, "pread", pread_taken)
         print(f"{'':48}{scan_taken / (work_taken / LOOKUPS):12,.0f} times as fast as the scan")
 

@@ -20,6 +20,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
+from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.bulk.strategies import both_dialects, crc_of, each_library, log_of, messages
@@ -153,7 +154,7 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     def plans() -> list[tuple[object, ...]]:
         fast = plan_recovery(reader, examine=examine, survey=survey)
         return [
-            (plan.describe(), plan.log_end_offset, plan.whole_end_offset, plan.is_sound)
+            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_sound)
             for plan in (plan_recovery(reader), fast)
         ]
 

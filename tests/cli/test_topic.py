@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kminilog.config_parsing import topic_settings
 from kminilog.settings import TopicSettings
 from tests.cli.command_line import assert_one_line
 from tests.damage import files_of
@@ -98,7 +99,7 @@ def test_ls_lists_the_segments_that_describe_shows(orders):
 
 def test_topic_alter_keeps_settings_that_are_not_named(orders):
     altered = orders.ok("topic", "alter", "orders", "--config", "retention.ms=5", "--json").document
-    changed = TopicSettings.from_config(altered["config"]).changed()
+    changed = topic_settings(altered["config"]).changed()
     assert changed == {"segment.bytes": 200, "index.interval.bytes": 60, "retention.ms": 5}
 
 

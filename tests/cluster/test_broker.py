@@ -1,9 +1,10 @@
 import pytest
 
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE, Broker
-from kminilog.errors import CorruptLogError, LogDirLockedError, TopicExistsError
+from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic

@@ -9,6 +9,7 @@ from kminilog.client_errors import (
     ClientClosedError,
     LeaderNotAvailableError,
     NotLeaderForPartitionError,
+    UnknownTopicOrPartitionError,
 )
 from kminilog.clock import ManualClock
 from kminilog.cluster import mini_cluster
@@ -17,13 +18,12 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.errors import (
     CorruptBytesError,
-    LogDirLockedError,
     NullValueError,
     OffsetOutOfRangeError,
-    UnknownTopicOrPartitionError,
     WriteFailedError,
 )
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord

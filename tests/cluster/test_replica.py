@@ -9,6 +9,7 @@ from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.truncation import truncate_log
 from tests.cluster.clusters import ORDERS, SETTINGS, request
 
 
@@ -96,7 +97,7 @@ def test_first_difference_goes_on_over_many_fetches(tmp_path):
         log.append(values)
     one, leader = map(Replica, logs)
     assert one.first_difference(leader) == 6000
-    one.log.truncate_to(5900)
+    truncate_log(one.log, 5900)
     one.log.append([(None, b"y"), (None, b"x")])
     assert one.first_difference(leader) == 5900
 

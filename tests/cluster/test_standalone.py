@@ -1,10 +1,11 @@
 import pytest
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import Node
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.cluster.standalone import StandaloneBroker
-from kminilog.errors import CorruptBytesError, UnknownTopicOrPartitionError
+from kminilog.errors import CorruptBytesError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -44,7 +45,7 @@ def test_produce_appends_and_is_replicated_at_once(writer, broker, acks):
     produced = broker.produce(ORDERS, request(b"c"), acks=acks)
     assert produced == Produced(2, 3, 0, 0)
     assert broker.is_replicated(ORDERS, produced)
-    assert [m.value for m in writer.log(ORDERS).read(0, 999)] == [b"a", b"b", b"c"]
+    assert [m.value for m in writer.log(ORDERS).reader.read(0, 999)] == [b"a", b"b", b"c"]
 
 
 def test_produce_acks_0_tells_neither_offsets_nor_errors(writer, broker):

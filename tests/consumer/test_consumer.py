@@ -27,6 +27,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -573,7 +574,7 @@ def test_cooperative_member_that_closes_while_it_waits_commits_what_it_read(plac
 def cut_log(place: Place, offset: int) -> None:
     """Cut the log, as recovery does to one whose end is damaged."""
     with LogDirWriter.open(place.path) as writer:
-        writer.log(orders(0)).truncate_to(offset)
+        truncate_log(writer.log(orders(0)), offset)
 
 
 def put_on_record(place: Place, offset: int) -> None:

@@ -18,8 +18,9 @@ from kminilog.consumer.errors import (
 )
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE
 from kminilog.consumer.members import JoinRequest, Membership
-from kminilog.errors import LogDirError, LogDirLockedError
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

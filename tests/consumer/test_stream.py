@@ -20,6 +20,7 @@ from kminilog.notices import KMiniLogWarning
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 from kminilog.system import SystemClock
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -211,7 +212,7 @@ def test_stream_with_a_committed_offset_above_the_log_end_begins_by_reset_and_sa
 def test_stream_of_a_log_that_is_cut_commits_no_offset_above_its_end(path):
     def cut_and_read(stream: KafkaStream) -> None:
         with LogDirWriter.open(path) as writer:
-            writer.log(TopicPartition("orders", 0)).truncate_to(20)
+            truncate_log(writer.log(TopicPartition("orders", 0)), 20)
         assert read_until_timeout(stream) == []
 
     with streams(path, auto_offset_reset="latest")[0] as stream:

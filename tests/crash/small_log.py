@@ -115,7 +115,7 @@ def assert_works(log: SmallLog, expected: list[KeyValue]) -> None:
     with log.open() as writer:
         partition = writer.log(ORDERS_0)
         partition.check()
-        assert contents(partition.read(0, 10**6)) == expected
+        assert contents(partition.reader.read(0, 10**6)) == expected
         partition.append(more[:1])
         partition.append(more[1:])
     stop_uncleanly(log.path)
@@ -123,7 +123,7 @@ def assert_works(log: SmallLog, expected: list[KeyValue]) -> None:
         assert writer.warnings == []
         partition = writer.log(ORDERS_0)
         partition.check()
-        assert contents(partition.read(0, 10**6)) == expected + more
+        assert contents(partition.reader.read(0, 10**6)) == expected + more
         assert partition.log_end_offset == len(expected) + len(more)
 
 

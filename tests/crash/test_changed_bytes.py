@@ -83,7 +83,7 @@ def assert_refused(log: SmallLog, name: str, start: int) -> None:
 def assert_cut_before_the_last_message(log: SmallLog, name: str, start: int) -> None:
     changed = (log.directory / name).read_bytes()
     with log.open() as writer:
-        assert contents(writer.log(ORDERS_0).read(0, 10**6)) == log.messages[:-1]
+        assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages[:-1]
         (said,) = (line for line in writer.warnings if "torn tail" in line)
         assert f"{len(changed) - start} bytes with 0 whole messages behind it" in said
     assert (log.directory / f"{name}.{start}.cut").read_bytes() == changed[start:]
@@ -108,7 +108,7 @@ def test_open_log_with_a_byte_changed_below_the_recovery_point_never_gives_a_wro
             assert partition.log_end_offset == len(log.messages)
             assert_never_a_wrong_message(partition, log.messages)
             with pytest.raises(CorruptLogError) as caught:
-                partition.read(offset, 1)
+                partition.reader.read(offset, 1)
             assert caught.value.path == str(log.directory / name)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.errors import LogDirLockedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -73,7 +73,7 @@ def assert_nothing_lost(log_dir: Path, acknowledged: int, value_bytes: int) -> b
         log.check()
         assert log.log_end_offset >= acknowledged
         offset = 0
-        while messages := log.read(offset, 10**6):
+        while messages := log.reader.read(offset, 10**6):
             for message in messages:
                 expected = numbered_message(offset, value_bytes or None)
                 assert (message.offset, message.key, message.value) == (offset, *expected)

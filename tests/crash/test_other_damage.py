@@ -43,7 +43,7 @@ def test_recover_zeros_in_place_of_the_last_messages_cuts_them_off(tmp_path, dia
     zero_range(log.directory / name, start, end)
     assert_never_a_wrong_message(log.reader(), log.messages)
     with log.open() as writer:
-        assert contents(writer.log(ORDERS_0).read(0, 10**6)) == log.messages[:-lost]
+        assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages[:-lost]
     assert (log.directory / f"{name}.{start}.cut").read_bytes() == bytes(end - start)
     assert_works(log, log.messages[:-lost])
 

@@ -110,7 +110,7 @@ def test_open_reports_what_is_left_behind_and_removes_it_and_keeps_strays(tmp_pa
     for name in left + strays:
         (log.directory / name).write_bytes(b"whatever")
     with log.open() as writer:
-        assert contents(writer.log(ORDERS_0).read(0, 10**6)) == log.messages
+        assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages
         said = writer.warnings
     assert len(said) == len(left) + len(strays)
     for name in left:

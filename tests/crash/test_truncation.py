@@ -46,7 +46,7 @@ def assert_cut(log: SmallLog, name: str, size: int, survivors: int, has_checkpoi
     assert log.reader().read(survivors, 10**6) == []
     with log.open() as writer:
         partition = writer.log(ORDERS_0)
-        assert contents(partition.read(0, 10**6)) == log.messages[:survivors]
+        assert contents(partition.reader.read(0, 10**6)) == log.messages[:survivors]
         said = "\n".join(writer.warnings)
     assert ("torn tail" in said) == bool(torn)
     assert (f"{len(log.messages) - survivors} messages are gone" in said) == has_checkpoint
@@ -126,7 +126,7 @@ def test_recover_two_torn_segments_at_the_end_cuts_at_the_first(tmp_path, dialec
     cut_to(log.directory / last, 20)
     assert_never_a_wrong_message(log.reader(), log.messages)
     with log.open() as writer:
-        assert contents(writer.log(ORDERS_0).read(0, 10**6)) == log.messages[:5]
+        assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages[:5]
     kept = {path.name: path.read_bytes() for path in log.directory.glob("*.cut")}
     assert kept == {
         f"{middle}.{position}.cut": torn[middle][position : position + 5],

@@ -2,6 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
+from kminilog.storage.lookup import segment_slot
 
 next_offsets = st.sets(st.integers(2, 10_000), max_size=12)
 
@@ -12,7 +13,7 @@ def test_segment_slot_of_any_log_is_the_segment_that_begins_last_before(rolls, d
     begins_at = [0, *sorted(rolls)]
     names = [dialect.base_offset_for(next_offset) for next_offset in begins_at]
     expected = max(slot for slot, first in enumerate(begins_at) if first <= offset)
-    assert dialect.segment_slot(names, offset) == expected
+    assert segment_slot(dialect, names, offset) == expected
     assert [dialect.first_offset(name) for name in names] == begins_at
 
 

@@ -17,11 +17,9 @@ from kminilog.format.message import (
     encoded_bytes,
     follows,
     possible_beginnings,
-    repaired_size,
     scan,
-    skip_sound,
-    skip_to,
 )
+from kminilog.verification.damage_scan import repaired_size
 
 dialects = st.sampled_from(sorted(DIALECTS.values(), key=str))
 keys = st.none() | st.binary(max_size=80)
@@ -152,33 +150,3 @@ def test_scan_of_messages_and_a_torn_tail_yields_each_and_stops(some_keys, diale
     assert [position for position, _ in outcomes] == positions
     assert [m.key for _, m in outcomes if isinstance(m, Message)] == some_keys
     assert isinstance(outcomes[-1][1], NeedMoreBytes) if torn else True
-
-
-@pytest.mark.parametrize("skip", [skip_to, skip_sound])
-def test_skip_finds_each_message_by_its_number_and_offset(dialect, skip):
-    messages = [encode(dialect, offset, b"k" * (offset % 3), b"v" * offset) for offset in range(9)]
-    data = b"".join(messages)
-    for count in range(9):
-        position = len(b"".join(messages[:count]))
-        assert skip(data, count, count) == position
-        assert skip(data, count, count + 1) is None
-        assert skip(data[: position + 7], count, count) is None
-    assert skip(data, 9, 9) is None
-
-
-def test_skip_sound_does_not_pass_a_message_whose_size_leads_into_a_payload(dialect):
-    """The payload ends with a message that has the wanted offset."""
-    inner = encode(dialect, 1, None, b"not this one")
-    outer = encode(dialect, 0, None, b"before" + inner)
-    data = bytearray(outer + encode(dialect, 1, None, b"this one"))
-    data[8:12] = (len(outer) - len(inner) - 12).to_bytes(4)
-    assert skip_to(bytes(data), 1, 1) == len(outer) - len(inner)
-    assert skip_sound(bytes(data), 1, 1) is None
-
-
-@pytest.mark.parametrize("size", [-(2**31), -13, -12, -1, 2**31 - 1])
-@pytest.mark.parametrize("skip", [skip_to, skip_sound])
-def test_skip_over_an_impossible_size_finds_nothing(dialect, skip, size):
-    data = bytearray(encode(dialect, 0, None, b"a") + encode(dialect, 1, None, b"b"))
-    data[8:12] = size.to_bytes(4, signed=True)
-    assert skip(bytes(data), 1, 1) is None

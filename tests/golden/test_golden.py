@@ -15,6 +15,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_file import scan_file
+from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
@@ -78,7 +79,7 @@ def test_index_entry_of_the_document_means_its_third_message():
 def test_segment_names_of_the_document_hold_its_offsets():
     names = [0, 368769, 737337]
     held_by = {368768: 0, 368769: 0, 368770: 1, 368776: 1, 737337: 1, 737338: 2}
-    assert {o: DOCUMENTED.segment_slot(names, o) for o in held_by} == held_by
+    assert {o: segment_slot(DOCUMENTED, names, o) for o in held_by} == held_by
 
 
 def test_scan_of_a_real_segment_reads_every_message_as_recorded():

@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.config import complete_config
 from kminilog.partitioners.built_in import BuiltIn, Load
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     SEEDS,
     SITUATIONS,

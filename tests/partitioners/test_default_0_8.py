@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.client_errors import LeaderNotAvailableError
+from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.config import complete_config
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
     SEEDS,

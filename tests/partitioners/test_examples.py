@@ -4,14 +4,17 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import LeaderNotAvailableError, PluginError
+from kminilog.client_errors import (
+    LeaderNotAvailableError,
+    PluginError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.config import complete_config
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
     SITUATIONS,

@@ -6,6 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
+from kminilog.config import complete_config
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import scan
 from kminilog.format.names import TopicPartition
@@ -15,7 +16,6 @@ from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.producer.stepping import SteppingCondition
-from kminilog.settings import complete_config
 
 ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 MESSAGE_BYTES = request_bytes(None, b"value")

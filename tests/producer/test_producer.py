@@ -12,8 +12,9 @@ from kminilog.client_errors import (
     PluginError,
     RequestTimedOutError,
     SerializationError,
+    UnknownTopicOrPartitionError,
 )
-from kminilog.errors import NullValueError, SettingError, UnknownTopicOrPartitionError
+from kminilog.errors import NullValueError, SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor

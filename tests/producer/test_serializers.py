@@ -3,9 +3,9 @@ from typing import ClassVar
 import pytest
 
 from kminilog.client_errors import PluginError, SerializationError
+from kminilog.config import complete_config
 from kminilog.producer.named_parts import serializer, serializers
 from kminilog.producer.settings import PRODUCER_SETTINGS
-from kminilog.settings import complete_config
 
 
 class Reversed:

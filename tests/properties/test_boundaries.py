@@ -15,6 +15,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
@@ -49,7 +50,7 @@ def test_find_at_each_segment_boundary_finds_the_message(data, dialect, base_off
         files = files_of(directory)
         boundaries = {int(name[:20]) for name in files}
         for offset in sorted({b + n for b in boundaries for n in (-1, 0, 1)}):
-            for reader in (log, PartitionReader(directory, ORDERS_0, dialect, settings)):
+            for reader in (log.reader, PartitionReader(directory, ORDERS_0, dialect, settings)):
                 if not start <= offset < end:
                     if offset >= 0:
                         with pytest.raises(OffsetOutOfRangeError):
@@ -62,7 +63,7 @@ def test_find_at_each_segment_boundary_finds_the_message(data, dialect, base_off
                 holder = holder_of(files, offset)
                 assert found.segment.log_path.name == holder
                 bases = sorted(boundaries)
-                assert f"{bases[dialect.segment_slot(bases, offset)]:020d}.log" == holder
+                assert f"{bases[segment_slot(dialect, bases, offset)]:020d}.log" == holder
         log.close()
 
 
@@ -141,7 +142,7 @@ def test_index_entry_of_the_worked_example_means_offset_368772(tmp_path):
     log.append([first, second, (b"third", b"message of this file")])
     data = (tmp_path / "00000000000000368769.index").read_bytes()
     assert index_entries(data) == [(3, 497)]
-    located = log.find(368_772).located
+    located = log.reader.find(368_772).located
     assert (located.index_entry, located.position, located.scanned_messages) == ((3, 497), 497, 1)
     assert located.message.key == b"third"
 
@@ -156,5 +157,5 @@ def test_log_of_737340_messages_has_the_names_of_the_document(tmp_path):
     names = sorted(path.name for path in tmp_path.glob("*.log"))
     assert [int(name[:20]) for name in names] == [0, 368_769, 737_337]
     for offset, name in {368_769: 0, 368_770: 368_769, 368_776: 368_769, 737_338: 737_337}.items():
-        found = log.find(offset)
+        found = log.reader.find(offset)
         assert (found.segment.base_offset, found.located.message.value) == (name, b"%d" % offset)

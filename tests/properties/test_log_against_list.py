@@ -191,7 +191,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(data=st.data(), max_bytes=st.sampled_from([1, 60, 500, 10**6]))
     def read_anywhere(self, data: st.DataObject, max_bytes: int) -> None:
         offset = data.draw(st.integers(max(self.start - 2, 0), self.end + 2))
-        for reader in [self.log, *self.readers]:
+        for reader in [self.log.reader, *self.readers]:
             if not self.start <= offset <= self.end:
                 with pytest.raises(OffsetOutOfRangeError):
                     reader.read(offset, max_bytes)
@@ -212,7 +212,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def find_anywhere(self, data: st.DataObject) -> None:
         offset = data.draw(st.integers(max(self.start - 2, 0), self.end + 2))
-        for reader in [self.log, *self.readers]:
+        for reader in [self.log.reader, *self.readers]:
             if not self.start <= offset < self.end:
                 with pytest.raises(OffsetOutOfRangeError):
                     reader.find(offset)

@@ -95,7 +95,7 @@ def test_delete_expired_leaves_a_first_documented_segment_with_one_message(tmp_p
     log.append([(None, b"the only one")])
     set_age(log.segments()[0], HOUR_MS)
     assert delete_expired(log, NOW_MS) == []
-    assert log.read(0, 1)[0].value == b"the only one"
+    assert log.reader.read(0, 1)[0].value == b"the only one"
     log.append([(None, b"a second one")])
     set_age(log.segments()[0], HOUR_MS)
     assert len(delete_expired(log, NOW_MS)) == 1

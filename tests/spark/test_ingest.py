@@ -14,10 +14,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from kminilog.client_errors import PluginError
-from kminilog.errors import InvalidTopicError, KMiniLogError, LogDirLockedError, SettingError
+from kminilog.errors import KMiniLogError, SettingError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
+from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import IngestResult, ingest

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import SourceError

@@ -20,6 +20,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition, committed_path
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 from tests.damage import flip_byte, message_positions
 
 ORDERS = TopicPartition("orders", 0)
@@ -121,11 +122,11 @@ def test_truncation_is_on_record_with_the_jobs_that_it_shortens(log_dir):
     commit_job(log_dir, "load", 0, COUNT)
     with LogDirWriter.open(log_dir) as writer:
         log = writer.log(ORDERS)
-        log.truncate_to(12)
+        truncate_log(log, 12)
         assert read_checkpoint(log_dir) == {ORDERS: 12}
-        log.truncate_to(12)  # nothing to cut
+        truncate_log(log, 12)  # nothing to cut
         log.append([(b"k", b"v")] * 3)
-        log.truncate_to(7)
+        truncate_log(log, 7)
     assert read_cuts(log_dir) == [
         cut(12, COUNT, Reason.TRUNCATION, "load"),
         cut(7, 15, Reason.TRUNCATION, "load"),
@@ -135,7 +136,7 @@ def test_truncation_is_on_record_with_the_jobs_that_it_shortens(log_dir):
 def test_truncation_outside_of_a_log_dir_leaves_no_record(tmp_path, dialect):
     log = PartitionLog.open(tmp_path / "orders-0", ORDERS, dialect, SETTINGS)
     log.append([(b"k", b"v")] * 5)
-    log.truncate_to(2)
+    truncate_log(log, 2)
     assert os.listdir(tmp_path) == ["orders-0"]
 
 
@@ -153,7 +154,7 @@ def test_cut_that_a_crash_interrupts_is_on_record_as_far_as_it_came(log_dir, com
     ):
         if come_to < COUNT:
             (log_dir / CHANGES_FILE).unlink()  # so that this cut has no record of its own
-            log.truncate_to(come_to)
+            truncate_log(log, come_to)
             begin_counting(log_dir)
         raise PowerFailureError
     writer.close(cleanly=False)
@@ -190,7 +191,7 @@ def test_deleted_topic_has_no_record_and_one_of_its_name_starts_clean(log_dir, d
     writer.log(ORDERS)
     writer.create_topic(Topic("other", 1, dialect))
     writer.log(TopicPartition("other", 0)).append([(b"k", b"v")] * 4)
-    writer.log(TopicPartition("other", 0)).truncate_to(1)
+    truncate_log(writer.log(TopicPartition("other", 0)), 1)
     writer.delete_topic("orders")
     assert [found.topic for found in read_cuts(log_dir)] == ["other"]
     writer.create_topic(Topic("orders", 1, dialect))

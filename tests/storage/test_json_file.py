@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kminilog.errors import InvalidTopicError, LogDirError
+from kminilog.errors import LogDirError
+from kminilog.log_dir_errors import InvalidTopicError
 from kminilog.storage.json_file import number, read_json, typed
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.errors import LogDirLockedError
+from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir_writer import LogDirWriter

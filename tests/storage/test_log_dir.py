@@ -8,17 +8,11 @@ from typing import Any
 
 import pytest
 
-from kminilog.errors import (
-    CorruptLogError,
-    InvalidTopicError,
-    LogClosedError,
-    LogDirError,
-    LogDirLockedError,
-    TopicExistsError,
-    UnknownTopicOrPartitionError,
-)
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import CorruptLogError, LogClosedError, LogDirError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError, TopicExistsError
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir import LogDir

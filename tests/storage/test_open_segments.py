@@ -17,6 +17,7 @@ from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 
 ORDERS_0 = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
@@ -40,17 +41,21 @@ def reader(writer: LogDirWriter) -> PartitionReader:
     """A reader that has all segments open."""
     reader = LogDir(writer.path).reader(ORDERS_0)
     assert values(reader) == [value for _, value in numbered(0, TOPIC_SIZE)]
-    assert len(reader._open) == len(reader.segments()) > 5
+    assert len(kept_open(reader)) == len(reader.segments()) > 5
     return reader
+
+
+def kept_open(reader: PartitionReader) -> OpenSegments:
+    return reader._open_log.__self__  # type: ignore[union-attr,return-value]
 
 
 def values(reader: PartitionReader, start: int = 0, stop: int = TOPIC_SIZE) -> list[bytes | None]:
     found = []
     for offset in range(start, stop):
-        message = reader.find(offset).located.message
-        segment, position = reader.position_of(offset)
+        segment, located = reader.find(offset)
+        message = located.message
         assert message.offset == offset
-        assert next(segment.scan(position))[1] == message
+        assert next(segment.scan(located.position))[1] == message
         found.append(message.value)
     return found
 
@@ -59,8 +64,7 @@ def test_reader_does_not_open_a_file_twice(reader, monkeypatch):
     opened: list[object] = []
     real = os.open
     monkeypatch.setattr(os, "open", lambda *a, **o: (opened.append(a), real(*a, **o))[1])
-    reader.position_of(30)
-    reader.find(31)
+    reader.find(30)
     assert opened == []
 
 
@@ -68,21 +72,20 @@ def test_retention_is_seen_at_once(writer, reader):
     log = writer.log(ORDERS_0)
     log.settings = TopicSettings(segment_bytes=300, retention_bytes=600)
     assert delete_expired(log, now_ms=10**15)
-    for look in (reader.find, reader.position_of):
-        with pytest.raises(OffsetOutOfRangeError):
-            look(0)
+    with pytest.raises(OffsetOutOfRangeError):
+        reader.find(0)
     assert reader.log_start_offset == log.log_start_offset > 0
 
 
 def test_messages_that_took_the_place_of_truncated_ones_are_seen_at_once(writer, reader):
     log = writer.log(ORDERS_0)
-    log.truncate_to(20)
+    truncate_log(log, 20)
     with pytest.raises(OffsetOutOfRangeError):
-        reader.position_of(40)
+        reader.find(40)
     log.append(numbered(20, TOPIC_SIZE, "other"))
     wanted = numbered(0, 20) + numbered(20, TOPIC_SIZE, "other")
     assert values(reader) == [value for _, value in wanted]
-    assert values(log) == [value for _, value in wanted]
+    assert values(log.reader) == [value for _, value in wanted]
 
 
 def test_messages_that_took_the_place_of_those_of_a_failed_append_are_seen_at_once(
@@ -102,7 +105,7 @@ def test_messages_that_took_the_place_of_those_of_a_failed_append_are_seen_at_on
 def test_topic_that_took_the_place_of_a_deleted_one_is_seen_at_once(writer, reader, dialect):
     writer.delete_topic("orders")
     with pytest.raises(LogDirError, match="no such partition directory"):
-        reader.position_of(30)
+        reader.find(30)
     writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
     writer.log(ORDERS_0).append(numbered(0, TOPIC_SIZE, "anew!"))
     assert values(reader) == [value for _, value in numbered(0, TOPIC_SIZE, "anew!")]
@@ -132,9 +135,9 @@ def test_files_are_not_kept_open_where_nobody_counts_changes(writer, reader):
     (writer.path / CHANGES_FILE).unlink()
     foreign = LogDir(writer.path).reader(ORDERS_0)
     assert values(foreign)
-    assert len(foreign._open) <= 1
+    assert len(kept_open(foreign)) <= 1
     log = writer.log(ORDERS_0)
-    log.truncate_to(20)
+    truncate_log(log, 20)
     log.append(numbered(20, TOPIC_SIZE, "other"))
     assert values(foreign, 20) == [value for _, value in numbered(20, TOPIC_SIZE, "other")]
 
@@ -153,8 +156,8 @@ def test_no_more_files_than_the_limit_are_kept_and_those_used_last_stay(writer):
 
 def test_reader_that_may_open_no_more_files_closes_its_own(writer, reader, monkeypatch):
     segments, refused = reader.segments(), []
-    reader._open.close()
-    reader.position_of(0)
+    kept_open(reader).close()
+    reader.find(0)
     real = os.open
 
     def open_file(*arguments, **options):
@@ -164,7 +167,7 @@ def test_reader_that_may_open_no_more_files_closes_its_own(writer, reader, monke
         return real(*arguments, **options)
 
     monkeypatch.setattr(os, "open", open_file)
-    assert reader.position_of(TOPIC_SIZE - 1)[0] is segments[-1]
+    assert reader.find(TOPIC_SIZE - 1)[0] is segments[-1]
     assert refused
 
 

@@ -19,8 +19,11 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap
 from kminilog.settings import TopicSettings
+from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment import Segment
+from kminilog.trace import Trace
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -134,10 +137,9 @@ def test_roll_and_delete_first_take_as_many_steps_with_few_segments_as_with_many
         while len(log.segments()) < count:
             fill(log, 2)
         rolls.append(steps_of(lambda: fill(log, 2)))
-        deletions.append(steps_of(log.delete_first))
+        deletions.append(steps_of(lambda: log.give_up_first(Segment.remove)))
     assert rolls[1] < rolls[0] + 20
     assert deletions[1] < deletions[0] + 20
-    assert log.segments() == log._in_order
 
 
 # ---- append
@@ -235,7 +237,7 @@ def test_open_log_with_a_torn_tail_is_refused_with_its_place(tmp_path, dialect):
 def test_find_below_log_start_is_out_of_range(tmp_path, dialect):
     log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(100))
     fill(log, 3)
-    for reader in (log, open_reader(log)):
+    for reader in (log.reader, open_reader(log)):
         for offset in (0, 99, 103, 10**6):
             with pytest.raises(OffsetOutOfRangeError) as caught:
                 reader.find(offset)
@@ -275,7 +277,7 @@ def test_read_crosses_segments_within_max_bytes(tmp_path, dialect):
         (5 * length, 5),
         (10**9, 6),
     ):
-        assert [m.offset for m in log.read(1, max_bytes)] == list(range(1, 1 + expected))
+        assert [m.offset for m in log.reader.read(1, max_bytes)] == list(range(1, 1 + expected))
 
 
 @both_dialects
@@ -294,7 +296,7 @@ def test_read_after_the_first_segment_was_deleted_is_out_of_range(tmp_path, dial
     fill(log, 20)
     reader = open_reader(log)
     assert reader.read(0, 1)
-    log.delete_first().remove()
+    log.give_up_first(Segment.remove)
     with pytest.raises(OffsetOutOfRangeError):
         reader.read(0, 1)
     assert reader.log_start_offset == log.log_start_offset > 0
@@ -311,10 +313,12 @@ def test_reader_of_a_deleted_partition_says_so(tmp_path, dialect):
 def test_find_tells_what_it_probed_and_scanned(tmp_path, dialect):
     log = open_log(tmp_path, dialect, segment_bytes=400, index_interval_bytes=100)
     fill(log, 100)
-    found = log.find(77)
+    trace = Trace()
+    found = log.reader.find(77, trace)
     assert found.located.message.offset == 77
-    assert len(found.segments_probed) <= len(names(log)).bit_length()
-    assert {probe.value for probe in found.segments_probed} <= set(names(log))
+    probes = trace.probes(NAMES)
+    assert 0 < len(probes) <= len(names(log)).bit_length()
+    assert {probe.value for probe in probes} <= set(names(log))
     segment, located = found.segment, found.located
     entries = segment.index.entries()
     assert located.index_entry == max(
@@ -324,6 +328,8 @@ def test_find_tells_what_it_probed_and_scanned(tmp_path, dialect):
     assert located.scanned_bytes == located.position + located.message.length_bytes - start
     scanned = [o for p, o in segment.scan(start) if p <= located.position]
     assert located.scanned_messages == len(scanned)
+    walked = [(message.offset, message.size, message.crc) for message in scanned]
+    assert [read.fields for read in trace.header_reads] == walked
 
 
 @both_dialects
@@ -341,15 +347,15 @@ def test_find_2049_is_in_the_segment_named_2048(tmp_path):
     fill(log, 2)
     log.roll()
     fill(log, 1)
-    assert log.find(2049).segment.base_offset == 2048
-    assert log.find(2048).segment.base_offset == 2046
+    assert log.reader.find(2049).segment.base_offset == 2048
+    assert log.reader.find(2048).segment.base_offset == 2046
 
 
 def test_index_first_entry_comes_after_the_interval(tmp_path):
     log = open_log(tmp_path, DOCUMENTED)
     fill(log, 200)
     first = log.segments()[0].index.entries()[0]
-    length = log.read(0, 1)[0].length_bytes
+    length = log.reader.read(0, 1)[0].length_bytes
     assert first.position > 4096 >= first.position - length
 
 
@@ -357,7 +363,7 @@ def test_index_first_entry_comes_after_the_interval(tmp_path):
 def test_read_of_damage_in_the_middle_raises_and_names_the_place(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     fill(log, 5)
-    located = log.find(2).located
+    located = log.reader.find(2).located
     path = log.segments()[0].log_path
     data = bytearray(path.read_bytes())
     data[located.position + 30] ^= 1

@@ -12,6 +12,7 @@ from kminilog.notices import Gap
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.truncation import truncate_log
 from tests.damage import message_positions
 
 ORDERS = TopicPartition("orders", 0)
@@ -161,6 +162,6 @@ def test_read_with_an_old_list_of_segments_after_a_cut_is_no_damage(tmp_path, di
     reader = reader_of(log)
     assert len(read_all(reader)) == COUNT
     second = log.segments()[1]
-    log.truncate_to(second.first_offset + 1)
+    truncate_log(log, second.first_offset + 1)
     assert reader.read(second.first_offset + 1, 1) == []
     assert reader.log_end_offset == second.first_offset + 1

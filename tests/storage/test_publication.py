@@ -203,9 +203,8 @@ def check_readers_see(
             with pytest.raises(OffsetOutOfRangeError):
                 reader.find(len(wanted))
             for offset, value in enumerate(wanted):
-                assert reader.find(offset).located.message.value == value
-                segment, position = reader.position_of(offset)
-                assert next(segment.scan(position))[1].value == value
+                segment, located = reader.find(offset)
+                assert next(segment.scan(located.position))[1].value == value
     report = verify_storage(LogDir(log_dir), allow=["wrong-partition"])  # keys are made up
     assert report.verdict == "ok"
     wanted_count = sum(len(expected(p, is_published=is_published)) for p in BEFORE)

@@ -14,6 +14,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
+from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import examine
 
 ORDERS = TopicPartition("orders", 0)
@@ -52,7 +53,7 @@ def test_recover_sound_log_does_nothing(tmp_path, dialect):
     log = make_log(tmp_path, dialect)
     before = contents(tmp_path)
     assert plan(log).is_sound
-    assert plan(log).describe() == []
+    assert describe(plan(log)) == []
     assert carry_out(plan(log)) == []
     assert contents(tmp_path) == before
 
@@ -131,7 +132,7 @@ def test_recover_damage_before_valid_messages_is_refused(tmp_path, dialect):
 @both_dialects
 def test_recover_changed_size_is_not_a_torn_tail(tmp_path, dialect):
     log = make_log(tmp_path, dialect, count=3)
-    located = log.find(1).located
+    located = log.reader.find(1).located
     put(log.segments()[0].log_path, located.position + 8, b"\x00\x7f\xff\xff")
     found = plan(log)
     assert (found.cut, found.damage.position) == (None, located.position)
@@ -143,7 +144,7 @@ def test_recover_changed_size_is_not_a_torn_tail(tmp_path, dialect):
 def test_recover_valid_message_with_wrong_offset_is_damage(tmp_path, dialect):
     for offset in (0, 3, 2**40):
         log = make_log(tmp_path / str(offset), dialect, count=3)
-        located = log.find(2).located
+        located = log.reader.find(2).located
         put(log.segments()[0].log_path, located.position, offset.to_bytes(8))
         found = plan(log)
         assert found.cut is None
@@ -165,8 +166,8 @@ def test_recover_gap_between_segments_is_damage(tmp_path, dialect):
 @both_dialects
 def test_recover_by_force_cuts_at_the_damage_and_keeps_all_bytes(tmp_path, dialect):
     log = make_log(tmp_path, dialect)
-    position = log.find(7).located.position
-    damaged = log.find(7).segment
+    position = log.reader.find(7).located.position
+    damaged = log.reader.find(7).segment
     put(damaged.log_path, position + 25, b"?")
     before = contents(tmp_path)
     behind = [s for s in log.segments() if s.base_offset > damaged.base_offset]
@@ -274,7 +275,7 @@ def plan_for(directory: Path, dialect: Dialect, entries: list[IndexEntry], fast:
     """Write an index and return what recovery says of the segment."""
     (directory / f"{0:020}.index").write_bytes(b"".join(map(encode_entry, entries)))
     reader = PartitionReader(directory, ORDERS, dialect, SETTINGS)
-    return plan_recovery(reader, examine=examine_fast if fast else examine).describe()
+    return describe(plan_recovery(reader, examine=examine_fast if fast else examine))
 
 
 @pytest.mark.parametrize("is_compressed", [True, False], ids=["compressed", "plain"])
@@ -315,7 +316,7 @@ def test_recover_leftovers_go_and_strays_stay(tmp_path, dialect):
     found = plan(log)
     assert sorted(path.name for path in found.leftovers) == sorted(leftovers)
     assert [path.name for path in found.strays] == ["99999999999999999.index", "notes.txt"]
-    assert len(found.describe()) == 4
+    assert len(describe(found)) == 4
     carry_out(found)
     assert set(contents(tmp_path)) - set(before) == {
         "99999999999999999.index",

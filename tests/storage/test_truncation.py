@@ -16,6 +16,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.retention import delete_expired
+from kminilog.storage.truncation import truncate_log
 from tests.damage import flip_byte
 from tests.properties.strategies import expected_log, key_values
 
@@ -42,7 +43,7 @@ def test_truncate_to_each_offset_leaves_the_files_of_a_shorter_log(tmp_path, dia
     log = open_log(tmp_path / "cut", dialect)
     log.append(numbered(*range(12)))
     assert len(log.segments()) >= 3
-    log.truncate_to(offset)
+    truncate_log(log, offset)
     log.check()
     assert log.log_end_offset == offset
     shorter = open_log(tmp_path / "short", dialect)
@@ -69,7 +70,7 @@ def test_truncate_with_reopenings_leaves_the_files_of_a_shorter_log(
     log.append(messages)
     if data.draw(st.booleans()):
         log = open_log(directory, dialect, settings)
-    log.truncate_to(offset)
+    truncate_log(log, offset)
     if data.draw(st.booleans()):
         log = open_log(directory, dialect, settings)
     log.append(more)
@@ -84,8 +85,8 @@ def test_truncate_at_or_behind_the_end_changes_nothing(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     log.append(numbered(*range(5)))
     before = files_of(tmp_path)
-    log.truncate_to(5)
-    log.truncate_to(99)
+    truncate_log(log, 5)
+    truncate_log(log, 99)
     assert (files_of(tmp_path), log.log_end_offset) == (before, 5)
 
 
@@ -94,7 +95,7 @@ def test_truncate_at_the_end_takes_an_empty_last_segment_away(tmp_path, dialect)
     log.append(numbered(*range(5)))
     before = files_of(tmp_path)
     assert log.roll()
-    log.truncate_to(5)
+    truncate_log(log, 5)
     assert files_of(tmp_path) == before
     assert list(log.append(numbered(5))) == [5]
     log.check()
@@ -104,15 +105,15 @@ def test_truncate_below_the_first_message_is_refused(tmp_path, dialect):
     log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(40))
     log.append(numbered(1, 2))
     with pytest.raises(ValueError, match="nothing below 40"):
-        log.truncate_to(39)
-    log.truncate_to(40)
+        truncate_log(log, 39)
+    truncate_log(log, 40)
     assert list(log.append(numbered(3))) == [40]
 
 
 def test_truncate_first_documented_segment_to_one_message_waits_to_roll(tmp_path):
     log = open_log(tmp_path, DOCUMENTED, TopicSettings(segment_bytes=60))
     log.append(numbered(*range(4)))
-    log.truncate_to(1)
+    truncate_log(log, 1)
     log.append([(None, b"%030d" % 1)])
     assert [segment.base_offset for segment in log.segments()] == [0]
     log.check()
@@ -123,7 +124,7 @@ def test_truncate_keeps_the_modification_time(tmp_path, dialect):
     log.append(numbered(*range(12)))
     for segment in log.segments():
         os.utime(segment.log_path, (1000, 1000))
-    log.truncate_to(log.segments()[1].first_offset + 1)
+    truncate_log(log, log.segments()[1].first_offset + 1)
     assert [segment.log_path.stat().st_mtime for segment in log.segments()] == [1000, 1000]
 
 
@@ -131,7 +132,7 @@ def test_truncate_to_nothing_forgets_when_the_segment_began(tmp_path, dialect):
     settings = TopicSettings(segment_ms=1000)
     log = open_log(tmp_path, dialect, settings)
     log.append(numbered(1, 2), now_ms=0)
-    log.truncate_to(0)
+    truncate_log(log, 0)
     log.append(numbered(1, 2), now_ms=5000)
     log.append(numbered(3), now_ms=6000)
     assert len(log.segments()) == 1
@@ -141,7 +142,7 @@ def test_truncate_lowers_the_recovery_point(tmp_path, dialect):
     log = open_log(tmp_path, dialect)
     log.append(numbered(*range(5)))
     log.flush()
-    log.truncate_to(3)
+    truncate_log(log, 3)
     assert log.recovery_point == 3
 
 
@@ -150,7 +151,7 @@ def test_truncate_closed_log_is_refused(tmp_path, dialect):
     log.append(numbered(*range(5)))
     log.close()
     with pytest.raises(LogClosedError):
-        log.truncate_to(3)
+        truncate_log(log, 3)
 
 
 def test_truncate_with_damage_in_the_way_changes_nothing(tmp_path, dialect):
@@ -159,7 +160,7 @@ def test_truncate_with_damage_in_the_way_changes_nothing(tmp_path, dialect):
     flip_byte(log.segments()[1].log_path, 14, mask=1)
     before = files_of(tmp_path)
     with pytest.raises(CorruptLogError):
-        log.truncate_to(log.segments()[1].first_offset + 1)
+        truncate_log(log, log.segments()[1].first_offset + 1)
     assert files_of(tmp_path) == before
 
 
@@ -169,7 +170,7 @@ def test_truncate_after_retention_works_on_what_is_left(tmp_path, dialect):
     log.append(numbered(*range(12)))
     assert delete_expired(log, 0)
     start = log.log_start_offset
-    log.truncate_to(start)
+    truncate_log(log, start)
     assert list(log.append(numbered(1))) == [start]
     log.check()
 
@@ -202,7 +203,7 @@ def test_truncate_that_crashes_at_any_step_leaves_a_sound_log(tmp_path, dialect,
             for (owner, name), original in zip(calls, originals, strict=True):
                 patch.setattr(owner, name, counted(original))
             with suppress(CrashError):
-                log.truncate_to(5)
+                truncate_log(log, 5)
         plan = plan_recovery(PartitionReader(log.directory, ORDERS, dialect, SETTINGS))
         assert not plan.damage
         assert not plan.cut

@@ -19,6 +19,7 @@ from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import Report, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
@@ -74,7 +75,7 @@ def append(log_dir: LogDir, count: int) -> None:
 
 def truncate(log_dir: LogDir, offset: int) -> None:
     with LogDirWriter.open(log_dir.path) as writer:
-        writer.log(ORDERS).truncate_to(offset)
+        truncate_log(writer.log(ORDERS), offset)
 
 
 def run_job(log_dir: LogDir, job: str, count: int) -> None:

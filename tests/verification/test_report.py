@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
-from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition

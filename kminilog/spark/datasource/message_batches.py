@@ -21,7 +21,8 @@ from kminilog.bulk.structure import Structure
 from kminilog.bulk.windows import checked_windows, index_hints
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.segment import Segment, misplaced_segment, refuse_compressed
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import locate, misplaced_segment, refuse_compressed
 from kminilog.verification.damage_scan import walk
 
 WINDOW_BYTES = 1 << 21
@@ -46,7 +47,7 @@ def sound_messages(
     """
     following_offset = following.first_offset if following else None
     while start_offset < end_offset:
-        located = segment.locate(start_offset, following_offset=following_offset)
+        located = locate(segment, start_offset, following_offset=following_offset)
         if located is None and following and not segment.allows_gaps:
             raise misplaced_segment(following, segment)
         if located is None or located.message.offset >= end_offset:

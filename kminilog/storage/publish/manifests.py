@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.errors import LogDirError
-from kminilog.format.names import MAX_OFFSET, check_topic
+from kminilog.format.names import MAX_OFFSET
+from kminilog.format.topic_names import check_topic
 from kminilog.job_errors import PublicationError
 from kminilog.storage.json_file import number, read_json, typed
-from kminilog.storage.regular_file import check_real_directory
+from kminilog.storage.real_directory import check_real_directory
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"

@@ -15,13 +15,14 @@ import os
 import stat
 from pathlib import Path
 
-from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
 from kminilog.job_errors import PublicationError
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
-from kminilog.storage.publish.visibility import STAGING_DIR
-from kminilog.storage.regular_file import check_real_directory, open_regular
+from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
+from kminilog.storage.real_directory import check_real_directory
+from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment_scan import sound_end
 from kminilog.storage.topics import Topic, read_topic
 
@@ -101,7 +102,13 @@ def _fault_of_offsets(
 ) -> str | None:
     """Say where the partition ends, if not where the job begins: unless its end is damaged, which
     the job does not make worse."""
-    reader = PartitionReader(target, topic_partition, topic.dialect, topic.settings)
+    reader = PartitionReader(
+        target,
+        topic_partition,
+        topic.dialect,
+        topic.settings,
+        files=VisibleFiles(target, topic_partition, topic.dialect),
+    )
     end, segments = reader.log_end_offset, reader.segments()
     if end == staged.first_offset:
         return None

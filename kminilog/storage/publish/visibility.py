@@ -16,12 +16,14 @@ a system call. Source: ours.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from kminilog.format.dialect import Dialect
-from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.storage.changes import change_count
+from kminilog.storage.partition_files import Result, segments_among
 from kminilog.storage.publish.manifests import Manifest, pending_path, read_manifest
 
 STAGING_DIR = ".staging"
@@ -65,7 +67,7 @@ class VisibleFiles:
         self._dialect = dialect
         self._log_dir = directory.parent
         self._pending_path = str(pending_path(self._log_dir))
-        self.pending_seen: Identity | None = None
+        self._pending_seen: Identity | None = None
         self._cap: Cap | None = None
 
     def segments(self) -> dict[int, Path]:
@@ -74,12 +76,12 @@ class VisibleFiles:
         FileNotFoundError if the partition's directory is gone.
         """
         names, cap, replaced_names = self._look()
-        bases = _bases(names)
+        bases = segments_among(names)
         if cap is None:
             return dict.fromkeys(bases, self._directory)
         below = [b for b in bases if self._dialect.first_offset(b) < cap.first_offset]
         found = dict.fromkeys(below, self._directory)
-        return found | dict.fromkeys(_bases(replaced_names), cap.replaced)
+        return found | dict.fromkeys(segments_among(replaced_names), cap.replaced)
 
     def names(self) -> list[str]:
         """List the names of all files but a pending job's; FileNotFoundError if gone."""
@@ -92,7 +94,17 @@ class VisibleFiles:
     def is_overtaken(self) -> bool:
         """Tell if a job has come or gone since the last listing: what was read since, near the end
         of the log, may be part of it. One system call if there was none and is none."""
-        return self._pending() != self.pending_seen
+        return self._pending() != self._pending_seen
+
+    def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
+        """Return what a piece of work returns that reads this partition; look, and do it again, if
+        a job has come or gone meanwhile, because then part of what it saw may not be committed."""
+        while True:
+            seen = self._pending_seen
+            result = work()  # which may list, too
+            if self._pending_seen == seen and not self.is_overtaken():
+                return result
+            look()
 
     def _is_below(self, name: str, cap: Cap) -> bool:
         parsed = parse_segment_file(name)
@@ -101,10 +113,10 @@ class VisibleFiles:
     def _look(self) -> _Look:
         while True:
             moment = self._moment()
-            if moment.pending != self.pending_seen:
+            if moment.pending != self._pending_seen:
                 # In this order: what could not be read was not seen.
                 self._cap = self._read_cap() if moment.pending else None
-                self.pending_seen = moment.pending
+                self._pending_seen = moment.pending
             names = os.listdir(self._directory)
             look = _Look(names, self._cap, _names(self._cap.replaced) if self._cap else [])
             if self._moment() == moment:
@@ -144,8 +156,3 @@ def _names(directory: Path) -> list[str]:
         return os.listdir(directory)
     except FileNotFoundError:
         return []
-
-
-def _bases(names: list[str]) -> list[int]:
-    parsed = filter(None, map(parse_segment_file, names))
-    return [base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX]

@@ -1,0 +1,34 @@
+"""What a log dir raises: of its lock, and of topics that it has or has not."""
+
+from kminilog.errors import KMiniLogError
+
+
+class LogDirLockedError(KMiniLogError):
+    """Another process writes to this log dir; readers need no lock and are not concerned."""
+
+    def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
+        waited = f", still after {waited_ms / 1000:.1f} s of waiting" if waited_ms else ""
+        super().__init__(
+            f"log dir {path}: {holder} is writing to it{waited}; "
+            "only one writer at a time: wait until it has finished"
+        )
+        self.path = path
+        self.holder = holder
+        self.waited_ms = waited_ms
+
+
+class InvalidTopicError(KMiniLogError):
+    """A topic name that Kafka's rules do not allow."""
+
+    def __init__(self, topic: str, *, reason: str) -> None:
+        super().__init__(f"illegal topic name {topic!r}: {reason}")
+        self.topic = topic
+        self.reason = reason
+
+
+class TopicExistsError(KMiniLogError):
+    """A topic of that name is there already; it was not touched."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
+        self.topic = topic

@@ -1,0 +1,13 @@
+"""Rows of a table of settings that hold true or false, or a text."""
+
+from kminilog.settings import Setting
+
+
+def switch(name: str, default: bool, meaning: str) -> Setting:
+    return Setting(name, default, 0, 1, meaning)
+
+
+def text(
+    name: str, default: str, meaning: str, choices: tuple[str, ...] = (), *, older_name: str = ""
+) -> Setting:
+    return Setting(name, default, 0, 0, meaning, choices, older_name)

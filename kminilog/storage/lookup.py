@@ -1,0 +1,96 @@
+"""The search for one message, in three steps, as functions of plain values.
+
+    names      [0  368769  737337]           bisect: the segment that holds the offset
+    entries    [(1, 0)  (3, 497)  (6, 1407)] bisect: the nearest message that the index knows
+    messages   1407  1686  ...               walk: one after the other, until the offset is there
+
+`find`, `read` and `consume` search with these functions, and so does everything else that looks for
+an offset; `find --explain` hands in a recording tracer and shows what they touched. They know no
+files: who calls them brings names, entries and bytes. Source: S1 5.3; Kafka: Log.read,
+OffsetIndex.lookup, FileMessageSet.searchFor. Differs: Kafka's walk looks at no checksum.
+"""
+
+import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from zlib import crc32
+
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CRC_END, MIN_SIZE, SIZE_END
+from kminilog.trace import UNTRACED, Tracer
+
+NAMES, ENTRIES = "names", "entries"  # what a tracer calls the first two searches
+
+_OFFSET_SIZE_CRC = struct.Struct(">qiI")
+
+
+def segment_slot(
+    dialect: Dialect, base_offsets: Sequence[int], offset: int, tracer: Tracer = UNTRACED
+) -> int:
+    """Return the slot, in ascending `base_offsets`, of the segment that holds `offset`.
+
+    The first slot if no name is low enough: the walk tells whether the offset is really there.
+    O(log n), by binary search (S1 5.3.1).
+
+    >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
+    >>> names = [0, 368769, 737337]
+    >>> [segment_slot(DOCUMENTED, names, o) for o in (0, 368769, 368770, 368776, 737338)]
+    [0, 0, 1, 1, 2]
+    >>> [segment_slot(KAFKA, names, o) for o in (0, 368768, 368769, 737337)]
+    [0, 0, 1, 2]
+    """
+    names = tracer.watch(NAMES, base_offsets)
+    slot = (bisect_left if dialect.named_by_previous else bisect_right)(names, offset) - 1
+    return slot if slot > 0 else 0
+
+
+def entry_slot(
+    relative_offsets: Sequence[int], relative_offset: int, tracer: Tracer = UNTRACED
+) -> int:
+    """Return the slot of the greatest entry that is not above `relative_offset`; -1 if all are.
+
+    O(log n), by binary search (S1 5.3.2).
+
+    >>> [entry_slot([1, 3, 6], o) for o in (0, 1, 5, 7)]
+    [-1, 0, 1, 2]
+    """
+    return bisect_right(tracer.watch(ENTRIES, relative_offsets), relative_offset) - 1
+
+
+def walk(
+    data: bytes,
+    position: int,
+    next_offset: int,
+    offset: int,
+    *,
+    start: int = 0,
+    tracer: Tracer = UNTRACED,
+) -> tuple[int, int]:
+    """Follow messages until the one with `offset`; return where the walk stands, and its offset.
+
+    `data` are bytes of a `.log` from `start` on; at `position` in them the message with
+    `next_offset` belongs. The walk passes a message if its offset is the next one and its checksum
+    is right. It stands in front of the message with `offset`, or before that in front of whatever
+    it does not pass: damage, a gap, a compressed message, the end of the bytes. To say which it is,
+    decode what stands there. O(bytes) for the checksums.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> data = b"".join(encode(KAFKA, offset, None, b"hi") for offset in (5, 6, 7))
+    >>> walk(data, 0, 5, 7), walk(data, 0, 5, 9), walk(data, 0, 4, 7)
+    ((56, 7), (84, 8), (0, 4))
+    """
+    read = tracer.watch_reads(_OFFSET_SIZE_CRC.unpack_from, start)
+    view = memoryview(data)
+    try:
+        while True:
+            found_offset, size, crc = read(data, position)
+            if found_offset != next_offset or found_offset >= offset or size < MIN_SIZE:
+                break
+            end = position + SIZE_END + size
+            if crc32(view[position + CRC_END : end]) != crc:
+                break
+            position, next_offset = end, next_offset + 1
+    except struct.error:
+        pass  # fewer bytes than a header has
+    return position, next_offset

@@ -1,0 +1,19 @@
+"""What recovery would do to a partition, or has done, in words. Source: ours."""
+
+from kminilog.storage.recovery import RecoveryPlan
+
+
+def describe(plan: RecoveryPlan) -> list[str]:
+    """Return a line for each thing that is not as it should be; none for a sound partition."""
+    lines = [*plan.warnings]
+    for found, verdict in ((plan.cut, "torn tail"), (plan.damage, "damage")):
+        if found:
+            lines.append(
+                f"{found.segment.log_path}: {verdict} at byte {found.position}: "
+                f"{found.reason}; {found.lost_bytes} bytes with {found.lost_messages} whole "
+                f"messages behind it; sound up to offset {plan.log_end_offset}"
+            )
+    lines += [f"{s.index.path}: not what the log says; rebuilt" for s, _ in plan.rebuilt_indexes]
+    lines += [f"{path}: left behind; removed" for path in plan.leftovers]
+    lines += [f"{path}: not a file of a partition; left alone" for path in plan.strays]
+    return lines

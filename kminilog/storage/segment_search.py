@@ -1,0 +1,194 @@
+"""The search for a message in one segment: an index entry, and a walk from there.
+
+    .index  --bisect-->  entry  --one read-->  bytes up to the next entry  --walk-->  message
+
+An entry counts only if a message with its offset stands where it points: else the walk begins at
+the first message. Where the walk stands in front of something else than the next message, the file
+has the last word: the bytes may only have ended too early, or a gap may be allowed; else it is
+damage, with its place. Source: S1 5.3.2; Kafka: LogSegment.read, LogSegment.translateOffset.
+"""
+
+import os
+from typing import NamedTuple
+
+from kminilog.errors import CompressedMessageError, CorruptLogError
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import CODECS, CorruptMessage, Message, NeedMoreBytes, Outcome, decode
+from kminilog.storage.log_file import find_message, message_at
+from kminilog.storage.lookup import walk
+from kminilog.storage.regular_file import open_regular
+from kminilog.storage.segment import Segment, damage_error
+from kminilog.trace import UNTRACED, Tracer
+
+_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry: more than the interval, by a message
+_MAX_WINDOW_BYTES = 1 << 20
+
+
+class Located(NamedTuple):
+    """Where a message stands, and what it took to find it there.
+
+    `scanned_bytes` runs from where the walk began to the end of the message.
+    """
+
+    position: int
+    message: Message
+    index_entry: IndexEntry | None
+    scanned_messages: int
+    scanned_bytes: int
+
+
+class _Walk:
+    """A walk through a segment: where it stands, what belongs there, and what it has passed."""
+
+    def __init__(
+        self, segment: Segment, descriptor: int, entry: IndexEntry | None, end: int | None
+    ) -> None:
+        self.segment = segment
+        self.entry = entry
+        self.start = self.position = entry.position if entry else 0
+        self.next_offset = segment.first_offset
+        if entry:
+            self.next_offset = segment.base_offset + entry.relative_offset
+        self.passed = 0
+        self._descriptor = descriptor
+        # The message stands in front of the next entry, if there is one: one read brings it.
+        wanted_bytes = segment.index_interval_bytes + _LAST_MESSAGE_BYTES
+        if end is not None:
+            wanted_bytes = end - self.start
+        self._data = os.pread(descriptor, min(wanted_bytes, _MAX_WINDOW_BYTES), self.start)
+        self._data_start = self.start
+
+    def go(self, offset: int, tracer: Tracer) -> Outcome:
+        """Walk on towards `offset`, and return what stands where the walk ends."""
+        while True:
+            at, next_offset = walk(
+                self._data,
+                self.position - self._data_start,
+                self.next_offset,
+                offset,
+                start=self._data_start,
+                tracer=tracer,
+            )
+            self.passed += next_offset - self.next_offset
+            self.position, self.next_offset = self._data_start + at, next_offset
+            outcome = decode(self.segment.dialect, self._data, at)
+            if not isinstance(outcome, NeedMoreBytes) or not self._read_on(outcome.needed_bytes):
+                return outcome
+
+    def pass_by(self, message: Message) -> None:
+        """Go behind the message that stands where the walk has ended."""
+        self.passed += 1
+        self.position += message.length_bytes
+        self.next_offset = message.offset + 1
+
+    def is_at_a_false_entry(self, outcome: Outcome) -> bool:
+        """Tell if the walk has begun at an entry that does not lead to its message."""
+        is_true = isinstance(outcome, Message) and outcome.offset == self.next_offset
+        return self.entry is not None and not self.passed and not is_true
+
+    def _read_on(self, needed_bytes: int) -> bool:
+        """Read from where the walk stands; tell if there is more now than there was before."""
+        known_bytes = self._data_start + len(self._data) - self.position
+        wanted_bytes = max(needed_bytes, _LAST_MESSAGE_BYTES)
+        self._data = os.pread(self._descriptor, wanted_bytes, self.position)
+        self._data_start = self.position
+        return len(self._data) > known_bytes
+
+
+def locate(
+    segment: Segment,
+    offset: int,
+    tracer: Tracer = UNTRACED,
+    *,
+    following_offset: int | None = None,
+    descriptor: int | None = None,
+) -> Located | None:
+    """Return the first message of a segment whose offset is not below `offset`; None if none is.
+
+    `following_offset` is where the next segment begins, None if this is the last one. An unfinished
+    message ends the last segment. `descriptor` is one of the `.log`, if the caller keeps it open;
+    the index is then as loaded, unless the message is behind its last entry. O(log entries + bytes
+    between two entries).
+
+    Raises CorruptLogError for an unfinished message elsewhere, or with messages behind it, for
+    bytes that are no message, and for a message whose offset is not the next one; where gaps are
+    allowed, a greater offset is right if the next is above it. FileNotFoundError if it is gone.
+    """
+    if descriptor is None:
+        descriptor = open_regular(segment.log_path)
+        try:
+            segment.index.load()
+            return locate(
+                segment, offset, tracer, following_offset=following_offset, descriptor=descriptor
+            )
+        finally:
+            os.close(descriptor)
+    entry, end = segment.index.interval(offset, tracer)
+    if end is None and segment.index.load():  # the writer has added entries meanwhile
+        entry, end = segment.index.interval(offset, tracer)
+    way = _Walk(segment, descriptor, entry, end)
+    outcome = way.go(offset, tracer)
+    if way.is_at_a_false_entry(outcome):
+        way = _Walk(segment, descriptor, None, None)
+        outcome = way.go(offset, tracer)
+    while True:
+        message = _expected(way, outcome, offset, following_offset)
+        if message is None:
+            return None
+        way.pass_by(message)
+        if message.offset >= offset:
+            position = way.position - message.length_bytes
+            return Located(position, message, way.entry, way.passed, way.position - way.start)
+        outcome = way.go(offset, tracer)
+
+
+def refuse_compressed(segment: Segment, located: Located) -> None:
+    """Raise CompressedMessageError if what was found is a compressed message."""
+    if located.message.codec != CODECS[0]:
+        raise CompressedMessageError(
+            located.message.codec,
+            where=f"{segment.log_path} at byte {located.position}",
+            remedy="only `kminilog dump --deep` looks inside, and only with gzip",
+        )
+
+
+def _expected(
+    way: _Walk, outcome: Outcome, offset: int, following_offset: int | None
+) -> Message | None:
+    """Return the message that the walk stands in front of, None at the end of the segment."""
+    segment, position = way.segment, way.position
+    if isinstance(outcome, NeedMoreBytes):
+        if position == segment.file_bytes:
+            return None
+        is_last = following_offset is None
+        if is_last and not find_message(segment.dialect, segment.log_path, position + 1, offset):
+            return None
+        finished = message_at(
+            segment.dialect, segment.log_path, position
+        )  # by the writer, meanwhile
+        if finished is None:
+            raise damage_error(segment, position, "an unfinished message, and others behind it")
+        outcome = finished
+    if isinstance(outcome, CorruptMessage):
+        raise damage_error(segment, position, f"{outcome.fault}, {outcome.detail}")
+    if not segment.is_in_order(position, outcome, way.next_offset, following_offset):
+        raise misplaced_message(segment, position, outcome.offset, way.next_offset)
+    return outcome
+
+
+def misplaced_message(
+    segment: Segment, position: int, offset: int, expected: int
+) -> CorruptLogError:
+    """Return the error for a whole message whose offset is not the one that belongs there."""
+    reason = f"a whole message with offset {offset} where {expected} belongs"
+    return damage_error(segment, position, reason, is_gap=offset > expected)
+
+
+def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:
+    """Return the error for a segment that does not begin where the one before it ends."""
+    offset, expected = segment.first_offset, before.end_offset()
+    reason = (
+        f"by its name the segment begins with offset {offset}, but {expected} comes next, "
+        f"behind {before.log_path.name}"
+    )
+    return damage_error(segment, 0, reason, is_gap=offset > expected)
