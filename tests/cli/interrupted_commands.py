@@ -30,6 +30,7 @@ SETTINGS = TopicSettings(segment_bytes=10_000, index_interval_bytes=500)
 SHORTEST_SECONDS = 0.1
 PATIENCE_SECONDS = 60
 TAIL = "--config", "consumer.timeout.ms=0"
+MADE = Topic("made", 300, settings=SETTINGS)
 COMMANDS = {
     "consume": ("consume", "orders"),
     "consume to the end": ("consume", "orders", "--json", *TAIL),
@@ -44,6 +45,8 @@ COMMANDS = {
     "partition": ("partition", "--partitions", "3", "--no-key", "2000"),
     "cluster demo": ("cluster", "demo"),
     "group demo": ("group", "demo"),
+    "topic create": ("topic", "create", MADE.name, "--partitions", "300"),
+    "topic delete": ("topic", "delete", MADE.name, "--yes"),
 }
 
 ENDLESS = ("consume", "consume as a member")
@@ -104,6 +107,25 @@ def renew_written(log_dir: LogDir) -> None:
         writer.create_topic(Topic("written", 2, settings=SETTINGS))
 
 
+def is_made(log_dir: LogDir) -> bool:
+    """Tell if there is the topic that commands create and delete."""
+    return MADE.name in [topic.name for topic in log_dir.topics()]
+
+
+def prepare(log_dir: LogDir, name: str) -> None:
+    """Give a command what it is to change, as it was before the last time."""
+    if name == "recover":
+        (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
+    if name.startswith("topic") and is_made(log_dir) != (name == "topic delete"):
+        with LogDirWriter.open(log_dir.path) as writer:
+            if name == "topic delete":
+                writer.create_topic(MADE)
+            else:
+                writer.delete_topic(MADE.name)
+    if count_written(log_dir) > 5 * MESSAGES:  # or each look at it would take longer
+        renew_written(log_dir)
+
+
 def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: int) -> list[str]:
     """Return what is wrong after a command got a signal."""
     found = []
@@ -112,7 +134,11 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
     err = (log_dir.path / "err").read_text()
     if err:
         found.append(f"said {err!r}")
-    if name in ("produce", "produce with a thread", "recover"):
+    if name.startswith("topic") and is_made(log_dir) != (name == "topic create"):
+        again = wait(start(log_dir.path, COMMANDS[name]))  # what was begun can be finished
+        if again != "0":
+            found.append(f"once more, it ended with {again}: {(log_dir.path / 'err').read_text()}")
+    if name.startswith(("produce", "recover", "topic")):
         undone = ["index-sparse"] if name == "recover" else []  # the index was to be rebuilt
         report = verify_storage(log_dir, check_segment=check_segment, allow=undone)
         if report.exit_code:
@@ -132,13 +158,11 @@ def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[C
     words, codes, wrong = COMMANDS[name], Counter(), []
     began = time.monotonic()
     if name not in ENDLESS:
+        prepare(log_dir, name)
         wait(start(log_dir.path, words))
     seconds = max(time.monotonic() - began, SHORTEST_SECONDS)
     for _ in range(times):
-        if name == "recover":  # there is something to do
-            (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
-        if count_written(log_dir) > 5 * MESSAGES:  # or each look at it would take longer
-            renew_written(log_dir)
+        prepare(log_dir, name)
         before = count_written(log_dir)
         pid = start(log_dir.path, words)
         delay, number = chance.uniform(0, seconds), chance.choice([signal.SIGINT, signal.SIGTERM])
