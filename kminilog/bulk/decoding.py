@@ -48,6 +48,28 @@ def keys_of(data: Any, messages: Structure) -> Any:
 
 def _strings(data: Any, starts: Positions, ends: Positions, is_null: NDArray[np.bool_]) -> Any:
     """Return the bytes from each start to its end as an Arrow column."""
+    rows = _rows(data, starts, ends)
+    gathered = _gathered(data, starts, ends) if rows is None else rows
+    if not is_null.any():
+        return gathered
+    validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(starts), [validity, *gathered.buffers()[1:]])
+
+
+def _rows(data: Any, starts: Positions, ends: Positions) -> Any:
+    """Return the bytes as one copy of equal rows at equal distances; None if they are no rows."""
+    count = len(starts)
+    if count < 2 or ends[0] == starts[0]:
+        return None
+    length, step = int(ends[0] - starts[0]), int(starts[1] - starts[0])
+    if (ends - starts != length).any() or (np.diff(starts) != step).any():
+        return None
+    content = np.ndarray(count, f"V{length}", data, int(starts[0]), strides=step).copy()
+    offsets = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(length))
+    return pa.Array.from_buffers(pa.binary(), count, [None, offsets, pa.py_buffer(content)])
+
+
+def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
     count = len(starts)
     borders = np.empty(2 * count + 1, np.int32)  # in turn what is wanted and what lies between
     borders[:-1:2], borders[1::2] = starts, ends
@@ -56,8 +78,4 @@ def _strings(data: Any, starts: Positions, ends: Positions, is_null: NDArray[np.
         pa.binary(), 2 * count, [None, pa.py_buffer(borders), pa.py_buffer(data)]
     )
     wanted = pa.array(np.arange(0, 2 * count, 2, dtype=np.uint32))
-    gathered = pc.take(pieces, wanted, boundscheck=False)
-    if not is_null.any():
-        return gathered
-    validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
-    return pa.Array.from_buffers(pa.binary(), count, [validity, *gathered.buffers()[1:]])
+    return pc.take(pieces, wanted, boundscheck=False)
