@@ -2,7 +2,7 @@
 
 The file is read in windows, and each is checked as a whole; the index gives hints where messages
 begin, and is not believed. Where something is wrong, the plain twin is asked what to say of it.
-`plan_recovery` takes both from here as its arguments. Source: storage/segment_scan.py.
+Recovery takes both as `FAST`. Source: storage/segment_scan.py.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message
 from kminilog.storage.log_file import find_message, scan_file
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, Remains
+from kminilog.storage.segment_scan import Examined, Remains, SegmentScans
 from kminilog.storage.segment_scan import examine as examine_plainly
 
 _FIRST_WINDOW_BYTES = 1 << 16
@@ -144,3 +144,6 @@ def _count_true(
         & (relative_offsets <= (offsets - segment.base_offset)[slots])
     )
     return int(is_true.sum())
+
+
+FAST = SegmentScans(examine, survey)

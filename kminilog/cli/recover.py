@@ -37,8 +37,8 @@ def command(
     that do not match their log are rebuilt.
     """
     with (
-        recovery_reading("Recovering") as (examine, survey),
-        LogDirWriter.open(log_dir_path, recover=False, examine=examine, survey=survey) as writer,
+        recovery_reading("Recovering") as scans,
+        LogDirWriter.open(log_dir_path, recover=False, scans=scans) as writer,
     ):
         plan = writer.recovery_plan(topic_partition)
         is_refused = plan.damage is not None and not force

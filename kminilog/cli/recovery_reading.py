@@ -11,21 +11,18 @@ from pathlib import Path
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.progress import working_if_long
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.recovery import Examine, Survey
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, Remains
+from kminilog.storage.segment_scan import Examined, Remains, SegmentScans
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
     """Open a log dir as `LogDirWriter.open` does; raises as it does."""
-    with recovery_reading("Recovering") as (examine, survey):
-        return LogDirWriter.open(
-            log_dir, create=create, recover=recover, examine=examine, survey=survey
-        )
+    with recovery_reading("Recovering") as scans:
+        return LogDirWriter.open(log_dir, create=create, recover=recover, scans=scans)
 
 
 @contextmanager
-def recovery_reading(title: str) -> Iterator[tuple[Examine, Survey]]:
+def recovery_reading(title: str) -> Iterator[SegmentScans]:
     """Yield the functions that read segments; inside the block they show the present segment."""
     with working_if_long(title) as at:
 
@@ -41,7 +38,7 @@ def recovery_reading(title: str) -> Iterator[tuple[Examine, Survey]]:
             at(f"counting what is whole behind damage in {_name(segment)}")
             return survey(segment, position)
 
-        yield interruptible_call(examine_fast), interruptible_call(survey_fast)
+        yield SegmentScans(interruptible_call(examine_fast), interruptible_call(survey_fast))
 
 
 def _name(segment: Segment) -> str:

@@ -28,9 +28,9 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import forget_manifests
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
-from kminilog.storage.recovery import Examine, RecoveryPlan, Survey, plan_recovery
+from kminilog.storage.recovery import RecoveryPlan, plan_recovery
 from kminilog.storage.recovery_report import describe
-from kminilog.storage.segment_scan import examine, survey
+from kminilog.storage.segment_scan import PLAIN, SegmentScans
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
@@ -43,11 +43,10 @@ class LogDirWriter(LogDir):
         self,
         path: Path | str,
         lock: LogDirLock,
-        examine: Examine = examine,
-        survey: Survey = survey,
+        scans: SegmentScans = PLAIN,
     ) -> None:
         super().__init__(path)
-        self._plan_recovery = partial(plan_recovery, examine=examine, survey=survey)
+        self._plan_recovery = partial(plan_recovery, scans=scans)
         self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -62,8 +61,7 @@ class LogDirWriter(LogDir):
         *,
         create: bool = False,
         recover: bool = True,
-        examine: Examine = examine,
-        survey: Survey = survey,
+        scans: SegmentScans = PLAIN,
         lock_wait: LockWait | None = None,
     ) -> Self:
         """Take the lock of a log dir, finish what crashed jobs have left, and recover partitions.
@@ -71,8 +69,8 @@ class LogDirWriter(LogDir):
         After a clean shutdown a partition gets a quick look when it is first used; otherwise every
         segment from its recovery point on is read now. A partition with damage is not opened: `log`
         raises its error, the others work. `warnings` says what was cut or is gone. With
-        `recover=False` partitions are left as they are, for a human to decide. `examine` and
-        `survey` are how a segment is read, replaceable by faster equals.
+        `recover=False` partitions are left as they are, for a human to decide. `scans`
+        read segments: plainly, or by faster equals.
 
         Raises LogDirLockedError, at once or when the time of `lock_wait` is up, and LogDirError if
         the directory is not there (`create` makes it).
@@ -83,7 +81,7 @@ class LogDirWriter(LogDir):
         LogDir(path)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         try:
-            log_dir = cls(path, lock, examine, survey)
+            log_dir = cls(path, lock, scans)
             begin_counting(log_dir.path)
             if not log_dir._was_clean:  # the last writer may have died before it counted
                 count_change(log_dir.path)

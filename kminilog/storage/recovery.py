@@ -41,17 +41,7 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import (
-    Examined,
-    Remains,
-    examine,
-    may_keep_index,
-    sound_end,
-    survey,
-)
-
-Examine = Callable[[Segment], Examined]
-Survey = Callable[[Segment, int], Remains]
+from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, sound_end
 
 
 class Break(NamedTuple):
@@ -122,15 +112,13 @@ def plan_recovery(
     *,
     scan_from: int | None = 0,
     recovery_point: int = 0,
-    examine: Examine = examine,
-    survey: Survey = survey,
+    scans: SegmentScans = PLAIN,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
     Segments that end below `scan_from` get a quick look at their ends, all of them if it is None;
-    the others are read whole: O(bytes). `examine` and, behind damage, `survey` are the reading,
-    replaceable by faster equals.
-    A log that ends below `recovery_point`, up to where it was on the disk, gets a warning.
+    the others are read whole, by `scans`: O(bytes). A log that ends below
+    `recovery_point`, up to where it was on the disk, gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     _sort_files(plan, is_after_crash=scan_from is not None)
@@ -143,18 +131,18 @@ def plan_recovery(
         if segment.first_offset != expected:
             reason = f"the segment {segment.name} follows, where offset {expected} belongs"
             before = segments[slot - 1]
-            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, survey)
+            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scans)
             break
         end = sound_end(segment) if slot < first_to_scan else None
         if end is not None:
             expected = plan.log_end_offset = end
             continue
-        examined = examine(segment)
+        examined = scans.examine(segment)
         expected = plan.log_end_offset = examined.next_offset
         if not may_keep_index(segment, examined):
             plan.rebuilt_indexes.append((segment, examined.entries))
         if examined.fault:
-            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault, survey)
+            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault, scans)
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
@@ -226,7 +214,7 @@ def _set_break(
     position: int,
     next_offset: int,
     reason: str,
-    survey: Survey,
+    scans: SegmentScans,
 ) -> None:
     segment, plan.behind = segments[slot], segments[slot + 1 :]
 
@@ -238,7 +226,8 @@ def _set_break(
 
     decision = decide(reason, is_whole_message_behind)
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
-    remains = [survey(segment, position), *(survey(later, 0) for later in plan.behind)]
+    remains = [scans.survey(segment, position)]
+    remains += [scans.survey(later, 0) for later in plan.behind]
     plan.whole_end_offset = max(found.next_offset for found in remains)
     lost_messages = sum(found.message_count for found in remains)
     found = Break(segment, position, reason, lost_bytes, lost_messages)

@@ -65,7 +65,7 @@ def measure_recovery(directory: Path) -> None:
         plan_recovery(reader)
 
     def fast() -> None:
-        plan_recovery(reader, examine=bulk.examine, survey=bulk.survey)
+        plan_recovery(reader, scans=bulk.FAST)
 
     print(f"\nrecovery of {RECOVERED_MESSAGES:,} messages, ns of CPU a message")
     for name in ("sound", "damaged at its beginning"):
@@ -122,4 +122,4 @@ def recover(path: Path, *gone: str) -> None:
     """Recover as the command line does, after a crash that has left these files away."""
     for name in gone:
         (path / name).unlink()
-    LogDirWriter.open(path, examine=bulk.examine, survey=bulk.survey).close()
+    LogDirWriter.open(path, scans=bulk.FAST).close()

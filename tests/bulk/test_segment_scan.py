@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kminilog.bulk.boundaries import find_beginnings
 from kminilog.bulk.checking import check
-from kminilog.bulk.segment_scan import count_following, examine, survey
+from kminilog.bulk.segment_scan import FAST, count_following, examine, survey
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.message import encode, follows, scan
 from kminilog.format.names import TopicPartition
@@ -22,6 +22,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import SegmentScans
 from kminilog.storage.topics import Topic
 from tests.bulk.strategies import both_dialects, crc_of, each_library, log_of, messages
 from tests.damage import message_positions
@@ -152,7 +153,7 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     first, last = log.segments()[0], log.segments()[-1]
 
     def plans() -> list[tuple[object, ...]]:
-        fast = plan_recovery(reader, examine=examine, survey=survey)
+        fast = plan_recovery(reader, scans=FAST)
         return [
             (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_sound)
             for plan in (plan_recovery(reader), fast)
@@ -193,7 +194,7 @@ def test_writer_recovers_by_the_examination_that_is_handed_in(tmp_path, dialect)
 
     with LogDirWriter.open(tmp_path / "one") as plainly:
         pass
-    with LogDirWriter.open(tmp_path / "other", examine=watched) as quickly:
+    with LogDirWriter.open(tmp_path / "other", scans=SegmentScans(watched, survey)) as quickly:
         pass
     assert examined == sorted(path.stem for path in directory.glob("*.log"))
     expected = [line.replace("/one/", "/other/") for line in plainly.warnings]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.bulk.segment_scan import examine as examine_fast
+from kminilog.bulk.segment_scan import FAST
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
@@ -15,7 +15,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
 from kminilog.storage.recovery_report import describe
-from kminilog.storage.segment_scan import examine
+from kminilog.storage.segment_scan import PLAIN, examine
 
 ORDERS = TopicPartition("orders", 0)
 NOT_DUE = "not what the log says; rebuilt"
@@ -275,7 +275,7 @@ def plan_for(directory: Path, dialect: Dialect, entries: list[IndexEntry], fast:
     """Write an index and return what recovery says of the segment."""
     (directory / f"{0:020}.index").write_bytes(b"".join(map(encode_entry, entries)))
     reader = PartitionReader(directory, ORDERS, dialect, SETTINGS)
-    return describe(plan_recovery(reader, examine=examine_fast if fast else examine))
+    return describe(plan_recovery(reader, scans=FAST if fast else PLAIN))
 
 
 @pytest.mark.parametrize("is_compressed", [True, False], ids=["compressed", "plain"])

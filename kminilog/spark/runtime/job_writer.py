@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from kminilog.bulk.segment_scan import examine, survey
+from kminilog.bulk.segment_scan import FAST
 from kminilog.errors import LogDirError
 from kminilog.job_errors import PublicationError
 from kminilog.storage.lock_wait import LockWait
@@ -41,9 +41,7 @@ def open_writer(
     what `LogDirWriter.open` does, LogDirLockedError if the lock is not free after that time.
     """
     wait = LockWait(lock_timeout_ms, SystemClock(), warn)
-    writer = LogDirWriter.open(
-        log_dir, create=create, examine=examine, survey=survey, lock_wait=wait
-    )
+    writer = LogDirWriter.open(log_dir, create=create, scans=FAST, lock_wait=wait)
     for warning in writer.warnings:
         warn(warning)
     return writer
