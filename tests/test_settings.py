@@ -6,7 +6,7 @@ from kminilog.config import complete_config, find_setting
 from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import TOPIC_SETTINGS, TopicSettings, check_setting
 
 TABLES = (TOPIC_SETTINGS, PRODUCER_SETTINGS, CONSUMER_SETTINGS)

@@ -43,7 +43,7 @@ from kminilog.partitioners.interface import check_partition
 from kminilog.partitioners.keyed_rules import as_key_object, keyed_rule
 from kminilog.partitioners.registry import check_name, is_path
 from kminilog.plugins import load_class
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 STICKY_ROWS = 128
 PLACE_TEXT = re.compile(r"file (\d+), position (\d+), row (\d+): ")

@@ -29,7 +29,7 @@ from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _ORDER = "kminilog.cli.partition.order"

@@ -33,7 +33,7 @@ from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.plugins import load_class
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "default-0.8": Default08,

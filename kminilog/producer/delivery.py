@@ -40,7 +40,7 @@ class DeliverySettings(NamedTuple):
     def from_config(cls, config: Mapping[str, Any]) -> "DeliverySettings":
         """Return them from a producer's complete config.
 
-        >>> from kminilog.producer.settings import PRODUCER_SETTINGS
+        >>> from kminilog.producer_settings import PRODUCER_SETTINGS
         >>> from kminilog.config import complete_config
         >>> DeliverySettings.from_config(complete_config({}, PRODUCER_SETTINGS))
         DeliverySettings(acks=1, retries=3, retry_backoff_ms=100, request_timeout_ms=30000)

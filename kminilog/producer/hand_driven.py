@@ -21,8 +21,8 @@ from kminilog.producer.interceptors import ProducerInterceptor, ProducerIntercep
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.named_parts import load_interceptors, serializers
 from kminilog.producer.producer import BareProducer, Parts
-from kminilog.producer.settings import PRODUCER_SETTINGS
 from kminilog.producer.stalls import Stalls
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 
 def _nothing() -> bool:

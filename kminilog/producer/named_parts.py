@@ -35,7 +35,7 @@ def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None)
 def serializers(config: Mapping[str, Any]) -> tuple[Serializer, Serializer]:
     """Return the serialisers of keys and of values that complete settings of a producer name.
 
-    >>> from kminilog.producer.settings import PRODUCER_SETTINGS
+    >>> from kminilog.producer_settings import PRODUCER_SETTINGS
     >>> from kminilog.config import complete_config
     >>> given = {"serializer.class": "string", "key.serializer": "integer"}
     >>> [each.name for each in serializers(complete_config(given, PRODUCER_SETTINGS))]

@@ -50,7 +50,7 @@ class Parts(NamedTuple):
 class BareProducer:
     """A producer that works when it is told to; a context manager that closes it.
 
-    `config` is complete (`producer.settings`). `alongside` is called while the producer waits, to
+    `config` is complete (`producer_settings`). `alongside` is called while the producer waits, to
     let others work, and tells if they did: `cluster.replicate` is one. `on_error` is told what
     callbacks and hooks of a partitioner have raised, which harms no record.
     """

@@ -15,7 +15,7 @@ from kminilog.config import complete_config
 from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.producer.record import ProducerRecord
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.conformance.wheel_oracles import require, run_java
 from tests.producer.small_cluster import TOPIC, SmallCluster, small_cluster
 

@@ -9,7 +9,7 @@ from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
 from kminilog.partitioners.built_in import BuiltIn, Load
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.partitioners.situations import (
     SEEDS,
     SITUATIONS,

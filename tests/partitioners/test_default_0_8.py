@@ -12,7 +12,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
     SEEDS,

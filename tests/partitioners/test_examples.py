@@ -14,7 +14,7 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.partitioners.situations import (
     JAVA_SITUATIONS,
     SITUATIONS,

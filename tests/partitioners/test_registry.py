@@ -15,7 +15,7 @@ from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 CLASSES = {
     "default-0.8": Default08,

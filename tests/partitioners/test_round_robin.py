@@ -7,7 +7,7 @@ from kminilog.config import complete_config
 from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.round_robin import RoundRobin
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
 
 IN_LISTED_ORDER = Exactly([2, 0, 2, 0])

@@ -5,7 +5,7 @@ import pytest
 from kminilog.client_errors import PluginError, SerializationError
 from kminilog.config import complete_config
 from kminilog.producer.named_parts import serializer, serializers
-from kminilog.producer.settings import PRODUCER_SETTINGS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 
 class Reversed:
