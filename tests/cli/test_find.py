@@ -7,6 +7,7 @@ import pytest
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.cli.command_line import CommandLine, assert_one_line
@@ -191,3 +192,17 @@ def test_find_behind_damage_is_one_line_that_names_the_place(orders):
     log = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
     flip_byte(log, 20, mask=1)
     assert_one_line(orders("find", "orders-0", 0), 2, f"{log}: damaged at byte 0")
+
+
+def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_no(orders):
+    run = orders("find", "orders-0", "99999", "--explain")
+    assert run.code == 1
+    assert "offset 99999 is out of range" in run.err
+    names_and_entries, walk = run.out.split("\n3. ")
+    assert "1. Segment" in names_and_entries
+    assert "2. Index" in names_and_entries
+    start = int(walk.split("from byte ")[1].split(",")[0])
+    last = LogDir(orders.log_dir).reader(TopicPartition("orders", 0)).segments()[-1]
+    shown = [line.split()[:2] for line in walk.splitlines() if line.endswith("< 99999: next")]
+    assert shown == [[f"{at}", f"{message.offset}"] for at, message in last.scan(start)]
+    assert walk.endswith("→ offset 99999 is not there\n")
