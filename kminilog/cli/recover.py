@@ -1,8 +1,8 @@
 """`kminilog recover`: the recovery of one partition, run by hand, and shown before it is done.
 
 It reads the whole partition and ignores the clean-shutdown marker and the recovery point. It
-truncates a torn tail, rebuilds indexes and removes leftover files. Damage is only
-reported, with exit code 1, unless `--force` is given; then the loss is reported first.
+truncates a torn tail, rebuilds indexes and removes leftover files. It only reports damage, with
+exit code 1; `--force` cuts it, and first reports the loss. Side files keep what is cut off.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ from kminilog.storage.recovery import Break, RecoveryPlan
 @click.option(
     "--force",
     is_flag=True,
-    help="Truncate the log at the first damage. All messages behind it are lost.",
+    help="Truncate the log at the first damage. Side files keep everything that is cut off.",
 )
 @json_option
 @click.pass_obj
