@@ -2,9 +2,9 @@
 
     from kminilog import LogDirWriter, Topic
 
-The names in `__all__` are the public ones; `docs/architecture.md` is the map of all the rooms. A
-name's module is loaded when the name is first asked for, so that nobody pays for what he does not
-use; importing the package loads neither Spark nor numpy.
+`__all__` lists the public names; `docs/architecture.md` is the map of all modules. Importing the
+package loads none of their modules, so neither Spark nor numpy. The first use of a public name
+loads its module.
 """
 
 from importlib import import_module

@@ -7,12 +7,12 @@ from typing import Protocol
 
 
 class Chance(Protocol):
-    """A source of random whole numbers."""
+    """A random generator."""
 
     def randrange(self, stop: int, /) -> int:
-        """Return a number from 0 to before `stop`, each as likely as the others."""
+        """Return a number from 0 to `stop` - 1; all are equally likely."""
         ...
 
     def getrandbits(self, count: int, /) -> int:
-        """Return a number of that many random bits."""
+        """Return a number of `count` random bits: 0 to 2**count - 1."""
         ...

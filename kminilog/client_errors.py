@@ -1,6 +1,6 @@
-"""The errors of clients and of the cluster that they ask: a branch of the tree in `errors`.
+"""The errors of clients and of the cluster that they talk to: a branch of the tree in `errors`.
 
-A `RetriableError` may go away by itself, so the producer tries again; the others do not.
+The cause of a `RetriableError` may go away, so the producer retries. All other errors are final.
 
 Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REQUEST_TIMED_OUT).
 """
@@ -9,11 +9,11 @@ from kminilog.errors import KMiniLogError
 
 
 class RetriableError(KMiniLogError):
-    """A request that failed now and may succeed later: the producer sends it again."""
+    """A request failed, but may succeed later: the producer sends it again."""
 
 
 class LeaderNotAvailableError(RetriableError):
-    """No replica of a partition that could lead it is up; or of any partition of a topic."""
+    """No in-sync replica of the partition is up; without `partition`: of any of the topic's."""
 
     def __init__(self, topic: str, *, partition: int | None = None) -> None:
         which = "any partition in topic" if partition is None else f"partition {partition} of topic"
@@ -23,7 +23,7 @@ class LeaderNotAvailableError(RetriableError):
 
 
 class NotLeaderForPartitionError(RetriableError):
-    """The broker that took a request leads the partition no more; what it took may be lost."""
+    """The broker that took the request is no longer the leader; what it took may be lost."""
 
     def __init__(self, topic: str, *, partition: int, node: int) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class NotLeaderForPartitionError(RetriableError):
 
 
 class RequestTimedOutError(RetriableError):
-    """The in-sync replicas did not all follow in time; whether they will, nobody knows."""
+    """Not all in-sync replicas have copied the messages in time; they may still do so."""
 
     def __init__(self, topic: str, *, partition: int, waited_ms: int) -> None:
         super().__init__(
@@ -49,7 +49,7 @@ class RequestTimedOutError(RetriableError):
 
 
 class PluginError(KMiniLogError):
-    """A class named by a setting that cannot be imported, made or used; nothing was done."""
+    """A setting names a class that cannot be imported, created or used; nothing was done."""
 
     def __init__(self, setting: str, *, path: str, reason: str) -> None:
         super().__init__(f"{setting} {path}: {reason}; nothing was done")
@@ -59,7 +59,7 @@ class PluginError(KMiniLogError):
 
 
 class SerializationError(KMiniLogError):
-    """A key or a value that its serialiser does not take; the message was not written."""
+    """The serialiser refuses a key or a value; the message was not written."""
 
     def __init__(self, what: str, *, serializer: str, reason: str) -> None:
         super().__init__(f"{what}: {serializer} serialiser: {reason}; the message was not written")
@@ -68,7 +68,7 @@ class SerializationError(KMiniLogError):
 
 
 class BufferExhaustedError(KMiniLogError):
-    """No memory for a message within max.block.ms; the message was not written."""
+    """No buffer memory became free within max.block.ms; the message was not written."""
 
     def __init__(self, *, blocked_ms: int) -> None:
         super().__init__(
@@ -79,14 +79,14 @@ class BufferExhaustedError(KMiniLogError):
 
 
 class ClientClosedError(KMiniLogError):
-    """A call to a client that is closed, or that was closed while the call waited."""
+    """The client was closed before the call, or while the call waited."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"the {what} is closed; open another one")
 
 
 class UnknownTopicOrPartitionError(KMiniLogError):
-    """No such topic, or a partition number outside of its range (`valid` is the inclusive one)."""
+    """The topic does not exist, or has no partition of this number."""
 
     def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
         if partition is None:

@@ -1,26 +1,26 @@
 """Time as an argument: the interface of a clock, and a simulated clock.
 
-Only rooms of the kind `edge` read the machine's time or sleep; all others get a clock. The clock of
-the machine is `system.SystemClock`. A `ManualClock` makes replays and tests repeatable.
+Only modules of the kind `edge` read the machine's time or sleep; all others get a clock as an
+argument. The machine's clock is `system.SystemClock`; `ManualClock` makes tests repeatable.
 """
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time in milliseconds, from any fixed start, and a way to let it pass."""
+    """Milliseconds since a fixed moment, and a way to wait."""
 
     def now_ms(self) -> int:
-        """Return the time; never less than before."""
+        """Return the time. Callers expect that it never decreases."""
         ...
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Return when that much time has passed."""
+        """Return after `duration_ms`; at once if that is not positive."""
         ...
 
 
 class ManualClock:
-    """A simulated clock, which moves only when `sleep_ms` is called.
+    """A simulated clock: only `sleep_ms` moves it.
 
     >>> clock = ManualClock(1_000)
     >>> clock.sleep_ms(250)
@@ -36,5 +36,5 @@ class ManualClock:
         return self._now_ms
 
     def sleep_ms(self, duration_ms: int) -> None:
-        """Move the time forward at once."""
+        """Move the time forward, and return without waiting."""
         self._now_ms += max(0, duration_ms)

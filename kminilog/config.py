@@ -1,4 +1,4 @@
-"""Settings: those given, and the others by default. Source: Kafka: ConfigDef."""
+"""Complete a configuration: given settings, and defaults for the rest. Source: Kafka: ConfigDef."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -9,9 +9,9 @@ from kminilog.settings import Setting, Table, check_setting
 
 
 def find_setting(name: str, table: Table) -> Setting:
-    """Return the setting of that name, or formerly of that name.
+    """Return the setting with this name, or with this older name.
 
-    Raises SettingError that lists the names of the table that are near.
+    Raises SettingError for an unknown name; the error suggests similar names.
 
     >>> from kminilog.settings import TOPIC_SETTINGS
     >>> find_setting("retention.hours", TOPIC_SETTINGS)
@@ -29,10 +29,10 @@ retention.bytes or retention.ms?
 
 
 def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any]:
-    """Return all settings of a table: those given, checked, and the defaults of the others.
+    """Return all settings of a table: the given values, checked, and defaults for the rest.
 
-    Values given as text are read as `parse_config` does; others must have the right type. Raises
-    SettingError.
+    Texts are parsed as `parse_config` does; other values must have the right type. Raises
+    SettingError for an unknown name or a bad value.
 
     >>> from kminilog.settings import TOPIC_SETTINGS
     >>> complete_config({"segment.bytes": "512"}, TOPIC_SETTINGS)["segment.bytes"]
@@ -47,7 +47,7 @@ def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any
 
 
 def read_value(setting: Setting, text: str) -> int | bool | str:
-    """Return the value that a text gives a setting, unchecked; SettingError if it is no number."""
+    """Return the value that a text means, unchecked; SettingError if it should be a number."""
     if isinstance(setting.default, str):
         return text
     if isinstance(setting.default, bool):

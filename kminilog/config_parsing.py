@@ -1,4 +1,4 @@
-"""Settings as `name=value` texts, and a topic's as its file has them. Source: ours."""
+"""Read settings: from `name=value` texts, and a topic's from its settings file. Source: ours."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from kminilog.settings import TOPIC_SETTINGS, Table, TopicSettings, check_settin
 
 
 def topic_settings(config: Mapping[str, int]) -> TopicSettings:
-    """Return the settings of a topic for dotted names; those not named keep their defaults.
+    """Return a topic's settings from dotted names and values; the rest keep their defaults.
 
     Raises SettingError for an unknown name or a value out of bounds.
 
@@ -22,7 +22,7 @@ def topic_settings(config: Mapping[str, int]) -> TopicSettings:
 
 
 def parse_config(assignments: Iterable[str], table: Table) -> dict[str, Any]:
-    """Return the settings given as `name=value` texts, checked; the last one of a name wins.
+    """Return the checked settings of `name=value` texts; the last value for a name wins.
 
     Raises SettingError for a text without `=`, an unknown name or a bad value.
 

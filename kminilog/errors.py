@@ -1,20 +1,20 @@
-"""The errors that kminilog raises on purpose: one tree, each class with fields.
+"""The errors that kminilog raises on purpose: one tree of classes.
 
-A class exists only where a caller would act differently. The text of an error is built from its
-fields: what is wrong, where, and what to do. Bad arguments of a call are plain `ValueError`s. Here
-are the root and what storage raises; other branches stand in `client_errors`, `consumer.errors` and
-`job_errors`.
+A class of its own exists only where a caller would act differently. Its text says what is wrong,
+where, and what to do; its fields hold the same facts. A bad argument is a plain `ValueError`. This
+module has the root and the errors of storage; other branches are `client_errors`,
+`consumer.errors`, `job_errors` and `log_dir_errors`.
 """
 
 import errno
 
 
 class KMiniLogError(Exception):
-    """The root of the tree: catch this and nothing of ours gets past."""
+    """The root of the tree: `except KMiniLogError` catches all of them."""
 
 
 class CorruptBytesError(KMiniLogError):
-    """Bytes that cannot be what they should be; `position` counts from the start of those bytes."""
+    """Bytes that break their format; `position` counts from the first of the given bytes."""
 
     def __init__(self, reason: str, *, position: int) -> None:
         super().__init__(f"{reason} at byte {position}")
@@ -23,7 +23,7 @@ class CorruptBytesError(KMiniLogError):
 
 
 class CorruptLogError(KMiniLogError):
-    """A file of a partition holds damage that is not a torn tail; nothing was changed."""
+    """A partition's file is damaged, and not just by a torn tail; nothing was changed."""
 
     def __init__(self, path: str, *, position: int, reason: str, remedy: str = "") -> None:
         advice = f"; {remedy}" if remedy else ""
@@ -34,7 +34,7 @@ class CorruptLogError(KMiniLogError):
 
 
 class CompressedMessageError(KMiniLogError):
-    """A compressed message where plain ones are needed, or in a codec that cannot be opened."""
+    """A compressed message, where only plain ones are supported, or in an unsupported codec."""
 
     def __init__(self, codec: str, *, where: str, remedy: str) -> None:
         super().__init__(f"{where}: a message compressed with {codec}; {remedy}")
@@ -42,7 +42,7 @@ class CompressedMessageError(KMiniLogError):
 
 
 class OffsetOutOfRangeError(KMiniLogError):
-    """The offset lies below the first message of a partition, or beyond its end."""
+    """The offset is below the log start offset, or beyond the log end offset."""
 
     def __init__(
         self, where: str, *, offset: int, log_start_offset: int, log_end_offset: int
@@ -57,9 +57,9 @@ class OffsetOutOfRangeError(KMiniLogError):
 
 
 class MessageTooLargeError(KMiniLogError):
-    """One message is larger than a setting of its topic allows; nothing was written.
+    """A message is larger than a setting of its topic allows; nothing of its batch was written.
 
-    Who has not read all of it gives the least that it can be, as `is_at_least` says.
+    With `is_at_least`, `size_bytes` is a lower bound: the caller did not read the whole message.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class MessageTooLargeError(KMiniLogError):
 
 
 class NullValueError(KMiniLogError):
-    """A null value for a dialect whose messages have no value length; nothing was written."""
+    """The dialect has no value length, so it cannot store null; nothing was written."""
 
     def __init__(self, dialect: str) -> None:
         super().__init__(
@@ -87,9 +87,9 @@ class NullValueError(KMiniLogError):
 
 
 class WriteFailedError(KMiniLogError):
-    """The operating system refused a write; `restored` says if the log is as it was before.
+    """The operating system refused a write; `restored` tells if the log is as before the call.
 
-    If it is not, messages with the offsets `in_doubt` may be in it: all, the first few, or none.
+    If not, the log may hold all messages with the offsets `in_doubt`, the first few, or none.
     """
 
     def __init__(
@@ -109,14 +109,14 @@ class WriteFailedError(KMiniLogError):
 
 
 class LogClosedError(KMiniLogError):
-    """A write to a log that is closed, read-only, or broken by an earlier failure."""
+    """The log is closed, or an earlier failed write has broken it; nothing was written."""
 
     def __init__(self, where: str, *, reason: str) -> None:
         super().__init__(f"{where}: cannot write: {reason}")
 
 
 class LogDirError(KMiniLogError):
-    """A log dir that is missing, unreadable, or not what a log dir should be."""
+    """The log dir is missing, unreadable, or holds something that a log dir must not."""
 
     def __init__(self, path: str, *, reason: str) -> None:
         super().__init__(f"log dir {path}: {reason}")
@@ -125,7 +125,7 @@ class LogDirError(KMiniLogError):
 
 
 class NotARegularFileError(KMiniLogError, OSError):
-    """Something else stands where a regular file belongs; one more way not to be readable."""
+    """A directory, FIFO, device or link stands where a regular file belongs. Also an OSError."""
 
     def __init__(self, path: str, *, what: str) -> None:
         self.path = path

@@ -7,7 +7,7 @@ from kminilog.errors import KMiniLogError
 
 
 class PublicationError(KMiniLogError):
-    """Files that cannot be made part of a topic; the topic is unchanged."""
+    """A job's files cannot become part of the topic; the topic is unchanged."""
 
     def __init__(self, job_id: str, *, reason: str) -> None:
         super().__init__(f"job {job_id}: {reason}; the topic is unchanged")
@@ -16,7 +16,7 @@ class PublicationError(KMiniLogError):
 
 
 class SourceError(KMiniLogError):
-    """A source of records that cannot be read as asked; nothing was written."""
+    """The source of records cannot be read as asked; nothing was written."""
 
     def __init__(self, source: str, *, reason: str) -> None:
         super().__init__(f"source {source}: {reason}")
@@ -25,7 +25,7 @@ class SourceError(KMiniLogError):
 
 
 class SparkUnavailableError(KMiniLogError):
-    """Spark cannot run here: no Java, no pyspark, one too old, or no session."""
+    """Spark cannot run: Java or pyspark is missing or too old, or the session did not start."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"Spark cannot run: {reason}")

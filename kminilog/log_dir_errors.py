@@ -1,10 +1,10 @@
-"""What a log dir raises: of its lock, and of topics that it has or has not."""
+"""The errors of a log dir: its lock is taken, or a topic's name is illegal or in use."""
 
 from kminilog.errors import KMiniLogError
 
 
 class LogDirLockedError(KMiniLogError):
-    """Another process writes to this log dir; readers need no lock and are not concerned."""
+    """Another process writes to this log dir. Readers need no lock, so they never get this."""
 
     def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
         waited = f", still after {waited_ms / 1000:.1f} s of waiting" if waited_ms else ""
@@ -27,7 +27,7 @@ class InvalidTopicError(KMiniLogError):
 
 
 class TopicExistsError(KMiniLogError):
-    """A topic of that name is there already; it was not touched."""
+    """A topic of that name exists already; it is unchanged."""
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")

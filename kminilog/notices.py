@@ -1,7 +1,7 @@
-"""What must be reported although it is no error: a skipped gap, or a position that was reset.
+"""Notices: what a user should know although it is no error, such as a gap that a read skipped.
 
-A caller passes a callable that takes a notice; its text is one line. Without a callable, a notice
-is a Python warning of the class `KMiniLogWarning`. Python writes it to stderr, once for each text.
+A caller may pass a callable; it gets each notice, whose text is one line. Without a callable, a
+notice becomes a Python warning of the class `KMiniLogWarning`: stderr shows each text once.
 Source: ours.
 """
 
@@ -41,5 +41,5 @@ OnGap = Callable[[Gap], object]
 
 
 def warn(notice: object) -> None:
-    """Give the notice as a Python warning."""
+    """Issue the notice as a Python warning."""
     warnings.warn(str(notice), KMiniLogWarning, stacklevel=3)

@@ -1,8 +1,8 @@
-"""A user's own class, found by its dotted path, and called so that its mistakes name it.
+"""Plugins: load a user's class by its dotted path, and report its failures under its name.
 
-`package.module.Class` or `package.module:Class`; the module must be importable from where Python
-looks, or from the current directory of a command. Source: S0 3, S1 (partitioner.class names a class
-of the user's).
+The path is `package.module.Class` or `package.module:Class`. Python must be able to import the
+module; commands also look in the current directory. Source: S0 3, S1 (partitioner.class names a
+class of the user's).
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from kminilog.errors import KMiniLogError
 
 
 def load_class(path: str, *, setting: str) -> type[Any]:
-    """Return the class at a dotted path; `setting` says in errors who asked for it.
+    """Return the class at a dotted path; errors name the `setting` that asked for it.
 
-    Imports the module, so runs its code. Raises PluginError if there is no such module or class, if
-    the module raises, or if what stands there is no class.
+    Imports the module, which runs its code. Raises PluginError if the module or the class does not
+    exist, if the module raises, or if the name is bound to something other than a class.
 
     >>> load_class("collections:OrderedDict", setting="partitioner.class").__name__
     'OrderedDict'
@@ -41,9 +41,9 @@ def load_class(path: str, *, setting: str) -> type[Any]:
 def guarded(
     setting: str, path: str, call: Callable[..., Any], *arguments: Any, **named: Any
 ) -> Any:
-    """Return what a user's code answers to a call, or raise a PluginError that names its class.
+    """Return what a call of a user's code returns.
 
-    An error of ours goes through as it is: it says enough.
+    Raises PluginError that names the class if that code raises. A KMiniLogError passes unchanged.
 
     >>> guarded("partitioner.class", "my.Mine", lambda key: 1 // key, 0)
     Traceback (most recent call last):

@@ -1,12 +1,12 @@
-r"""Text whose special characters cannot deceive a terminal or its reader: they are escaped.
+r"""Escape the characters of a text that could deceive a terminal or its reader.
 
     control characters    move the cursor, change colours, send input: C0, DEL, C1
-    bidirectional ones    show text in another order than it has: U+202E and its like
+    bidirectional ones    change the order in which text is displayed: U+202E and others
     line separators       look like the end of a line: U+2028, U+2029
-    surrogates            cannot be written as UTF-8, such as a byte of a file name that is no text
+    surrogates            cannot be encoded as UTF-8; Python makes them of undecodable file names
 
-Each is written as Python names it, `\x1b`, or as JSON does, `\u001b`. All else stays what it is,
-in any script. Source: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
+Each becomes Python's escape, `\x1b`, or JSON's, `\u001b`. All other characters stay, in any
+script. Source: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
 """
 
 import re
@@ -17,7 +17,7 @@ _TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped al
 
 
 def printable(value: object) -> str:
-    r"""Return any text on one line, special characters escaped.
+    r"""Return `str(value)` as one line, special characters escaped.
 
     >>> print(printable("größe\x1b[2J\n\u202e"))
     größe\x1b[2J\n\u202e
@@ -26,7 +26,7 @@ def printable(value: object) -> str:
 
 
 def printable_json(document: str) -> str:
-    r"""Return an equal JSON document, special characters escaped. One search if it has none.
+    r"""Return an equivalent JSON document, special characters escaped. O(length).
 
     >>> print(printable_json('{"ключ": "\x9b\u202e"}'))
     {"ключ": "\u009b\u202e"}

@@ -1,4 +1,4 @@
-"""Rows of a table of settings that hold true or false, or a text."""
+"""Make rows of a settings table: a switch (true or false), or a text."""
 
 from kminilog.settings import Setting
 

@@ -1,8 +1,8 @@
 """What a setting is: name, default, type and bounds; and the table of a topic's settings.
 
-Kafka's dotted name where Kafka has one (`segment.bytes` in files and on the command line), the same
-words joined by `_` in Python (`segment_bytes`). Its default says what a setting takes: a whole
-number within bounds, true or false, or a text. Producers and consumers have tables of their own.
+A setting has Kafka's dotted name if Kafka has the setting: `segment.bytes`. Python code joins the
+same words by `_`: `segment_bytes`. The type of the default is the type of the setting: a whole
+number, true or false, or a text. Producers and consumers have tables of their own.
 
 Source: Kafka 0.8.2 LogConfig; the documents name only some (S1 5.1).
 """
@@ -18,9 +18,9 @@ INT64_MAX = 2**63 - 1
 
 
 class Setting(NamedTuple):
-    """One row of a table; bounds hold for whole numbers, `choices` for texts that have some.
+    """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
 
-    `older_name` is what older releases call it; it is accepted everywhere.
+    `older_name` is the name in older releases of Kafka; it is accepted everywhere.
     """
 
     name: str
@@ -91,13 +91,13 @@ class TopicSettings:
 
     @property
     def largest_message_bytes(self) -> int:
-        """How many bytes a message of the topic has at most."""
+        """The size of the largest message that the topic can store."""
         return min(self.max_message_bytes, self.segment_bytes)
 
     def check_message(self, size_bytes: int, *, is_at_least: bool = False) -> None:
-        """Raise MessageTooLargeError if a message of so many bytes has no place in the topic.
+        """Raise MessageTooLargeError if the topic cannot store a message of `size_bytes`.
 
-        Every writer asks this; who writes batches may ask it of the largest message only.
+        Every writer calls this; for a batch, checking its largest message is enough.
         """
         if size_bytes > self.largest_message_bytes:
             is_setting = size_bytes > self.max_message_bytes

@@ -1,4 +1,4 @@
-"""The machine's clock, and threads that repeat something: what the edge hands to the rest.
+"""The machine's clock, and background threads: modules of the kind `edge` pass them to the rest.
 
 Source: ours; Kafka: SystemTime, ShutdownableThread.
 """
@@ -11,7 +11,7 @@ POLL_SECONDS = 0.001
 
 
 class WallClock:
-    """The machine's time in milliseconds since 1970, the same in all processes; can be set back."""
+    """Milliseconds since 1970, the same in all processes; may decrease if the clock is set back."""
 
     def now_ms(self) -> int:
         """Return the time."""
@@ -23,7 +23,7 @@ class WallClock:
 
 
 class SystemClock:
-    """Equal to WallClock when it was made, then monotonic; so processes may differ."""
+    """Starts at the time of WallClock, then runs monotonically; so processes may disagree."""
 
     def __init__(self) -> None:
         self._start_ns = time.time_ns() - time.monotonic_ns()
@@ -38,10 +38,10 @@ class SystemClock:
 
 
 class Repeating:
-    """A thread that repeats some work; a context manager that ends it.
+    """A background thread that calls `work` again and again; leaving the `with` block stops it.
 
-    `work` returns whether it made progress; if not, it is called again after a pause or a `wake`.
-    An exception ends the thread, and is raised again by `stop`.
+    `work` returns whether it made progress. If not, the thread pauses before the next call; `wake`
+    ends the pause. An exception ends the thread, and `stop` raises it again.
     """
 
     def __init__(self, work: Callable[[], object], *, name: str, pause_seconds: float) -> None:
@@ -60,7 +60,7 @@ class Repeating:
         self.stop()
 
     def wake(self) -> None:
-        """End the pause before the next call of the work."""
+        """End the pause before the next call of `work`."""
         self._wakes.set()
 
     @property
@@ -74,9 +74,9 @@ class Repeating:
             raise self._error
 
     def stop(self, timeout_seconds: float | None = None) -> None:
-        """End the thread after the current call, and raise the exception that ended it, if any.
+        """Stop the thread after its current call; raise the exception that ended it, if any.
 
-        Returns after `timeout_seconds` even if that call has not ended.
+        Returns after `timeout_seconds` even if that call is still running.
         """
         self._is_ending = True
         self._wakes.set()

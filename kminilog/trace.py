@@ -1,9 +1,8 @@
-"""A recorder of searches: which elements one probed, and which bytes it read.
+"""A recorder of searches: which elements a search probed, and which headers it read.
 
-A search is `bisect` on a plain sequence, and a walk reads headers with a plain function. To watch
-one, `Trace` wraps the sequence or the function, and the very same call runs on the wrapper.
-`UNTRACED` hands back what it gets, so an unwatched search pays nothing. This module knows neither
-segments nor messages.
+A search is `bisect` on a plain sequence; a walk reads headers with a plain function. A `Trace`
+wraps the sequence or the function, and the same code runs on the wrapper. `UNTRACED` wraps nothing,
+so an unwatched search costs nothing extra. This module knows neither segments nor messages.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ class Probe(NamedTuple):
 
 
 class HeaderRead(NamedTuple):
-    """One header that a walk read: the position in the file where it begins, and its fields."""
+    """One header that a walk read: its position in the file, and its fields."""
 
     position: int
     fields: tuple[int, ...]
@@ -50,7 +49,7 @@ class _Recording(Sequence[int]):
 
 
 class Trace:
-    """Records the probes and reads of the search that it watches, in order.
+    """Records the probes and header reads of one search, in order.
 
     >>> from bisect import bisect_right
     >>> trace = Trace()
@@ -65,16 +64,16 @@ class Trace:
         self.header_reads: list[HeaderRead] = []
 
     def begin(self) -> None:
-        """Forget everything: a search begins, perhaps because the one before it was in vain."""
+        """Delete the record: a search begins, or begins again."""
         self._probes.clear()
         self.header_reads.clear()
 
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]:
-        """Return a sequence with the same elements that notes each one looked at."""
+        """Return a sequence with the same elements that records each access."""
         return _Recording(search, sequence, self._probes)
 
     def watch_reads(self, read: Reads, start: int) -> Reads:
-        """Return a function that reads the same and notes it; its bytes begin at `start`."""
+        """Return a function that does the same, and records it; its bytes begin at `start`."""
 
         def watched(data: bytes, position: int) -> tuple[int, ...]:
             fields = read(data, position)
@@ -84,12 +83,12 @@ class Trace:
         return watched
 
     def probes(self, search: str) -> list[Probe]:
-        """Return the probes of the searches of that name, in order."""
+        """Return the probes that were recorded under this name, in order."""
         return [probe for probe in self._probes if probe.search == search]
 
 
 class Untraced:
-    """Records nothing: `watch` and `watch_reads` return what they get."""
+    """Records nothing: `watch` and `watch_reads` return their argument."""
 
     def begin(self) -> None:
         """Nothing to forget."""

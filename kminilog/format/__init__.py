@@ -1,1 +1,1 @@
-"""The bytes: what one message, one index entry and one file name look like. No files here."""
+"""The format: the bytes of a message and an index entry, and the names of files. Opens no file."""

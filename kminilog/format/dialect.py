@@ -1,4 +1,4 @@
-"""The two dialects, and the only three things in which they differ.
+"""The two dialects, and the three things in which they differ.
 
                                      documented                    kafka
     after the key                    the payload, to the end       a 4-byte value length, the value
@@ -6,9 +6,9 @@
                                      the segment before
     which segment holds offset o     greatest name <  o            greatest name <= o
 
-A topic has exactly one dialect, written into its settings when it is created. Everything else asks
-a `Dialect`; no other module compares names of dialects. Source: S1 5.2 and 5.3 against Kafka 0.8.2
-(Message, LogSegment, Log.read).
+A topic has exactly one dialect; creating the topic writes it into the settings file. All other
+modules ask a `Dialect` object and never compare the names of dialects. Source: S1 5.2 and 5.3
+against Kafka 0.8.2 (Message, LogSegment, Log.read).
 """
 
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ class Dialect:
 
     @property
     def overhead_bytes(self) -> int:
-        """Bytes of a message that its size field counts besides key and value."""
+        """How many bytes the size field counts in addition to key and value."""
         return 14 if self.has_value_length else 10
 
     @property
     def is_kafkas_own(self) -> bool:
-        """Whether Kafka's brokers write it too, which index appended sets and not messages."""
+        """Whether Kafka's brokers write this message format; they index sets, not messages."""
         return self.has_value_length
 
     @property
     def is_kafkas(self) -> bool:
-        """Tell if Kafka reads and writes this, so that files may be of its making.
+        """Tell if Kafka reads and writes files of this dialect.
 
         >>> DOCUMENTED.is_kafkas, KAFKA.is_kafkas
         (False, True)
@@ -42,7 +42,7 @@ class Dialect:
         return self.has_value_length and not self.named_by_previous
 
     def base_offset_for(self, next_offset: int) -> int:
-        """Return the number that names a segment whose first message will have `next_offset`.
+        """Return the base offset of a segment whose first message will have `next_offset`.
 
         >>> DOCUMENTED.base_offset_for(368770), KAFKA.base_offset_for(368770)
         (368769, 368770)
@@ -52,7 +52,7 @@ class Dialect:
         return max(next_offset - 1, 0) if self.named_by_previous else next_offset
 
     def first_offset(self, base_offset: int) -> int:
-        """Return the offset of the first message of a segment that is named `base_offset`.
+        """Return the offset of the first message of the segment named `base_offset`.
 
         >>> DOCUMENTED.first_offset(368769), KAFKA.first_offset(368769)
         (368770, 368769)
@@ -62,10 +62,10 @@ class Dialect:
         return base_offset + 1 if self.named_by_previous and base_offset else base_offset
 
     def can_follow(self, base_offset: int, next_offset: int) -> bool:
-        """Tell if a segment for `next_offset` would get another name than the one before it.
+        """Tell if a segment that begins with `next_offset` gets a greater name than `base_offset`.
 
-        Only the documented naming can collide: a segment 0 that holds just offset 0 would be
-        followed by another segment 0.
+        False only in the documented dialect: if segment 0 holds only offset 0, the next segment
+        would be named 0, too.
 
         >>> DOCUMENTED.can_follow(0, 1), DOCUMENTED.can_follow(0, 2), KAFKA.can_follow(0, 1)
         (False, True, True)

@@ -1,8 +1,8 @@
-"""murmur2, and how its result becomes non-negative: Java's arithmetic, where it is not Python's.
+"""The hash murmur2, and how its result becomes non-negative, as Java computes them.
 
-Kafka's clients place keys with it from 0.9 on: murmur2 of the serialised key, then `to_positive`.
-A hash is a signed 32-bit number, as in Java. murmur2, 32 bit: the key in 4-byte little-endian
-words, a tail of 0 to 3 bytes, two final mixes; all arithmetic modulo 2**32.
+Since 0.9 Kafka's clients place a key by murmur2 of the serialised key, then `to_positive`. A hash
+is a signed 32-bit number, as in Java. The algorithm mixes the key in 4-byte little-endian words,
+then a tail of 0 to 3 bytes, then mixes twice more; all arithmetic is modulo 2**32.
 Source: S0 3 and 7, S2; Kafka: Utils.murmur2, Utils.toPositive.
 """
 
@@ -33,7 +33,7 @@ def murmur2(data: bytes) -> int:
 
 
 def to_positive(number: int) -> int:
-    """Return the number without its sign bit: not its absolute value.
+    """Return the number with its sign bit cleared; this is not the absolute value.
 
     >>> to_positive(-1), to_positive(-(2**31)), to_positive(5)
     (2147483647, 0, 5)
@@ -42,7 +42,7 @@ def to_positive(number: int) -> int:
 
 
 def to_int32(number: int) -> int:
-    """Return the signed number that the lowest 32 bits are, as Java's int arithmetic wraps.
+    """Return the lowest 32 bits as a signed number: Java's int arithmetic wraps like this.
 
     >>> to_int32(2**31 - 1), to_int32(2**31), to_int32(-1), to_int32(2**32 + 5)
     (2147483647, -2147483648, -1, 5)

@@ -13,10 +13,10 @@ Invariants
     I2  relative_offset strictly ascends
     I3  position strictly ascends
 
-The index is sparse: `is_due` is the one rule that says which messages get an entry. No files here:
-storage/offset_index.py reads and writes them. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
-Differs: no memory map, no pre-allocation, and the rule counts messages, not appended sets
-(docs/differences.md).
+The index is sparse: the rule `is_due` decides which messages get an entry. This module opens no
+file; storage/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
+Differs: no memory map, no pre-allocation, and the rule looks at each message, not at each appended
+set (docs/differences.md).
 """
 
 import struct
@@ -36,9 +36,9 @@ class IndexEntry(NamedTuple):
 
 
 def encode_entry(entry: IndexEntry) -> bytes:
-    """Return the 8 bytes of one entry.
+    """Return the 8 bytes of one entry. O(1).
 
-    The documents' example: the third message after 368769 begins at byte 497.
+    The example is the documents': the third message after 368769 begins at byte 497.
 
     >>> encode_entry(IndexEntry(relative_offset=3, position=497)).hex(" ", 4)
     '00000003 000001f1'
@@ -47,9 +47,9 @@ def encode_entry(entry: IndexEntry) -> bytes:
 
 
 def decode_entries(data: bytes) -> list[IndexEntry]:
-    """Return every entry of a whole index file; no bytes, no entries.
+    """Return all entries of a whole index file; an empty file has none. O(entries).
 
-    Raises CorruptBytesError if I1, I2 or I3 is broken.
+    Raises CorruptBytesError if I1, I2 or I3 does not hold.
 
     >>> decode_entries(bytes.fromhex("00000003 000001f1"))
     [IndexEntry(relative_offset=3, position=497)]
@@ -69,10 +69,10 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
 
 
 def leads_to(entry_offset: int, lowest_offset: int, offset: int) -> bool:
-    """Tell if an entry with this offset, where a message begins, is true of that message.
+    """Tell if `entry_offset` is a right index entry for the message where the entry points.
 
-    A compressed message takes up the offsets from `lowest_offset`, one past the message before it,
-    to its own; Kafka's brokers index it by the first of them, kminilog by the last.
+    That message holds the offsets `lowest_offset` to `offset`; a plain one holds only `offset`.
+    Kafka's brokers index a compressed message by its first offset, kminilog by its last.
 
     >>> leads_to(5, 5, 9), leads_to(9, 5, 9), leads_to(4, 5, 9), leads_to(10, 5, 9)
     (True, True, False, False)
@@ -83,9 +83,9 @@ def leads_to(entry_offset: int, lowest_offset: int, offset: int) -> bool:
 def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
     """Tell if the message that begins at `position` gets an entry.
 
-    `last_indexed_position` is the position of the segment's last entry, 0 while it has none; so the
-    first message of a segment never gets one. Append and plain recovery ask here for each message;
-    bulk.layout states the same rule for many positions at once, and tests compare the two.
+    `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
+    first message of a segment never gets an entry. Append and plain recovery call this for each
+    message; bulk.layout applies the same rule to many positions, and tests compare the two.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)
@@ -99,9 +99,9 @@ def due_entries(
     interval_bytes: int,
     last_indexed_position: int = 0,
 ) -> Iterator[IndexEntry]:
-    """Yield the entries that an index has by the rule: so it is rebuilt from its log.
+    """Yield the entries that messages get by the rule `is_due`: this rebuilds an index.
 
-    `messages` are offset and position of each, ascending; `base_offset` is the number in the name.
+    `messages` are pairs of offset and position, ascending; `base_offset` is the segment's.
 
     >>> [tuple(entry) for entry in due_entries([(7, 0), (8, 40), (9, 80)], 7, 50)]
     [(2, 80)]

@@ -1,7 +1,7 @@
 """Java's hash codes, by which Kafka 0.8 placed key objects, and Java's remainder.
 
-0.8 takes hashCode of the key object, then one of ABS_RULES. All hash codes are signed 32-bit
-numbers.
+Kafka 0.8 takes the hashCode of the key object, and makes it non-negative by one of ABS_RULES. All
+hash codes are signed 32-bit numbers.
 Source: S0 3, S3; Kafka: Utils.abs of 0.8; Java: String.hashCode, Arrays.hashCode, Boolean.hashCode,
 Long.hashCode, Double.hashCode.
 """
@@ -25,7 +25,7 @@ def java_remainder(number: int, divisor: int) -> int:
 
 
 def java_abs(number: int) -> int:
-    """Return the absolute value of a signed 32-bit number; 0 for the one that has none, -2**31.
+    """Return the absolute value of a signed 32-bit number; 0 for -2**31, as 2**31 does not fit.
 
     >>> java_abs(-5), java_abs(-(2**31))
     (5, 0)
@@ -36,7 +36,7 @@ def java_abs(number: int) -> int:
 ABS_RULES: dict[str, Callable[[int], int]] = {"mask": to_positive, "abs": java_abs}
 """How 0.8 made a hash code non-negative: `mask` in 0.8.0 and 0.8.1, `abs` from 0.8.2 on.
 
-They agree on numbers that are not negative, and on -2**31; every other key moved."""
+They agree on non-negative numbers and on -2**31; all other hash codes get another result."""
 
 
 def java_string_hash(text: str) -> int:
@@ -64,12 +64,12 @@ def java_bytes_hash(data: bytes) -> int:
 
 
 def java_hash(key: object) -> int:
-    """Return the hashCode that a key has as a Java object.
+    """Return the hashCode of the Java object that corresponds to a key.
 
     str is a String; bool a Boolean; int an Integer if it fits, else a Long; float a Double. bytes
-    are hashed by content, as Kafka's ByteArrayPartitioner does: a Java array's own hashCode tells
-    arrays apart, not contents. Raises ValueError for an int beyond 64 bits, TypeError for anything
-    else.
+    are hashed by content, as Kafka's ByteArrayPartitioner does: a Java array's own hashCode does
+    not depend on its content. Raises ValueError for an int beyond 64 bits, TypeError for a key of
+    any other type. O(length) for str and bytes.
 
     >>> java_hash("k1"), java_hash(b"k1"), java_hash(7), java_hash(2**32), java_hash(True)
     (3366, 4327, 7, 1, 1231)
@@ -95,5 +95,5 @@ def java_hash(key: object) -> int:
 
 
 def _fold(bits: int) -> int:
-    """Return the upper and the lower half of a 64-bit number, combined."""
+    """Return the exclusive or of the upper and the lower half of a 64-bit number."""
     return to_int32(bits ^ (bits & 0xFFFFFFFFFFFFFFFF) >> 32)

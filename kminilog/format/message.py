@@ -1,4 +1,4 @@
-"""One message: its bytes, and the three things that bytes can turn out to be.
+"""One message: how it is encoded in bytes, and the three outcomes of decoding.
 
     byte  0        8      12     16      17           18           22        22+K
           +--------+------+------+-------+------------+------------+---------+---------------+
@@ -7,16 +7,16 @@
             int64   int32  uint32  int8      int8         int32      K bytes   see below
 
     size          bytes after the size field
-    crc           CRC-32 (zlib) of everything after the crc: it protects neither offset nor size
+    crc           CRC-32 (zlib) of everything after the crc: it covers neither offset nor size
     magic         version of the format, 0
     attributes    bits 0 to 2: codec of a compressed message, 0 for none
     key length    -1: no key, and no key bytes; 0: an empty key, which is a key
     value         documented dialect: the rest. kafka dialect: int32 length (-1: null), then value
 
-All numbers are big-endian. Decoding has three outcomes, never two: a `Message`, `NeedMoreBytes`, or
-a `CorruptMessage`. This module knows neither files nor which offset should come next.
+All numbers are big-endian. Decoding gives a `Message`, `NeedMoreBytes` or a `CorruptMessage`. This
+module knows no files, and not which offset should come next.
 Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
-print another layout, which no broker wrote (docs/differences.md).
+show another layout, which no broker ever wrote (docs/differences.md).
 """
 
 import re
@@ -41,12 +41,12 @@ MIN_SIZE = HEADER_BYTES - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 
-# Where a message may begin: magic 0, no unknown codec, a key length of -1 or not negative.
+# Where a message may begin: magic 0, attributes with a known codec only, key length -1 or more.
 _BEGINNING = re.compile(rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...))", re.DOTALL)
 
 
 class Fault(StrEnum):
-    """Why bytes are no message, in the words that `verify` uses."""
+    """Why bytes are no message; the values are classes of findings of `verify`."""
 
     BAD_LENGTH = "bad-length"
     BAD_MAGIC = "bad-magic"
@@ -54,7 +54,7 @@ class Fault(StrEnum):
 
 
 class Message(NamedTuple):
-    """A message as read: `size`, `crc`, `magic` and `attributes` are what the bytes said."""
+    """A decoded message; `size`, `crc`, `magic` and `attributes` are the fields of its header."""
 
     offset: int
     size: int
@@ -76,15 +76,15 @@ class Message(NamedTuple):
 
 
 class NeedMoreBytes(NamedTuple):
-    """The bytes end inside a message; `needed_bytes` from its start are needed to go on."""
+    """The bytes end inside a message; decoding needs `needed_bytes` from its start."""
 
     needed_bytes: int
 
 
 class CorruptMessage(NamedTuple):
-    """Bytes that are no message, whatever follows them.
+    """Bytes that are no message; more bytes would not help.
 
-    `length_bytes` is what the size field claims, from the offset field on.
+    `length_bytes` is the message's length by its size field, which may be wrong.
     """
 
     fault: Fault
@@ -100,9 +100,9 @@ KeyValue = tuple[bytes | None, bytes | None]
 def encode(
     dialect: Dialect, offset: int, key: bytes | None, value: bytes | None, *, attributes: int = 0
 ) -> bytes:
-    """Return the bytes of one message.
+    """Return the bytes of one message. O(length).
 
-    Raises NullValueError for a null value in a dialect that has none.
+    Raises NullValueError for a null value in the documented dialect.
 
     >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
     >>> encode(DOCUMENTED, 1, b"key", b"value").hex()
@@ -121,7 +121,7 @@ def encode(
 
 
 def encoded_bytes(dialect: Dialect, key: bytes | None, value: bytes | None) -> int:
-    """Return how long `encode` makes a message, without making it.
+    """Return the length that `encode` gives a message, without encoding it. O(1).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> encoded_bytes(KAFKA, b"key", b"value")
@@ -133,7 +133,7 @@ def encoded_bytes(dialect: Dialect, key: bytes | None, value: bytes | None) -> i
 def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
     """Return what begins at `position`: a message, too few bytes to tell, or damage.
 
-    Says nothing about whether the offset is the right one. O(size).
+    Does not check whether the offset is the expected one. O(size), for the checksum.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> data = encode(KAFKA, 7, None, b"hi")
@@ -158,7 +158,7 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
 
 
 def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
-    """Decode bytes that are as many as their size field says."""
+    """Decode exactly as many bytes as the size field says."""
     offset, size, crc, magic, attributes, key_length = _HEADER.unpack_from(data)
     end = len(data)
     if magic != MAGIC:
@@ -183,7 +183,7 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
 
 
 def scan(dialect: Dialect, data: bytes, position: int = 0) -> Iterator[tuple[int, Outcome]]:
-    """Yield each message from `position` on with its position; stop after what is not a message.
+    """Yield position and outcome of each message; stop after the first that is no `Message`.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> data = encode(KAFKA, 0, None, b"a") + encode(KAFKA, 1, None, b"b")
@@ -199,10 +199,10 @@ def scan(dialect: Dialect, data: bytes, position: int = 0) -> Iterator[tuple[int
 
 
 def follows(message: Message, next_offset: int) -> bool:
-    """Tell if this message may stand where `next_offset` belongs.
+    """Tell if this message may come where the log expects `next_offset`.
 
-    A plain one must have that offset; a compressed one has the offset of the last message inside
-    it, so at least that.
+    A plain message must have that offset. A compressed one carries the offset of the last message
+    inside it, so that offset or a greater one.
 
     >>> plain = Message(7, 0, 0, 0, 0, None, b"")
     >>> follows(plain, 7), follows(plain, 6), follows(plain._replace(attributes=1), 6)
@@ -213,9 +213,9 @@ def follows(message: Message, next_offset: int) -> bool:
 
 
 def possible_beginnings(data: bytes) -> Iterator[int]:
-    """Yield the positions at which, by its first 22 bytes, a message might begin, ascending.
+    """Yield, ascending, the positions where the next 22 bytes could be the header of a message.
 
-    For finding messages behind damage. Every real plain or compressed beginning is among them.
+    Finds messages behind damage: every real header is among them, others may be. O(bytes).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
-DELETED_SUFFIX = ".deleted"  # retention's: waits for its removal
-CUT_SUFFIX = ".cut"  # recovery's: bytes that it cut off, kept for a human eye
+DELETED_SUFFIX = ".deleted"  # retention has renamed this file, and removes it later
+CUT_SUFFIX = ".cut"  # a side file of recovery: it keeps the bytes that were cut off
 MAX_OFFSET = 2**63 - 1
 
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index)")
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic; as text it is the name of its directory.
+    """A partition of a topic; its text is the name of its directory.
 
     >>> str(TopicPartition("page-views", 7))
     'page-views-7'
@@ -34,7 +34,7 @@ class TopicPartition(NamedTuple):
 
 
 def segment_name(base_offset: int) -> str:
-    """Return the 20 digits that name a segment.
+    """Return the name of a segment: its base offset in 20 digits.
 
     >>> segment_name(368769)
     '00000000000000368769'
@@ -43,7 +43,7 @@ def segment_name(base_offset: int) -> str:
 
 
 def parse_segment_file(name: str) -> tuple[int, str] | None:
-    """Return base offset and suffix of a segment's file, None if it is no such name.
+    """Return base offset and suffix of a segment's file name; None for any other name.
 
     >>> parse_segment_file("00000000000000368769.index")
     (368769, '.index')
@@ -57,7 +57,7 @@ def parse_segment_file(name: str) -> tuple[int, str] | None:
 
 
 def cut_file(log_file: str, position: int, copy: int = 0) -> str:
-    """Return the name of the file that keeps what was cut off a `.log` at a position.
+    """Return the name of the side file for the bytes that recovery cuts off a `.log`.
 
     >>> cut_file("00000000000000368769.log", 497), cut_file("00000000000000368769.log", 497, 1)
     ('00000000000000368769.log.497.cut', '00000000000000368769.log.497-1.cut')

@@ -17,7 +17,7 @@ _PARTITION_DIR = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,8})")
 
 
 def check_topic(topic: str) -> None:
-    """Raise InvalidTopicError if Kafka would not allow this name.
+    """Raise InvalidTopicError if Kafka's rules do not allow this name.
 
     >>> check_topic("page-views")
     >>> check_topic("page/views")
@@ -35,7 +35,7 @@ use letters, digits, '.', '_' and '-' only
 
 
 def parse_topic_partition(name: str) -> TopicPartition | None:
-    """Return the topic and partition that a directory is named for, None if it is no such name.
+    """Return topic and partition of a directory's name; None for any other name.
 
     >>> parse_topic_partition("page-views-7")
     TopicPartition(topic='page-views', partition=7)
