@@ -1,7 +1,8 @@
-"""Rows that the driver has, few of them, as a DataFrame to be joined with.
+"""A few rows that the driver has, as a DataFrame to join with.
 
-Not with `createDataFrame`: it makes its session the active one of the whole Python process, for
-other threads too. So the rows are one literal. Source: ours; PySpark's SparkSession.
+`createDataFrame` is not used, because it makes its session the active session of the whole Python
+process, also for other threads. Instead, one literal holds all rows. Source: ours; PySpark's
+SparkSession.
 """
 
 import json
@@ -14,7 +15,10 @@ from pyspark.sql.types import ArrayType
 
 
 def to_frame(spark: SparkSession, rows: pa.Table) -> DataFrame:
-    """Return rows of texts and whole numbers as a DataFrame; O(rows) in the plan of each query."""
+    """Return rows of texts and whole numbers as a DataFrame.
+
+    Each query that uses it carries all rows in its plan: O(rows).
+    """
     literal = sql.lit(json.dumps(rows.to_pylist()))
     array = sql.from_json(literal, ArrayType(from_arrow_schema(rows.schema)))
     return spark.range(1).select(sql.inline(array))

@@ -1,13 +1,14 @@
-"""What a job needs of its executors, asked of them before it starts, by one short Spark job.
+"""Can the executors do what a job needs? One short Spark job asks them before the job starts.
 
     driver                                    a task for each core of the executors
     <log dir>/.spark-staging/check-<id>  -->  is it there? then a file of its own is written into it
     the topics that the driver sees      -->  are they there?
     are all those files here?            <--  ... and which kminilog, numpy and pyarrow there are
 
-The function that the tasks run is sent to them whole: it must say that kminilog is missing, so it
-cannot be imported from there. Executors that come later are not asked. With a local master they are
-threads of the driver and only the space is looked at. What the job is, is not known here.
+Spark sends the function that the tasks run by value. An executor without kminilog could not import
+it, and must still report that kminilog is missing. Executors that join later are not asked. With a
+local master the executors are threads of the driver, so only the free space is checked. This module
+does not know what the job does.
 """
 
 import shutil
@@ -31,8 +32,11 @@ PACKAGES = ("kminilog", "numpy", "pyarrow")
 
 
 class Answer(NamedTuple):
-    """What one task found: versions by package, None for one that is missing; what it cannot see;
-    the file that it wrote, or why it could not."""
+    """What one task found on its executor.
+
+    `versions` has None for a package that is missing. `unseen` names what the executor does not
+    see. `written` is the file that the task wrote, `failure` says why it could not write one.
+    """
 
     host: str
     python: str
@@ -43,12 +47,13 @@ class Answer(NamedTuple):
 
 
 def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None = None) -> None:
-    """Raise the error, in one line, that says why a job could not work; nothing is left behind.
+    """Raise a one-line error if a job could not work; leave no file behind.
 
-    `needed_bytes` is what the job will write into the log dir, which must be there; None if it
-    only reads. Raises LogDirError if an executor does not see the directory that the driver sees,
-    cannot write there, or there is too little space, and SparkUnavailableError if one has no
-    Python, or not the packages, or another kminilog. Costs as much as the shortest Spark job.
+    `needed_bytes` is what the job will write into the log dir, which must exist; None if the job
+    only reads. Raises LogDirError if an executor does not see the driver's directory or cannot
+    write there, or if too little space is free. Raises SparkUnavailableError if an executor has no
+    Python, lacks a package, or has another version of kminilog. Costs one very short Spark job, and
+    none with a local master.
     """
     log_dir = log_dir.resolve()
     if needed_bytes is not None:
@@ -74,7 +79,11 @@ def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None =
 def question(
     log_dir: Path, names: Sequence[str], directory: Path | None
 ) -> Callable[[Iterable[object]], Iterator[tuple[object, ...]]]:
-    """Return what a task is to run; its answer are the fields of an Answer."""
+    """Return the function that a task runs; it yields the fields of one Answer.
+
+    `names` are files of the log dir that the task must see. `directory` is where it writes a file;
+    None if it writes none.
+    """
     packages, seen = PACKAGES, {name: str(log_dir / name) for name in names}
     into = None if directory is None else str(directory)
 

@@ -1,13 +1,14 @@
-"""Spark's exceptions as ours: one line that says what, where and what to do.
+"""Spark's exceptions become errors of kminilog: one line that says what, where and what to do.
 
-    a process died     which one, of what, and how often Spark tried: a Python worker, an executor,
-                       the JVM of the driver
-    Python code        an error of kminilog's is taken as it is; of any other its type, its message
-                       and the line that raised it
-    the JVM            Spark's own text for it, without stack traces
+    a process died     which one (a Python worker, an executor, the driver's JVM), why, and how
+                       often Spark tried
+    Python code        an error of kminilog stays as it is; any other one is reported with its type,
+                       its message and the line that raised it
+    the JVM            Spark's own text, without stack traces
 
-A dead process leaves no exception of its own: the others tell of it, each in its way. The rest of a
-traceback is there for --debug, as the cause of the error. Nothing here knows what the job was.
+A dead process raises no exception itself. The processes that are left report its death, each in its
+own words. The whole traceback stays the cause of the error, and --debug prints it. This module does
+not know what the job does.
 """
 
 import re
@@ -32,7 +33,7 @@ _LOST_TASK = re.compile(
 )
 _LOST_EXECUTOR = re.compile(r"ExecutorLostFailure \(executor \S+ [^)]*\) Reason: (.*)")
 _LOST_WORKER = "Python worker exited unexpectedly"
-_NO_FAULT_HANDLER = "Consider setting"  # it would have told of a crash
+_NO_FAULT_HANDLER = "Consider setting"  # without it Spark cannot tell a crash from a kill
 _FAULT = re.compile(r"Fatal Python error: ([^\n]+)")
 _SIGNALS = {
     "Aborted": 6,
@@ -52,7 +53,11 @@ _MORE_MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.exec
 
 @contextmanager
 def spark_failures(source: str) -> Iterator[None]:
-    """Raise a KMiniLogError in place of Spark's exceptions; a SourceError if the source is why."""
+    """Raise a KMiniLogError in place of an exception of Spark's.
+
+    It is a SourceError for `source` if Spark itself names an error, as it does for a wrong SQL
+    expression or a file that it cannot read. See `translate`.
+    """
     with failures_of_a_dead_jvm():
         try:
             yield
@@ -62,7 +67,10 @@ def spark_failures(source: str) -> Iterator[None]:
 
 @contextmanager
 def failures_of_a_dead_jvm() -> Iterator[None]:
-    """Raise a KMiniLogError in place of what its broken connections raise in this process."""
+    """Raise a KMiniLogError in place of a broken connection to a JVM that has ended.
+
+    Other ConnectionErrors and EOFErrors pass through. Waits a few seconds for the JVM to end.
+    """
     try:
         yield
     except (ConnectionError, EOFError) as error:
@@ -73,7 +81,10 @@ def failures_of_a_dead_jvm() -> Iterator[None]:
 
 
 def translate(error: Exception, source: str) -> KMiniLogError:
-    """Return the one-line error for an exception of Spark."""
+    """Return the one-line error for an exception of Spark's.
+
+    An error that kminilog raised in a task keeps its text, and a SourceError stays one.
+    """
     text = str(error)
     ours = _OURS.findall(text)
     if ours:
@@ -93,11 +104,11 @@ def translate(error: Exception, source: str) -> KMiniLogError:
 
 
 def _end_of_jvm() -> str | None:
-    """Return how the JVM of the driver has ended; None if it goes on, or was not started here."""
+    """Return how the driver's JVM ended; None if it still runs, or another process started it."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return None
-    with suppress(subprocess.TimeoutExpired):  # its connections are closed before it has ended
+    with suppress(subprocess.TimeoutExpired):  # a JVM closes its connections before it has ended
         code = process.wait(_SECONDS_TO_END)
         return f"the JVM of Spark's driver {_ended(code if code >= 0 else 128 - code)}"
     return None

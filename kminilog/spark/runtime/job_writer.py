@@ -1,8 +1,8 @@
-"""The writer of a log dir, as a job gets it, and the staging directory of a job under its lock.
+"""The writer of a log dir, as a job opens it, and the staging directory of a job.
 
-The writer waits for the lock, and tells what recovery has cut. Whoever has no better place for such
-lines has them in the log `kminilog`, of level warning. Python writes that to stderr unless it is
-told otherwise; a data source's stderr is that of Spark's JVM. Source: ours.
+The writer waits for the lock of the log dir, and reports what recovery has cut. A caller without a
+better place for such lines gets them in Python's log `kminilog`, as warnings. By default Python
+writes these to stderr. In a data source that is the stderr of Spark's JVM. Source: ours.
 """
 
 import logging
@@ -23,7 +23,7 @@ from kminilog.system import SystemClock
 
 LOCK_TIMEOUT_MS = 60_000
 RUNS_DIR = ".spark-staging"
-"""Where tasks write what waits for the lock, each job in a directory of its own."""
+"""Where tasks write without the lock. Each job has a directory of its own in it."""
 
 log_warning: Callable[[str], None] = logging.getLogger("kminilog").warning
 
@@ -35,10 +35,11 @@ def open_writer(
     create: bool = False,
     warn: Callable[[str], None] = log_warning,
 ) -> LogDirWriter:
-    """Open a log dir for writing; waits if another writer is there.
+    """Return a writer of a log dir that holds its lock; wait if another writer holds it.
 
-    `warn` takes a line every few seconds of waiting, and what recovery has cut or misses. Raises
-    what `LogDirWriter.open` does, LogDirLockedError if the lock is not free after that time.
+    `warn` gets a line every few seconds of waiting, and a line for all that recovery has cut or
+    misses. Raises LogDirLockedError if the lock is not free after `lock_timeout_ms`, and what
+    `LogDirWriter.open` raises. After a crash, recovery runs before this returns.
     """
     wait = LockWait(lock_timeout_ms, SystemClock(), warn)
     writer = LogDirWriter.open(log_dir, create=create, scans=FAST, lock_wait=wait)
@@ -49,13 +50,14 @@ def open_writer(
 
 @contextmanager
 def staging_of(log_dir: Path, job_id: str) -> Iterator[Path]:
-    """Yield an empty staging directory for a job, to write and publish in; the caller has the lock.
+    """Yield an empty staging directory, in which a job writes and publishes.
 
-    Nothing stays behind unless the job is committed. Raises PublicationError if a write fails, and
-    LogDirError if it fails behind the commit point.
+    The caller holds the lock. If the job does not reach its commit point, everything that it wrote
+    is deleted. Raises PublicationError if a write fails before the commit point, and LogDirError if
+    one fails after it: then the next writer completes the publication.
     """
     staging = staging_path(log_dir, job_id)
-    clear_directory(staging)  # a killed job's tasks may have gone on
+    clear_directory(staging)  # tasks of a killed job may still have written there
     try:
         staging.mkdir(parents=True)
         yield staging
@@ -75,7 +77,11 @@ def staging_of(log_dir: Path, job_id: str) -> Iterator[Path]:
 
 
 def clear_directory(directory: Path) -> None:
-    """Delete a directory, also while attempts that do not count write there."""
+    """Delete a directory, also while task attempts that no longer count still write into it.
+
+    The directory is renamed first. So an old attempt fails at the next file that it opens there. A
+    directory that does not exist is no error.
+    """
     gone = directory.with_name(f".{uuid4().hex}")
     with suppress(FileNotFoundError):
         directory.rename(gone)

@@ -1,9 +1,10 @@
 """The one way to a Spark session: quiet, with what kminilog's jobs need, or one clear error.
 
-A session that exists already is used as it is, so that the jobs run in notebooks and on clusters.
-What the JVM of a new session says (log lines and the stack traces of tasks; failures come back as
-exceptions as well) goes to the file that KMINILOG_SPARK_LOG names, and is dropped if it names none.
-Nothing here knows what the session is for. This module loads pyspark only when it is called.
+If the process has a session already, it is used as it is. So the jobs run in notebooks and on
+clusters. The JVM of a new session writes log lines and stack traces; these go to the file that
+KMINILOG_SPARK_LOG names, or are dropped if it names none. No failure is lost with them, because
+failures come back as exceptions too. This module does not know what the session is for. It loads
+pyspark only when a function is called.
 """
 
 import atexit
@@ -26,23 +27,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MINIMUM_JAVA = 17
-_starting = threading.Lock()  # one at a time: stderr of the whole process goes elsewhere meanwhile
+_starting = threading.Lock()  # starting redirects the stderr of the whole process
 LOG_VARIABLE = "KMINILOG_SPARK_LOG"
 
 _CONFIG = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Between the JVM and the Python workers: a third faster than TCP for short tasks.
+    # The JVM talks to its Python workers by socket file: a third faster than TCP for short tasks.
     "spark.python.unix.domain.socket.enabled": "true",
-    # A worker that crashes tells of what: see failures.py.
+    # A worker that crashes reports the signal: see failures.py.
     "spark.python.worker.faulthandler.enabled": "true",
     # A timestamp becomes the same text on every machine.
     "spark.sql.session.timeZone": "UTC",
     # Two columns whose names differ in case only are two columns.
     "spark.sql.caseSensitive": "true",
 }
-_MEMORY_VARIABLE = "SPARK_DRIVER_MEMORY"  # Spark's own; what is configured would overrule it
+_MEMORY_VARIABLE = "SPARK_DRIVER_MEMORY"  # Spark's own; a configured value would overrule it
 _MEMORY_CONFIG = {"spark.driver.memory": "2g"}
 # The driver and its executors are on this machine: nobody else needs to reach it.
 _HERE_CONFIG = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -59,21 +60,21 @@ def spark_session(
     app_name: str = "kminilog",
     config: Mapping[str, str] | None = None,
 ) -> "SparkSession":
-    """Return the session of this process if there is one, else a new one on `master`.
+    """Return the session of this process if there is one, else a new session on `master`.
 
-    The default master is local[*]. Any thread may call this; the settings of a session that is
-    there stay as they are. Raises SparkUnavailableError, in one line, if pyspark or Java 17 is
-    missing or the session does not start.
+    The default master is local[*]. An existing session keeps its settings: `master`, `app_name` and
+    `config` count for a new one only. Any thread may call this. Raises SparkUnavailableError, in
+    one line, if pyspark or Java 17 is missing or the session does not start.
     """
     with _starting:
         return existing_session() or _start(master, app_name, config or {})
 
 
 def existing_session() -> "SparkSession | None":
-    """Return the active session, else the default session of this process, or None; loads nothing.
+    """Return the active session of this thread, else the default session of the process, else None.
 
-    A thread that has not used a session yet has no active one. What Spark offers it, `getOrCreate`,
-    changes the settings of the default session.
+    Loads nothing. Spark's own `getOrCreate` is not used, because it changes the settings of the
+    default session.
     """
     loaded = sys.modules.get("pyspark.sql")
     if not loaded:
@@ -119,7 +120,7 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
 
 
 def stop(session: "SparkSession") -> None:
-    """Stop a session; one whose JVM has died has nothing to be stopped any more."""
+    """Stop a session. If its JVM has died already, this does nothing and raises nothing."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, ConnectionError):
@@ -127,7 +128,7 @@ def stop(session: "SparkSession") -> None:
 
 
 def _say_nothing_of_a_dead_jvm(session: "SparkSession") -> None:
-    """Its end breaks connections; py4j and a thread of pyspark's would print tracebacks of that."""
+    """Keep py4j and pyspark from printing tracebacks when the end of the JVM breaks connections."""
     logging.getLogger().addFilter(_is_no_broken_connection)
     server = getattr(session.sparkContext, "_accumulatorServer", None)
     if server is not None:
@@ -135,7 +136,7 @@ def _say_nothing_of_a_dead_jvm(session: "SparkSession") -> None:
 
 
 def is_local(master: str) -> bool:
-    """Tell if the executors of a master are threads of the driver's JVM.
+    """Return whether the executors of a master are threads of the driver's JVM.
 
     >>> is_local("local"), is_local("local[*]"), is_local("local-cluster[2,1,1024]")
     (True, True, False)
@@ -144,13 +145,15 @@ def is_local(master: str) -> bool:
 
 
 def _is_no_broken_connection(record: logging.LogRecord) -> bool:
-    return record.msg != "Exception while sending command."  # py4j's, which also raises an error
+    return record.msg != "Exception while sending command."  # py4j logs it and raises an error too
 
 
 def _linked_spark_home() -> str:
-    """Spark's cluster on one machine needs SPARK_HOME, which a pip-installed Spark does not set,
-    and its executors leave their files in it: so it gets one of links, for as long as this process
-    lives."""
+    """Return a new SPARK_HOME of symbolic links; it is deleted when this process ends.
+
+    A local cluster needs SPARK_HOME, which a pip-installed Spark does not set, and its executors
+    leave files in it.
+    """
     import pyspark
 
     home = tempfile.mkdtemp(prefix="kminilog-spark-home-")
@@ -190,7 +193,7 @@ def _jvm_log() -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _stderr_into(log: IO[bytes]) -> Iterator[None]:
-    """The JVM inherits, for its whole life, what is stderr when it starts."""
+    """Redirect stderr to a log. A JVM that starts meanwhile writes to that log all its life."""
     sys.stderr.flush()
     saved = os.dup(2)
     try:
@@ -207,7 +210,7 @@ def _text(log: IO[bytes]) -> str:
 
 
 def _cause(text: str) -> str:
-    """Why Spark gave up, else the message of the first exception it tells of, else the first line.
+    """Return why Spark gave up, else the message of the first exception, else the first line.
 
     >>> _cause("Error: stopped\\nApplication has been killed. Reason: no master answers")
     'no master answers'

@@ -1,7 +1,7 @@
 """How many files, or pieces of files, one Spark task gets.
 
-Starting a Python task costs as much as reading some megabytes, so there should be few: enough to
-keep all cores busy, and none that is tiny. Nothing here knows Spark. Source: ours.
+Starting a Python task costs as much as reading some megabytes. So there should be few tasks: enough
+to keep all cores busy, and none that is tiny. This module does not know Spark. Source: ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,10 +18,11 @@ Item = TypeVar("Item")
 def task_groups(
     items: Sequence[Item], size_bytes: Callable[[Item], int], *, cores: int
 ) -> list[list[Item]]:
-    """Return the items in their order, as groups of neighbours.
+    """Return the items in their order, as groups of neighbours; no group is empty.
 
-    The bytes of all are cut into equal stretches, of LEAST_BYTES at least if there are as many; an
-    item belongs to the stretch in which it begins.
+    The bytes of all items together are cut into equal stretches. There are at most TASKS_PER_CORE
+    stretches for each core, and a stretch has at least LEAST_BYTES unless it is the only one. An
+    item belongs to the stretch in which it begins. O(items).
 
     >>> sizes = [3 << 20, 3 << 20, 3 << 20, 90 << 20, 1]
     >>> [[size >> 20 for size in group] for group in task_groups(sizes, int, cores=2)]

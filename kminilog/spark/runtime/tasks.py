@@ -1,9 +1,9 @@
-"""A task for each item, where Spark has nothing to read itself; what a Python worker does once.
+"""One task for each item, where Spark itself reads nothing; and garbage collection in a worker.
 
-After each task Spark has the worker collect garbage. That takes 25 to 35 ms, as long as checking
-80 MB of a log: it visits some 50,000 objects, nearly all of which belong to the modules that are
-loaded and live as long as the worker. So these are left out of it. What a task does is not known
-here. Source: pyspark/daemon.py, Python's `gc.freeze`.
+After each task Spark makes the Python worker collect garbage. That takes 25 to 35 ms, as long as
+checking 80 MB of a log, because the collector visits some 50,000 objects. Nearly all of them belong
+to loaded modules and live as long as the worker. So the collector is told to leave them out. This
+module does not know what a task does. Source: pyspark/daemon.py, Python's `gc.freeze`.
 """
 
 import gc
@@ -20,7 +20,11 @@ Result = TypeVar("Result")
 def in_tasks(
     spark: SparkSession, items: Sequence[Item], work: Callable[[Item], Result]
 ) -> list[Result]:
-    """Return what `work` returns for each item, in their order. Raises Spark's exceptions."""
+    """Return what `work` returns for each item, in the order of the items.
+
+    Without items no job starts. Spark pickles `work` and the items. Raises Spark's exceptions, also
+    for an error of `work`: `failures.translate` finds that one.
+    """
     if not items:
         return []
 
@@ -33,8 +37,9 @@ def in_tasks(
 
 @cache  # once in the life of a process: what later tasks leave behind is garbage
 def freeze_modules() -> None:
-    """Have garbage collections of this process pass over all that is there by now.
+    """Exclude all objects that exist now from later garbage collections of this process.
 
-    That is the modules, and the little that the first task holds: Spark has collected before it.
+    These are the loaded modules, and the few objects that the first task holds. Later calls do
+    nothing.
     """
     gc.freeze()
