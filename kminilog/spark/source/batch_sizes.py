@@ -1,11 +1,12 @@
-"""How many bytes of records Spark reads at once, and hands to Python at once: never very many.
+"""How many bytes of records Spark reads at once, and hands to Python at once: a bounded number.
 
-Spark counts rows: a task has 4,096 rows of a Parquet file in the memory of the JVM, which records
-of 100 kB fill. To Python it hands 64 MiB at once, and a worker makes several copies of that. Both
-are settings of a session, and the session may be somebody else's, with other jobs in it. So a job
-gets a session of its own, which is the active one in its thread: Spark looks for Python data
-sources there. It is also where Parquet's nanoseconds are numbers, of which `read_source` makes
-texts. What the job is, is not known here. Source: ours; Spark's configuration.
+Spark counts rows, not bytes. A task holds 4,096 rows of a Parquet file in the memory of the JVM;
+records of 100 kB fill that memory. Spark hands 64 MiB to Python at once, and a worker makes several
+copies of that. Both numbers are settings of a session, and other jobs may use the same session. So
+a job gets a session of its own. It is the active session of the thread, because Spark looks for
+Python data sources there. In this session Parquet's nanoseconds are numbers, from which
+`read_source` makes texts. This module does not know what the job does. Source: ours; Spark's
+configuration.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,11 +31,12 @@ _MOST_ROWS = 4096
 def session_of_small_batches(
     spark: SparkSession, source: Source, files: Sequence[SourceFile]
 ) -> Iterator[SparkSession]:
-    """Have a session that works with at most 32 MiB at once while it reads a source.
+    """Yield a session that reads a source with about 32 MiB of records in memory at once.
 
-    It has the settings, views and functions that `spark` has now, and shares its SparkContext; what
-    is set or registered in one is not in the other. O(row groups): Parquet footers say how long
-    rows are; one that cannot be read counts as 0.
+    It starts with the settings, views and functions that `spark` has now, and shares its
+    SparkContext. What is set or registered in one of them later is not in the other. At the end the
+    thread's active session is as before. Reads the footers of Parquet files, O(row groups), to know
+    how long rows are; a footer that cannot be read counts as 0.
     """
     sessions = SparkSession._get_j_spark_session_class(spark._jvm)
     before = sessions.getActiveSession()  # of this thread
@@ -50,7 +52,7 @@ def session_of_small_batches(
             own.conf.set(PARQUET_ROWS, str(max(int(_BATCH_BYTES / row_bytes), 1)))
         yield own
     finally:
-        # A session that has died meanwhile takes nothing back; why it died is what is to be told.
+        # If the JVM has died meanwhile, only the error that says so is of interest.
         with suppress(Py4JError, OSError):
             if before.isDefined():
                 sessions.setActiveSession(before.get())

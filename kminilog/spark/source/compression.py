@@ -1,6 +1,6 @@
-"""Which compression a file has, and what is in it, to its end or up to an error.
+"""How a file is compressed, and its content, up to its end or up to an error.
 
-The first bytes of a file tell, not its name. The name must not say something else:
+The first bytes of a file decide, not its name. But the name must not contradict them:
 
     first bytes          name             the file
     gzip, bzip2,
@@ -9,10 +9,10 @@ The first bytes of a file tell, not its name. The name must not say something el
     anything else        no compression   is read as it is
     anything else        a compression    is refused, because nobody knows which of the two is right
 
-Each magic number has bytes that no text begins with. What is in a compressed file is looked at too:
-a tar archive in a .gz is no text. Memory is bounded by the window of the compression, whatever the
-size of the file. What the bytes mean is not known here. Source: ours; RFC 1952 (gzip), RFC 8878
-(zstd), the file formats of bzip2, LZ4, xz and Snappy; Arrow's streams decompress.
+Each magic number has bytes that no text begins with. The content of a compressed file is checked
+too, because a tar archive in a .gz is not text. Memory is bounded by the window of the compression,
+whatever the size of the file. This module does not know what the bytes mean. Source: ours; RFC 1952
+(gzip), RFC 8878 (zstd), the file formats of bzip2, LZ4, xz and Snappy; Arrow's streams decompress.
 """
 
 import io
@@ -70,10 +70,11 @@ _FORMATS = tuple((name, re.compile(magic, re.DOTALL)) for name, magic in _MAGIC.
 
 
 def compression_of(path: str) -> str | None:
-    """Return how a file is compressed: gzip, bzip2, zstd or LZ4; None if it is not.
+    """Return the compression of a file: gzip, bzip2, zstd or LZ4; None if it has none.
 
-    Reads no more than its first bytes. Raises SourceError for a file that is in another format, or
-    that is not in the one of its suffix, whose case does not matter.
+    Reads only its first bytes. Raises SourceError for a file that cannot be opened, that is in
+    another format, or whose suffix names another format than its bytes do. Case does not matter in
+    suffixes.
     """
     try:
         with open(path, "rb") as file:
@@ -95,9 +96,9 @@ def compression_of(path: str) -> str | None:
 
 
 def check_content(path: str) -> None:
-    """Raise SourceError if a file cannot be text: it is refused by itself, or what is in it is.
+    """Raise SourceError if a file cannot be text, because of its own format or of its content's.
 
-    Decompresses no more than its first bytes.
+    Decompresses only its first bytes.
     """
     compression = compression_of(path)
     if compression:
@@ -111,10 +112,11 @@ def check_content(path: str) -> None:
 
 @contextmanager
 def open_decompressed(path: str) -> Iterator[IO[bytes]]:
-    """Open a file and decompress it; one that is not compressed can be positioned.
+    """Yield an open file that reads the decompressed content.
 
-    Raises SourceError for what `compression_of` refuses, and for a file that cannot be read. So
-    does a read if compressed data are cut off or damaged; the error says behind which byte.
+    Only a file that is not compressed can `seek`. Raises SourceError for what `compression_of`
+    refuses, and for a file that cannot be read. A read raises SourceError too, if compressed data
+    are cut off or damaged: it says how many bytes of the content came before that.
     """
     compression = compression_of(path)
     try:
@@ -125,7 +127,7 @@ def open_decompressed(path: str) -> Iterator[IO[bytes]]:
 
 
 class _Decompressed(io.RawIOBase):
-    """What is in a compressed file; it must be open for as long as this is read."""
+    """The content of a compressed file, which the caller keeps open."""
 
     def __init__(self, raw: IO[bytes], path: str, compression: str) -> None:
         self._stream: Any = pa.CompressedInputStream(raw, _READABLE[compression])
@@ -141,7 +143,7 @@ class _Decompressed(io.RawIOBase):
             count = int(self._stream.readinto(buffer))
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, OSError) and error.strerror:
-                raise  # the file cannot be read, whatever is in it
+                raise  # the file itself cannot be read
             reason = (
                 f"its {self._compression} data are cut off or damaged behind byte {self._position} "
                 f"of what is in them: {str(error).strip()}"

@@ -1,8 +1,9 @@
 """The records of text, CSV and JSON files as a Spark data source.
 
-Large text and JSON files are cut into pieces of SPLIT_BYTES, whatever the cluster, so that the
-ordinal of a line in its piece is a property of the file. Tasks open the files themselves.
-What a key or a value is, is not known here.
+Large text and JSON files are cut into pieces of SPLIT_BYTES on every cluster. So the ordinal of a
+line in its piece depends on the file only. Tasks open the files themselves. CSV files and
+compressed files are one piece, because nobody can begin to read them in the middle. This module
+does not know which part of a record is its key or its value.
 """
 
 import json
@@ -34,7 +35,7 @@ SPLIT_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class Piece:
-    """What begins in a file from `start` up to `end`; all that is in it if it `is_whole`."""
+    """The records that begin in a file from byte `start` up to `end`; all of them if `is_whole`."""
 
     rank: int
     path: str
@@ -59,10 +60,12 @@ def read_files(
     columns: Sequence[str] = (),
     header: bool = True,
 ) -> DataFrame:
-    """Return a row for each record: rank, position, row, its line as bytes, and these columns.
+    """Return a DataFrame with a row for each record; it reads nothing yet.
 
-    `format` is text, csv (whose line is null) or json. `columns` must be all columns of a CSV file,
-    and may be any of JSON objects. They are null where REJECTED says why a record is no record.
+    A row has RANK, POSITION, ROW, LINE (bytes), REJECTED and the given columns (texts). `format` is
+    text, csv or json; in csv LINE is null. `columns` must be all columns of a CSV file, and may be
+    any members of JSON objects. They are null where REJECTED has a reason. A file that cannot be
+    read raises SourceError in the job that reads it.
     """
     spark.dataSource.register(_FileSource)
     listed = [[file.rank, file.path, file.size_bytes] for file in files]
@@ -134,7 +137,7 @@ class _FileReader(DataSourceReader):
     def _records(self, piece: Piece) -> Iterator[Records]:
         if self._format == "csv":
             return read_csv(piece.path, self._columns, header=self._header)
-        end = sys.maxsize if piece.is_whole else piece.end  # for decompressed bytes are more
+        end = sys.maxsize if piece.is_whole else piece.end  # decompressed, a file is longer
         if self._format == "json":
             return read_json(piece.path, self._columns, piece.start, end)
         return read_text(piece.path, piece.start, end)

@@ -1,8 +1,9 @@
 """Which files a source is made of, in source order: arguments as given, then path.
 
-An argument is a file, a directory or a glob. A directory stands for all files below it. Names that
-begin with '.' or '_' are left out unless an argument spells them out, as Spark and Hadoop do. What
-is in the files is not known here. Driver and executors must see them under the same paths.
+An argument is a file, a directory or a glob. A directory stands for all files below it. As in Spark
+and Hadoop, names that begin with '.' or '_' are left out unless an argument spells them out. Driver
+and executors must see the files under the same paths. This module does not know what is in the
+files.
 """
 
 import glob
@@ -18,7 +19,7 @@ from kminilog.job_errors import SourceError
 class SourceFile(NamedTuple):
     """One file: its place in source order, its absolute path and its size.
 
-    `directory` is the argument it came from, if that was a directory.
+    `directory` is the directory whose name led to it; None if a file was named.
     """
 
     rank: int
@@ -28,10 +29,11 @@ class SourceFile(NamedTuple):
 
 
 def list_files(paths: Sequence[str]) -> list[SourceFile]:
-    """Return the files of a source, ranked.
+    """Return the files of a source in source order; a file's rank is its place in the list.
 
-    Raises SourceError for an argument that names no file, a file that cannot be opened, and a file
-    that two arguments name.
+    Opens each file once. Raises SourceError if there is no argument, for an argument that names no
+    file, for a file that cannot be opened or is not a regular file, and for a file that two
+    arguments name.
     """
     files: list[SourceFile] = []
     given_by: dict[str, str] = {}
@@ -49,7 +51,10 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
 
 
 def files_outside(files: Sequence[SourceFile], paths: Sequence[str]) -> list[SourceFile]:
-    """Return those files that none of some arguments of a source, now absolute, stands for."""
+    """Return the files that none of some arguments covers, as a file, a directory or a glob.
+
+    `paths` are absolute. Globs are expanded again, so they cover the files that exist now.
+    """
     names = {name for path in paths for name in (path, *glob.glob(path, recursive=True))}
     return [
         file

@@ -6,13 +6,13 @@
     json   one object a line; a member that is a string is its text, null is null, and anything else
            (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
 
-A CSV record with a wrong number of fields, a JSON line that is no object, and invalid UTF-8 in
-either are *rejected*: such a record keeps its place and has a reason instead of fields. What one
-cannot read past (a quote that is never closed, a header that differs, a broken file) is a
-SourceError. Bytes are never replaced. Spark's own readers do not keep these promises: the text
-reader drops a byte order mark, the others replace bytes and re-write numbers. Compressed files are
-decompressed, or refused (compression.py).
-Nothing here knows Spark. Source: ours; RFC 4180, RFC 8259.
+A CSV record with a wrong number of fields is *rejected*. So are a JSON line that is not an object,
+and invalid UTF-8 in either format. A rejected record keeps its place, and has a reason instead of
+fields. Some faults make it impossible to read on: a quote that is never closed, a header that
+differs, a broken file. They raise SourceError. Bytes are never replaced. Spark's own readers do not
+keep these promises: its text reader drops a byte order mark, the others replace bytes and re-write
+numbers. Compressed files are decompressed, or refused (compression.py). This module does not know
+Spark. Source: ours; RFC 4180, RFC 8259.
 """
 
 import csv
@@ -37,9 +37,10 @@ _SEPARATORS = re.compile(r"[ \t\n\r,:]*")
 class Records(NamedTuple):
     """Some records in file order.
 
-    `positions` are where their lines begin (0 in CSV), `rows` their ordinals, counted from where
-    reading began. `lines` are the raw lines (empty for CSV); `fields` has a row for each record,
-    all null where `rejected` has a reason (empty for text, which rejects nothing).
+    `positions` says where their lines begin (0 in CSV). `rows` has their ordinals, counted from
+    where reading began. `lines` has the raw lines; it is empty for CSV. `fields` has a row for each
+    record, with only None where `rejected` has a reason. Both are empty for text, which rejects
+    nothing.
     """
 
     positions: list[int]
@@ -50,9 +51,11 @@ class Records(NamedTuple):
 
 
 def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Records]:
-    """Yield the lines that begin at `start` or behind it, and before `end`.
+    """Yield the lines that begin at byte `start` or after it, and before byte `end`.
 
-    So a file can be read in pieces: each line belongs to exactly one. Raises SourceError.
+    So a file can be read in pieces: each line belongs to exactly one piece. Memory stays at about
+    BATCH_BYTES, or at one line if that is longer. A compressed file needs `start` 0, since it
+    cannot `seek`. Raises SourceError for a file that cannot be read.
     """
     with open_decompressed(path) as file:
         position = start
@@ -72,7 +75,11 @@ def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Rec
 def read_json(
     path: str, columns: list[str], start: int = 0, end: int = sys.maxsize
 ) -> Iterator[Records]:
-    """Yield the objects of the lines that `read_text` would yield, with these members as fields."""
+    """Yield the objects of the lines that `read_text` would yield, with these members as fields.
+
+    A member that an object lacks is None. Blank lines are skipped. Raises SourceError as
+    `read_text` does.
+    """
     for positions, rows, lines, *_ in read_text(path, start, end):
         kept = Records([], [], [], [], [])
         for position, row, line in zip(positions, rows, lines, strict=True):
@@ -88,9 +95,10 @@ def read_json(
 
 
 def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records]:
-    """Yield the records of a CSV file; with `header` the first one must name these columns.
+    """Yield the records of a CSV file, each with as many fields as there are `columns`.
 
-    Raises SourceError for a file that cannot be read to its end.
+    With `header` the first record must be these columns, and is not yielded. Raises SourceError for
+    another header, and for a file that cannot be read to its end.
     """
     with _open_csv(path) as reader:
         if header and (found := _header(reader)) != columns:
@@ -112,7 +120,8 @@ def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records
 def csv_columns(path: str, *, header: bool) -> list[str]:
     """Return the names in the first record of a CSV file; `_c0`, `_c1` … without a header.
 
-    Raises SourceError if a name comes twice or is not valid UTF-8.
+    An empty name becomes `_c` and its number. An empty file has no columns. Raises SourceError if a
+    name in a header occurs twice or is not valid UTF-8, and for a file that cannot be read.
     """
     with _open_csv(path) as reader:
         names = _header(reader)
@@ -127,9 +136,10 @@ def csv_columns(path: str, *, header: bool) -> list[str]:
 
 
 def json_members(text: str) -> dict[str, str | None]:
-    """Return the members of the object that is this text, their values as text.
+    """Return the members of a JSON object, with their values as text; null is None.
 
-    Raises ValueError if it is no object, or if anything stands behind it.
+    Numbers, lists and objects stay as they are written. Of a name that occurs twice, the last value
+    counts. Raises ValueError if the text is not one object, or if anything follows the object.
 
     >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}')
     {'a': 'x', 'b': '1.50', 'c': '{"d": [1, 2]}', 'e': None}
@@ -149,13 +159,13 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-# A number stays as it is written; its value is not wanted.
+# Numbers are parsed as text, so that they stay as they are written.
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_refuse_constant)
 _BOOLEANS: dict[object, str] = {True: "true", False: "false"}
 
 
 def _raw_members(text: str) -> Iterator[tuple[str, str]]:
-    """The names and the uncut values of the object that is this text."""
+    """Yield the names of an object's members, and their values as they are written."""
     at = _behind_separators(text, text.index("{") + 1)
     while text[at] != "}":
         name, end = _DECODER.raw_decode(text, at)
@@ -183,7 +193,7 @@ def _csv_fault(record: list[str], width: int) -> str | None:
 
 
 def _is_unicode(texts: list[str]) -> bool:
-    """Tell if no half of a character is in it; `_open_csv` lets invalid bytes through as such."""
+    """Return whether texts have no lone surrogate; `_open_csv` reads an invalid byte as one."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
@@ -194,11 +204,14 @@ def _is_unicode(texts: list[str]) -> bool:
 def _json_fields(
     line: bytes, columns: list[str], *, is_first: bool
 ) -> tuple[list[str | None], str | None]:
-    """The members with these names, all null if there is a reason to reject the line."""
+    """Return the members with these names, and why the line is rejected or None.
+
+    A rejected line has None for all members.
+    """
     try:
         members = json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
         fields = [members.get(column) for column in columns]
-        "".join(filter(None, fields)).encode()  # an escape may name half a character
+        "".join(filter(None, fields)).encode()  # an escape may name a lone surrogate
     except (ValueError, RecursionError) as error:
         return [None] * len(columns), f"it is no JSON object: {error}"
     return fields, None

@@ -1,9 +1,9 @@
-"""Timestamps of type INT96 with more digits than Spark's: refused, never cut off.
+"""Timestamps of type INT96 that have nanoseconds: refused, never cut off.
 
-INT96, the type of old writers, counts nanoseconds. Spark counts microseconds, and cuts the rest off
-without a word. If there is a rest can be known only by reading these columns, and tasks do so
-before the records are read. What the records are is not known here. Source: Apache Parquet, by
-pyarrow.
+INT96 is the timestamp type of old Parquet writers, and counts nanoseconds. Spark counts
+microseconds, and drops the remaining digits silently. Only reading these columns shows whether they
+have such digits. So tasks read them before the records are read. This module does not know what the
+records are. Source: Apache Parquet, by pyarrow.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _ADVICE = "Spark has microseconds only; write the file anew with those, or with 
 
 
 def check_int96(spark: SparkSession, files: Sequence[SourceFile]) -> None:
-    """Raise an error, in a job, if a timestamp of type INT96 has digits behind its microseconds.
+    """Raise an error if an INT96 timestamp has more digits than microseconds.
 
-    `spark_failures` makes a SourceError of it. Reads these columns as a whole, and nothing where
-    there are none.
+    Tasks do the work, and one of them raises SourceError; call this inside `spark_failures`, which
+    brings it back as such. Reads every INT96 column completely, and only footers of other files.
     """
     concerned = [file for file in files if _names(file.path)]
     cores = spark.sparkContext.defaultParallelism
@@ -42,7 +42,10 @@ def check_int96(spark: SparkSession, files: Sequence[SourceFile]) -> None:
 
 
 def _names(path: str) -> list[str]:
-    """The columns of a file that have this type, members as `a.list.element.b`."""
+    """Return the columns of a file that have this type, members as `a.list.element.b`.
+
+    A file that is not readable as Parquet has none: `read_source` reports it.
+    """
     with suppress(pa.ArrowException, OSError):
         schema: Any = pq.read_metadata(path).schema
         columns = (schema.column(number) for number in range(len(schema.names)))
@@ -68,17 +71,17 @@ def _check_column(path: str, name: str) -> None:
 
 
 def _has_more_digits(nanos: pa.Array, micros: pa.Array) -> bool:
-    """Tell if there are digits behind microseconds in any of these, which may be lists of lists.
+    """Return whether any of these timestamps, perhaps in lists of lists, has more digits.
 
-    Nanoseconds of distant years do not fit 64 bits. They wrap around, and so does the difference,
-    which is right again.
+    Nanoseconds of distant years do not fit into 64 bits and wrap around. The difference wraps
+    around too, and so is right again.
     """
     fine, coarse = (_leaves(array).view(pa.int64()).to_numpy() for array in (nanos, micros))
     return bool((fine - coarse * 1000).any())
 
 
 def _leaves(array: pa.Array) -> pa.Array:
-    """The values of one column as Parquet has columns: in lists and structs of one member."""
+    """Return the values of one Parquet column, which stand in lists and structs of one member."""
     while not pa.types.is_timestamp(array.type):
         array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
     return array.drop_null()

@@ -1,9 +1,9 @@
-"""Timestamps of type TIMESTAMP(NANOS): texts with all their digits, where Spark has plain numbers.
+"""Parquet's TIMESTAMP(NANOS): texts with all their digits, where Spark has plain numbers.
 
-Spark counts microseconds. It refuses these columns, or takes them for numbers of nanoseconds since
-1970; in the session of a job it does the latter. Which numbers are timestamps, and if these are in
-UTC, only the footers say. So SQL sees a text too. What the records are is not known here. Source:
-Apache Parquet, by pyarrow.
+Spark counts microseconds. It either refuses these columns, or reads them as numbers of nanoseconds
+since 1970. In the session of a job it reads numbers (batch_sizes.py). Only the footers say which
+numbers are timestamps, and whether they are in UTC. Then the numbers become texts, for SQL
+expressions too. This module does not know what the records are. Source: Apache Parquet, by pyarrow.
 """
 
 import json
@@ -33,10 +33,10 @@ IsUtc = Mapping[_Path, bool]
 
 
 def nanoseconds_in(spark: SparkSession, files: Sequence[SourceFile]) -> IsUtc:
-    """Return where files have timestamps in nanoseconds: True is UTC, False is local; by footers.
+    """Return the columns, or members of columns, that are timestamps in nanoseconds.
 
-    Raises SourceError if such a column has another type in another file: Spark would take the
-    numbers of one for those of the other.
+    True stands for UTC, False for local time. Reads footers only. Raises SourceError if such a
+    column has another type in another file, because Spark would mix the numbers of both.
     """
     if not any(_has_nanoseconds(file.path) for file in files):
         return {}
@@ -45,10 +45,10 @@ def nanoseconds_in(spark: SparkSession, files: Sequence[SourceFile]) -> IsUtc:
 
 
 def with_nanoseconds(frame: DataFrame, is_utc: IsUtc) -> DataFrame:
-    """Return rows with these timestamps as texts, in the form that `row_json` has for others.
+    """Return rows with these timestamps as texts, in the form that `row_json` writes.
 
-    As a key of a map, one stays the number of nanoseconds since 1970. `frame` is of a session that
-    has `NANOS_AS_LONG`. Raises SourceError if Spark and pyarrow do not agree on the columns.
+    A timestamp that is a key of a map stays the number of nanoseconds since 1970. The session of
+    `frame` must have NANOS_AS_LONG. Raises SourceError if Spark does not find one of the columns.
     """
     if not is_utc:
         return frame
@@ -66,7 +66,7 @@ def with_nanoseconds(frame: DataFrame, is_utc: IsUtc) -> DataFrame:
 
 
 def _has_nanoseconds(path: str) -> bool:
-    """Tell it by the footer; what is no Parquet is left to others."""
+    """Return what the footer says; False for a file that is not Parquet, which others report."""
     with suppress(pa.ArrowException, OSError):
         schema: Any = pq.read_metadata(path).schema
         columns = (schema.column(number) for number in range(len(schema.names)))
@@ -75,7 +75,7 @@ def _has_nanoseconds(path: str) -> bool:
 
 
 def _timestamps(files: Sequence[SourceFile], *, is_case_sensitive: bool) -> dict[_Path, bool]:
-    """Return where nanoseconds are, and if they are in UTC; the same in all files, or an error."""
+    """Return where nanoseconds are, and whether in UTC. Raises SourceError if files differ."""
     seen: dict[_Path, tuple[str, _Path, bool | None]] = {}
     for file in files:
         for path, is_utc in _columns(file):
@@ -89,7 +89,7 @@ def _timestamps(files: Sequence[SourceFile], *, is_case_sensitive: bool) -> dict
 
 
 def _columns(file: SourceFile) -> Iterator[tuple[_Path, bool | None]]:
-    """Yield the columns of a file, and those that its directories are."""
+    """Yield the columns of a file, and those that names of directories make (`year=2026`)."""
     try:
         with pq.ParquetFile(file.path, coerce_int96_timestamp_unit="us") as opened:
             yield from _members(opened.schema_arrow)
@@ -101,7 +101,10 @@ def _columns(file: SourceFile) -> Iterator[tuple[_Path, bool | None]]:
 
 
 def _members(parts: Any, path: _Path = ()) -> Iterator[tuple[_Path, bool | None]]:
-    """Yield what has no parts in a schema, or a struct: is it nanoseconds in UTC? None if none."""
+    """Yield the leaves of a schema or a struct: True for nanoseconds in UTC, False for local ones.
+
+    None stands for any other type.
+    """
     for field in parts:
         yield from _leaves(field.type, (*path, field.name))
 
@@ -126,7 +129,7 @@ def _is_around(path: _Path, is_utc: IsUtc) -> bool:
 
 
 def _exact(column: Column, kind: DataType, path: _Path, is_utc: IsUtc) -> Column:
-    """The same with a text in place of each timestamp that counts nanoseconds."""
+    """Return the column with a text in place of each timestamp that counts nanoseconds."""
     if path in is_utc:
         return _text(column, is_utc=is_utc[path])
     if not _is_around(path, is_utc):
@@ -149,7 +152,7 @@ def _exact(column: Column, kind: DataType, path: _Path, is_utc: IsUtc) -> Column
 
 
 def _text(nanos: Column, *, is_utc: bool) -> Column:
-    # In decimals, as `/` would be in doubles; rounded down, as what is before 1970 is below 0.
+    # Decimals, since `/` computes in doubles. Rounded down, since times before 1970 are below 0.
     micros = sql.floor(nanos.cast("decimal(19,0)") / 1000).cast("long")
     epoch = sql.lit("1970-01-01").cast("timestamp_ntz")
     local = sql.timestamp_add("MICROSECOND", micros, epoch)

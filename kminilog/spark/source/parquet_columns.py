@@ -1,12 +1,13 @@
-"""Keys and values that are columns of Parquet files as they stand: tasks read them themselves.
+"""Keys and values that are plain columns of Parquet files: tasks read them without the JVM.
 
     read_source    files --> JVM --> SQL --> Arrow --> the task's Python
     here           files ----------------------------> the task's Python
 
-Where nothing has to be worked out in SQL no record need pass through the JVM, which costs more than
-all that is done with it afterwards. The records and their places are the same. What footers leave
-in doubt (other types, a column that some files lack, directories that are columns) is for
-`read_source`. What becomes of the records is not known here. Source: Apache Parquet, by pyarrow.
+If no SQL expression is asked for, no record has to pass through the JVM. That passage costs more
+than all later work on a record. The records and their places are the same in both ways. Sources
+that need more than that are left to `read_source`: other types, a column that some files lack,
+names of directories as columns. This module does not know what becomes of the records. Source:
+Apache Parquet, by pyarrow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,8 +37,11 @@ _AS_THEY_STAND = {pa.binary(), pa.string(), pa.large_binary(), pa.large_string()
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A row group of a file: the rows from `first_row` on, and the bytes of all its columns, each
-    distinct value perhaps once."""
+    """A row group of a file: `rows` rows from `first_row` on.
+
+    `size_bytes` counts all its columns, uncompressed but with Parquet's encodings. So a value that
+    occurs often may be counted once.
+    """
 
     rank: int
     path: str
@@ -49,7 +53,7 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class ParquetColumns:
-    """The row groups of a source, in source order, and the columns that are wanted of them."""
+    """The row groups of a source in source order, and the columns to read: key and value."""
 
     row_groups: list[RowGroup]
     key: str | None
@@ -57,7 +61,10 @@ class ParquetColumns:
 
     @classmethod
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "ParquetColumns | None":
-        """Look at the footers of all files; None if something is to be left to `read_source`."""
+        """Return what the footers of all files say; None if `read_source` has to read the source.
+
+        Opens every file, O(row groups). Raises nothing: `read_source` reports a broken file.
+        """
         names = [name for name in (source.key, source.value) if name is not None]
         if source.format != "parquet" or source.value is None:
             return None
@@ -75,19 +82,19 @@ class ParquetColumns:
         return cls(row_groups, source.key, source.value)
 
     def groups(self, cores: int) -> list[list[RowGroup]]:
-        """Return the row groups as what each task gets: neighbours, about as many bytes each."""
+        """Return the row groups of each task: neighbours, with about as many bytes in each task."""
         return task_groups(self.row_groups, lambda found: found.size_bytes, cores=cores)
 
     def read(self, row_groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Yield the records of row groups, with the columns of `read_source`; none is rejected.
+        """Yield the records of row groups, a few MiB at a time, with the columns of `read_source`.
 
-        A few MiB at a time. Raises SourceError for a file that cannot be read, or that is not what
-        its footer said.
+        None is rejected. Raises SourceError for a file that cannot be read, or that has changed
+        since `of` read its footer.
         """
         for (rank, path), found in groupby(row_groups, attrgetter("rank", "path")):
             with (
                 _failures(path),
-                # Read ahead, a column chunk would be in memory as a whole.
+                # With pre_buffer, whole column chunks would be in memory.
                 pq.ParquetFile(
                     path,
                     buffer_size=_READ_BYTES,
@@ -132,13 +139,16 @@ class ParquetColumns:
 
 
 def _are_partition_columns(file: SourceFile) -> bool:
-    """Tell if Spark takes names of directories for columns, as in `year=2026/a.parquet`."""
+    """Return whether Spark takes names of directories as columns, as in `year=2026/a.parquet`."""
     below = PurePath(file.path).relative_to(file.directory) if file.directory else PurePath()
     return any("=" in part for part in below.parts[:-1])
 
 
 def _have(schema: pa.Schema, names: Sequence[str]) -> bool:
-    """Tell if these are columns that hold bytes. pyarrow takes `a.b` for a member of `a`."""
+    """Return whether all names are columns of bytes or text.
+
+    A name with a dot counts as none, because pyarrow takes `a.b` for a member of `a`.
+    """
     return all(
         schema.names.count(name) == 1
         and "." not in name
@@ -156,8 +166,11 @@ def _row_groups(rank: int, path: str, metadata: Any) -> Iterator[RowGroup]:
 
 
 def _batch_rows(row_group: RowGroup, sample: Any) -> int:
-    """Return how many rows have a few MiB. A value that often occurs may be stored once, so sizes
-    of row groups say too little; and the first rows may be the short ones."""
+    """Return how many rows have a few MiB, by the larger of two guesses of a row's size.
+
+    The size of the row group may be too small, because a frequent value may be stored once. The
+    `sample` of first rows may be too small, because these may be short ones.
+    """
     row_bytes = row_group.size_bytes / max(row_group.rows, 1)
     if sample:
         row_bytes = max(row_bytes, sample.nbytes / len(sample))

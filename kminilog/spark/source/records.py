@@ -6,10 +6,10 @@
     key, value       bytes or null
     rejected         null, or why the record cannot be decoded; key and value are null then
 
-The first three together are source order. The whole record, which a regular expression looks at and
-which is the value unless something else is asked for, is the line (text, json), or the row as JSON
-with its nulls (csv, parquet). Names in SQL are those of the columns; the only one of text is
-`value`. What becomes of the records is not known here.
+The first three columns together give the source order. The *whole record* is the line (text, json),
+or the row as JSON with its nulls (csv, parquet). A key regex searches it, and it is the default
+value. SQL expressions use the names of the columns; text has one column, `value`. This module does
+not know what becomes of the records.
 """
 
 import os
@@ -51,9 +51,9 @@ _ALL_COLUMNS = re.compile(r"(?:^|[(,.])\s*\*\s*(?:$|[,)]|except\b)", re.IGNORECA
 class Source:
     """Where records come from, and what their keys and values are.
 
-    At most one of `key` (a column), `key_regex` (Python's `re` on the bytes of the whole record:
-    group 1, else the whole match; no match is no key) and `key_expr` (SQL) may be given. `value` is
-    a column or else SQL; without it the value is the whole record.
+    At most one of three may be given: `key` is a column, `key_expr` is SQL, and `key_regex` is
+    Python's `re` on the bytes of the whole record. Its key is group 1, or the whole match if it has
+    no group; no match is no key. `value` is a column, or else SQL; None is the whole record.
     """
 
     paths: tuple[str, ...]
@@ -68,7 +68,7 @@ class Source:
         return ", ".join(self.paths)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a manifest says of the source of a job; paths are made absolute."""
+        """Return the source as a manifest records it; paths become absolute."""
         return {**asdict(self), "paths": [os.path.abspath(path) for path in self.paths]}
 
 
@@ -81,7 +81,7 @@ class Place(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where a record is, as a human says it: its file, and its `line` or `row`, from 1 on."""
+    """Where a record is, for humans: its file, and its `line` or `row`, counted from 1."""
 
     path: str
     unit: str
@@ -91,11 +91,12 @@ class Location(NamedTuple):
 def read_source(
     spark: SparkSession, source: Source, files: Sequence[SourceFile] | None = None
 ) -> DataFrame:
-    """Return the records of a source; `files` is its file list, if it is known already.
+    """Return the records of a source as a DataFrame; `files` is its file list, if known already.
 
-    Reads no more than headers now (JSON with a key or value: the names in all lines; Parquet: the
-    columns of type INT96). A record that cannot be decoded is `rejected`, no error. Raises
-    SourceError, and later, in a job, SourceErrors come out of `spark_failures`.
+    Reads only headers and footers now, with two exceptions: names of JSON members, if `source` asks
+    for a key or a value by name or by SQL, and INT96 columns of Parquet. A record that cannot be
+    decoded is `rejected`, which is no error. Raises SourceError; so do later jobs that use the
+    DataFrame, through `spark_failures`.
     """
     check_options(source)
     files = files or files_of(source)
@@ -113,7 +114,7 @@ def read_source(
 def locate(
     source: Source, files: Sequence[SourceFile], places: Iterable[Place]
 ) -> dict[Place, str]:
-    """Return file and line or row of some records, as text; reads what `locations` reads."""
+    """Return the file and the line or row of some records, as text; costs what `locations` does."""
     ordered = sorted(set(places))
     found = zip(ordered, locations(source, files, ordered), strict=True)
     return {place: f"{path}, {unit} {number}" for place, (path, unit, number) in found}
@@ -122,9 +123,9 @@ def locate(
 def locations(
     source: Source, files: Sequence[SourceFile], places: Iterable[Place]
 ) -> Iterator[Location]:
-    """Yield where records are, of places in source order, one by one.
+    """Yield where records are, one by one; `places` must be in source order.
 
-    Of text and JSON, reads each file concerned up to the last of them. Raises SourceError.
+    Reads text and JSON files up to the last of their places. Raises SourceError.
     """
     for rank, group in groupby(places, key=lambda place: place.rank):
         path = files[rank].path
@@ -143,9 +144,10 @@ def locations(
 
 
 def files_of(source: Source) -> list[SourceFile]:
-    """Return the files of a source, ranked; what cannot be read in its format is found now.
+    """Return the files of a source in source order; see `list_files`.
 
-    Opens each that is no Parquet. Raises SourceError for what `check_content` refuses, too.
+    In all formats but Parquet, reads the first bytes of each file. Raises SourceError for what
+    `list_files` or `check_content` refuses.
     """
     files = list_files(source.paths)
     if source.format != "parquet":
@@ -155,7 +157,7 @@ def files_of(source: Source) -> list[SourceFile]:
 
 
 def check_options(source: Source) -> None:
-    """Raise SourceError if what a source says of itself cannot be; looks at no file."""
+    """Raise SourceError for an unknown format, two kinds of keys or a wrong regex."""
     if source.format not in FORMATS:
         reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
         raise SourceError(str(source), reason=reason)
@@ -216,7 +218,7 @@ def _with_place(frame: DataFrame) -> DataFrame:
 
 
 def _url(spark: SparkSession, path: str) -> str:
-    """What Spark calls a file. To take that apart again would have to be done for each row."""
+    """Return the URL that Spark gives a file, made once instead of parsed back for each row."""
     if _PLAIN_PATH.fullmatch(path):
         return f"file:{path}"
     assert spark._jvm is not None
@@ -224,7 +226,7 @@ def _url(spark: SparkSession, path: str) -> str:
 
 
 def as_glob(path: str) -> str:
-    """Return what Spark takes for just this path."""
+    """Return a URL that Spark reads as exactly this path: characters of globs are escaped."""
     return "file://" + re.sub(r"([\\{}\[\]*?,])", r"\\\1", path)
 
 
@@ -241,7 +243,7 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
         column = column_named(source.value) if is_column else _expression(source, source.value)
         value = _bytes(theirs, column)
     key = _key(source, theirs, columns, whole)
-    if source.format in ("csv", "json"):  # SQL must not see what cannot be decoded
+    if source.format in ("csv", "json"):  # rejected records have no key and no value
         key, value = (sql.when(sql.col(REJECTED).isNull(), column) for column in (key, value))
     return frame.select(
         sql.col(RANK).alias("source_rank"),

@@ -1,15 +1,15 @@
-"""A row, or a value that has parts, as JSON in which nothing is lost.
+"""A row, or a value that has parts, as JSON that loses nothing.
 
-Spark's `to_json` loses members that are null, digits of timestamps, and some keys of maps. What it
-loses nothing of is as it has it:
+Spark's `to_json` loses members that are null, digits of timestamps, and some keys of maps. All else
+is written as `to_json` writes it:
 
     null                         null; `to_json` leaves the member out
-    a timestamp                  three digits behind the seconds, as `to_json` has; six if it needs
-                                 them
-    bytes as a key of a map      base64, as other bytes; `to_json` has an address in memory
-    parts as a key of a map      their JSON, as a text; `to_json` has an address in memory
+    a timestamp                  three digits after the seconds, as `to_json` writes; six if it
+                                 needs them
+    bytes as a key of a map      base64, like other bytes; `to_json` writes an address in memory
+    parts as a key of a map      their JSON, as a text; `to_json` writes an address in memory
 
-What the row is, is not known here. Source: ours; Spark's JSON.
+This module does not know what the row is. Source: ours; Spark's JSON.
 """
 
 from pyspark.sql import Column
@@ -32,12 +32,15 @@ _BEFORE, _BEHIND = '{"t":"', '"}'
 
 
 def column_named(name: str) -> Column:
-    """Return the column of just this name, whatever signs are in it."""
+    """Return the column with exactly this name; dots and backquotes in it have no meaning."""
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
 def row_json(column: Column, kind: DataType) -> Column:
-    """Return the JSON of a column of this type (struct, array, map or variant), as bytes."""
+    """Return the JSON of a column, as bytes.
+
+    `kind` is the column's type: struct, array, map or variant. Null stays null.
+    """
     return _json(column, kind).cast("binary")
 
 
@@ -46,7 +49,7 @@ def _json(column: Column, kind: DataType) -> Column:
 
 
 def _exact(column: Column, kind: DataType) -> Column:
-    """The same with texts in place of what `to_json` loses something of."""
+    """Return the column with a text in place of each part that `to_json` would not keep whole."""
     if _is_exact(kind):
         return column
     if isinstance(kind, ArrayType):
@@ -68,7 +71,7 @@ def _exact(column: Column, kind: DataType) -> Column:
 
 
 def _is_exact(kind: DataType) -> bool:
-    """Tell if `to_json` loses nothing of such a column but nulls."""
+    """Return whether `to_json` loses nothing of such a column, apart from nulls."""
     if isinstance(kind, ArrayType):
         return _is_exact(kind.elementType)
     if isinstance(kind, MapType):  # a timestamp as a key is a number there
@@ -84,9 +87,10 @@ def _has_parts(kind: DataType) -> bool:
 
 
 def timestamp_json(column: Column, nanos: Column | None = None) -> Column:
-    """Return the text that `to_json` has for a timestamp, with all digits that it needs.
+    """Return a timestamp as the text that `to_json` writes, with all the digits that it needs.
 
-    These are three, six or, if there are `nanos` behind its microseconds, nine.
+    These are three digits after the seconds, or six. With `nanos`, the nanoseconds that follow its
+    microseconds (0 to 999), there may be nine. Null stays null.
     """
     text = sql.to_json(sql.struct(column.alias("t")), _FORMATS)
     around = len(_BEFORE) + len(_BEHIND)
