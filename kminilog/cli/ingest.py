@@ -105,13 +105,14 @@ def command(
     master: str | None,
     as_json: bool,
     **reading: Any,
-) -> None:
+) -> int:
     """Ingest every record of each SOURCE into a topic, by Spark.
 
     A source is a file, a folder or a pattern. A partitioner of your own is called record by record,
     which is slow. A record that cannot become a message (undecodable, too large, or null in the
     documented dialect) is rejected. It goes to .quarantine/JOB-ID.jsonl in the log dir if
-    --max-rejected allows it; else the job fails.
+    --max-rejected allows it; else the job fails. If part of a job that is committed was cut off
+    since, the exit code is 1.
     """
     from kminilog.bulk.partitioning import check_partitioner
 
@@ -126,7 +127,7 @@ def command(
     with spark_at_work("Ingesting with Spark", master) as (start, at):
         from kminilog.spark.ingest.job import ingest
 
-        result = ingest(
+        done = ingest(
             start,
             log_dir_path,
             source,
@@ -142,11 +143,12 @@ def command(
             lock_timeout_ms=lock_timeout_ms,
             progress=at,
             warn=interruptible_call(warn),
-        ).to_json()
+        )
     if as_json:
-        write_document(result)
+        write_document(done.to_json())
     else:
-        write_lines(ingest_lines(result))
+        write_lines(ingest_lines(done.to_json()))
+    return 1 if done.cut_off else 0
 
 
 def ingest_lines(result: dict[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ ours.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -28,7 +28,12 @@ from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import lower_checkpoint
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number, read_json, typed
-from kminilog.storage.publish.manifests import check_job_id, committed_manifests
+from kminilog.storage.publish.manifests import (
+    Manifest,
+    StagedPartition,
+    check_job_id,
+    committed_manifests,
+)
 
 CUTS_FILE = ".cuts"
 
@@ -72,6 +77,23 @@ def read_cuts(log_dir: Path) -> list[Cut]:
         return read_json(log_dir / CUTS_FILE, _cuts, what="record of cuts", remedy="move it away")
     except FileNotFoundError:
         return []
+
+
+def cuts_of_job(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> list[Cut]:
+    """Return the cuts that took messages of a job from a partition, with the job's offsets only.
+
+    `staged` is the partition's entry in the manifest; `cuts` are in the order in which they were
+    made, and only those that are done count. No two of the result share an offset.
+    """
+    place, end = TopicPartition(manifest.topic, staged.partition), staged.next_offset
+    found = []
+    for cut in cuts:
+        first = max(cut.first_offset, staged.first_offset)
+        is_of_job = cut.topic_partition == place and manifest.job_id in cut.jobs
+        if cut.is_done and is_of_job and first < end:
+            found.append(replace(cut, first_offset=first, next_offset=end))
+            end = first  # what a later cut took above this is another's
+    return found
 
 
 @contextmanager

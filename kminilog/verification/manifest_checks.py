@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kminilog.format.names import TopicPartition
-from kminilog.storage.cuts import Cut
+from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.segment_summary import SegmentSummary
@@ -129,15 +129,10 @@ def _believe(manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs) -
 
 def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> StagedPartition:
     """Return what is left of what a job wrote to a partition: without what was cut off since."""
-    place = TopicPartition(manifest.topic, staged.partition)
-    firsts = [
-        cut.first_offset
-        for cut in cuts
-        if cut.is_done and cut.topic_partition == place and manifest.job_id in cut.jobs
-    ]
-    end = max(min([staged.next_offset, *firsts]), staged.first_offset)
-    if end >= staged.next_offset:
+    gone = cuts_of_job(manifest, staged, cuts)
+    if not gone:
         return staged
+    end = gone[-1].first_offset
     rows = [row for row in staged.fingerprints if row[0] + row[1] <= end]
     return replace(staged, next_offset=end, fingerprints=rows)
 

@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.truncation import truncate_log
 from tests.cli.command_line import Run, assert_one_line
 from tests.damage import files_of
 
@@ -132,6 +134,49 @@ class TestWithSpark:
         (finding,) = verified.document["findings"]
         assert (finding["class"], finding["count"]) == ("missing", 1)
         assert finding["samples"][0]["source"] == f"{source}, line 301"
+
+    def test_ingest_of_a_committed_job_says_what_was_cut_off_since(self, kminilog, tmp_path):
+        source = tmp_path / "source.txt"
+        source.write_bytes(b"".join(b"%d\n" % n for n in range(1000)))
+        job = ["ingest", source, "--topic", "t", "--job-id", "one"]
+        committed = kminilog(*job, "--json").document
+        assert kminilog(*job).code == 0
+        with LogDirWriter.open(kminilog.log_dir) as writer:
+            log = writer.log(TopicPartition("t", 0))
+            truncate_log(log, 600)
+            log.append([(None, b"another's")] * 10)
+            truncate_log(log, 300)
+        again = kminilog(*job, "--json")
+        assert (again.code, without_progress(again).err.splitlines()) == (
+            1,
+            [
+                f"kminilog: offsets {offsets} of t-0, which job one wrote, were cut off since "
+                "(truncation); give another --job-id to load them again, with all of the source"
+                for offsets in ("600 to 999", "300 to 599")
+            ],
+        )
+        untimed = {"seconds": 0, "already_committed": True}
+        assert again.document | untimed == committed | untimed
+        assert "nothing was written now" in kminilog(*job).out
+        assert kminilog(*job[:-1], "two").code == 0
+
+    @pytest.mark.parametrize("is_clean", [True, False])
+    def test_ingest_of_a_committed_job_says_what_was_lost_since(self, kminilog, tmp_path, is_clean):
+        """Also if no writer has seen it before: the retry opens the partitions."""
+        source = tmp_path / "source.txt"
+        source.write_bytes(b"".join(b"%d\n" % n for n in range(100)))
+        job = ["ingest", source, "--topic", "t", "--dialect", "kafka", "--job-id", "one"]
+        assert kminilog(*job, "--config", "segment.bytes=1000").code == 0
+        last = max((kminilog.log_dir / "t-0").glob("*.log"))
+        last.unlink()
+        last.with_suffix(".index").unlink()
+        if not is_clean:
+            (kminilog.log_dir / CLEAN_SHUTDOWN_FILE).unlink()
+        lost = f"offsets {int(last.stem)} to 99 of t-0, which job one wrote, were cut off since"
+        for _ in range(2):
+            again = kminilog(*job)
+            assert again.code == 1, again
+            assert f"{lost} (lost); " in again.err
 
     @pytest.mark.parametrize("plan", ["sorted", "runs"])
     def test_ingest_with_options_of_bulk_jobs_does_as_they_say(self, kminilog, tmp_path, plan):

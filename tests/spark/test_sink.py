@@ -35,6 +35,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 from kminilog.verification.report import verify_storage
 from tests import processes
 from tests.spark.log_content import content_of, files_of
@@ -271,6 +272,22 @@ def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_d
     with pytest.raises(PublicationError, match=told):
         commit_runs(log_dir, "orders", "j", [runs], {})
     assert files_of(log_dir, "orders") == before
+    assert_nothing_is_left(log_dir)
+
+
+def test_replay_of_a_job_that_was_cut_since_writes_nothing_and_warns(log_dir, caplog):
+    """Only a warning: the rows of a micro-batch that is replayed were written, and seen."""
+    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b"))], {})
+    with LogDirWriter.open(log_dir) as writer:
+        truncate_log(writer.log(TopicPartition("orders", 0)), 1)
+    for _ in range(2):
+        caplog.clear()
+        runs = runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b"))
+        commit_runs(log_dir, "orders", "j", [runs], {})
+        assert [record.message for record in caplog.records] == [
+            "offsets 1 to 1 of orders-0, which job j wrote, were cut off since (truncation)"
+        ]
+    assert content_of(log_dir, "orders")[0] == [(None, b"a")]
     assert_nothing_is_left(log_dir)
 
 

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import CHANGES_FILE, begin_counting
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
-from kminilog.storage.cuts import CUTS_FILE, Cut, Reason, read_cuts, recorded_cut
+from kminilog.storage.cuts import CUTS_FILE, Cut, Reason, cuts_of_job, read_cuts, recorded_cut
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition, committed_path
@@ -131,6 +131,23 @@ def test_truncation_is_on_record_with_the_jobs_that_it_shortens(log_dir):
         cut(12, COUNT, Reason.TRUNCATION, "load"),
         cut(7, 15, Reason.TRUNCATION, "load"),
     ]
+
+
+def test_cuts_of_a_job_are_what_each_took_of_it():
+    staged = StagedPartition(0, "orders-0", 3, 12, 0, "")
+    job = Manifest("load", "orders", [staged], {})
+    cuts = [
+        cut(12, COUNT, Reason.LOST, "later"),
+        cut(9, COUNT, Reason.RECOVERY, "load", "later"),
+        cut(5, 30, Reason.TRUNCATION, "load", "again"),  # from 9 on they were of another job
+        cut(7, 30, Reason.LOST, "load"),
+        replace(cut(4, 9, Reason.LOST, "load"), is_done=False),
+        replace(cut(3, 9, Reason.LOST, "load"), partition=1),
+        replace(cut(3, 9, Reason.LOST, "load"), topic="other"),
+        cut(0, 30, Reason.LOST, "load"),  # and what stood in front of it
+    ]
+    found = [(c.first_offset, c.next_offset, c.reason) for c in cuts_of_job(job, staged, cuts)]
+    assert found == [(9, 12, Reason.RECOVERY), (5, 9, Reason.TRUNCATION), (3, 5, Reason.LOST)]
 
 
 def test_truncation_outside_of_a_log_dir_leaves_no_record(tmp_path, dialect):

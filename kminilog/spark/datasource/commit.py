@@ -25,7 +25,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kminilog.job_errors import PublicationError
-from kminilog.spark.ingest.job_identity import check_dataframe
+from kminilog.spark.ingest.job_identity import check_dataframe, cut_since
 from kminilog.spark.ingest.staging import open_columns, seal_columns
 from kminilog.spark.runtime.job_writer import (
     LOCK_TIMEOUT_MS,
@@ -117,7 +117,7 @@ def commit_runs(
     try:
         if written:
             with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
-                if not _is_committed(writer.path, job_id, {**facts, "topic": topic}):
+                if not _is_committed(writer, job_id, {**facts, "topic": topic}):
                     _publish(writer, topic, job_id, written, facts)
     finally:
         forget_runs(log_dir, job_id)
@@ -136,14 +136,16 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
                 shutil.rmtree(job, ignore_errors=True)
 
 
-def _is_committed(log_dir: Path, job_id: str, wanted: dict[str, Any]) -> bool:
+def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> bool:
     """Tell if a job is committed; its writer has the lock, so that no job is pending."""
     try:
-        manifest = read_manifest(committed_path(log_dir, job_id))
+        manifest = read_manifest(committed_path(writer.path, job_id))
     except FileNotFoundError:
         return False
     for line in check_dataframe(manifest, wanted):
         log_warning(f"job {job_id}: {line}")
+    for line in cut_since(writer, manifest):
+        log_warning(line)
     return True
 
 

@@ -23,7 +23,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest.job_identity import check_ingest, file_facts
+from kminilog.spark.ingest.job_identity import check_ingest, cut_since, file_facts
 from kminilog.spark.ingest.plans import PLANS, stage
 from kminilog.spark.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.spark.ingest.staging import StagingJob
@@ -43,14 +43,20 @@ from kminilog.storage.publish.manifests import Manifest, committed_manifests, is
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 
+_LOAD_AGAIN = "give another --job-id to load them again, with all of the source"
+
 
 @dataclass(frozen=True)
 class IngestResult:
-    """A committed job; `already_committed` if it was that before, and nothing was written now."""
+    """A committed job; `already_committed` if it was that before, and nothing was written now.
+
+    Then `cut_off` has a line for each cut that has taken some of its messages since.
+    """
 
     manifest: Manifest
     seconds: float
     already_committed: bool
+    cut_off: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return what `ingest --json` prints."""
@@ -107,9 +113,9 @@ def ingest(
     source and options (job_identity.py). Once it returns, all of the job survives a power failure.
     While another writer holds the lock of the log dir, this waits up to `lock_timeout_ms`; `warn`
     takes a line about that every few seconds, what recovery has cut, and what of a committed job
-    could not be compared. Raises KMiniLogErrors, LogDirLockedError, SourceError and PluginError
-    among them, and ValueError for an unknown plan or a bad number of partitions; the topic is then
-    unchanged.
+    could not be compared or was cut off since. Raises KMiniLogErrors, LogDirLockedError,
+    SourceError and PluginError among them, and ValueError for an unknown plan or a bad number of
+    partitions; the topic is then unchanged.
     """
     started = time.monotonic()
     if plan not in PLANS:
@@ -124,7 +130,10 @@ def ingest(
             read = source.to_json(), source.paths
             for line in check_ingest(committed, *read, asked, max_rejected=max_rejected):
                 warn(f"job {job_id}: {line}")
-            return IngestResult(committed, time.monotonic() - started, already_committed=True)
+            cut_off = cut_since(writer, committed)
+            for line in cut_off:
+                warn(f"{line}; {_LOAD_AGAIN}")
+            return IngestResult(committed, time.monotonic() - started, True, cut_off)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
         is_new = target not in writer.topics()
         files = files_of(source)

@@ -1,4 +1,4 @@
-"""Is a committed job the one that is asked for by its id, or has another job taken that id?
+"""Is a committed job the one that is asked for by its id, and are its messages still there?
 
 The facts in the manifest of a job say what decides about its messages:
 
@@ -9,16 +9,21 @@ The facts in the manifest of a job say what decides about its messages:
 Paths count as the files that they lead to: a relative path, a link or a glob may stand for the same
 files. The time at which a file was changed is no part of the identity, because a copy may have
 another; but it is told. Manifests of older versions lack some facts: the rest is compared, and it
-is told what was not. Source: ours.
+is told what was not. What was cut off since is on record (storage/cuts.py). Source: ours.
 """
 
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from kminilog.errors import KMiniLogError
+from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
 
 
@@ -70,6 +75,27 @@ def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
     if isinstance(source, dict):
         raise _taken(manifest, f"that read {_described(source, manifest.facts)}, no DataFrame")
     return _check_options(manifest, wanted)
+
+
+def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:
+    """Return a line for each cut that took messages of a committed job; none if all are there.
+
+    What retention has deleted is no cut. Each partition of the job is opened, because a loss that
+    no writer has met yet is not on record. Raises LogDirError for a bad record.
+    """
+    met = []
+    for staged in manifest.partitions:
+        place = TopicPartition(manifest.topic, staged.partition)
+        with suppress(KMiniLogError):  # damage is for `verify` to find
+            end = writer.log(place).log_end_offset
+            met.append(Cut(*place, end, staged.next_offset, Reason.LOST, [manifest.job_id], True))
+    cuts = read_cuts(writer.path) + met  # last: they name again what is on record
+    return [
+        f"offsets {cut.first_offset} to {cut.next_offset - 1} of {cut.topic_partition}, which job "
+        f"{manifest.job_id} wrote, were cut off since ({cut.reason})"
+        for staged in manifest.partitions
+        for cut in cuts_of_job(manifest, staged, cuts)
+    ]
 
 
 def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
