@@ -1,10 +1,10 @@
-"""How often files of a log dir have gone or been replaced: one number, one system call to read it.
+"""A counter of how often files of a log dir were removed or replaced; readers poll it.
 
-A reader that keeps files open must learn that a name now means another file, or none: retention,
-truncation, recovery, deletion and publication change names; an append and a roll only add. Whoever
-does one of the former counts it here, after it is done and before the name is used again. The
-number is the length of the file `.changes`, which holds nothing: reading it is one `lseek`, and it
-can only grow. A log dir that no writer of ours has opened has no such file. Source: ours.
+A reader that keeps files open must notice when a name now belongs to another file, or to none.
+Retention, truncation, recovery, deletion and publication change what a name means; an append or a
+roll only adds names. The writer counts each such change after it, before it uses the name again.
+The counter is the length of the file `.changes`, a hole without data: it only grows, and one
+`lseek` reads it. A log dir that no writer of kminilog has opened has no counter. Source: ours.
 """
 
 from contextlib import suppress
@@ -16,20 +16,20 @@ CHANGES_FILE = ".changes"
 
 
 def begin_counting(log_dir: Path) -> None:
-    """See to it that changes of this log dir are counted from now on."""
+    """Create the counter, if the log dir has none."""
     touch(log_dir / CHANGES_FILE)
 
 
 def count_change(log_dir: Path) -> None:
-    """Count one change; nothing happens where nobody counts. Only the one writer calls this."""
+    """Count one change; do nothing without a counter. Only the one writer may call this."""
     path = log_dir / CHANGES_FILE
     with suppress(FileNotFoundError):
-        # A hole: needs no space, so it cannot fail for want of it.
+        # A hole takes no space on the disk, so a full disk does not matter.
         truncate(path, regular_status(path).st_size + 1)
 
 
 def change_count(log_dir: Path) -> int | None:
-    """Return how many changes there were; None where nobody counts."""
+    """Return how many changes were counted; None if the log dir has no counter."""
     try:
         return regular_status(log_dir / CHANGES_FILE).st_size
     except FileNotFoundError:

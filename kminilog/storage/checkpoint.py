@@ -1,13 +1,13 @@
-"""A checkpoint file: one offset for each partition, such as up to where it is on the disk.
+"""A checkpoint file: one offset for each partition, such as its recovery point.
 
     0                      version
     2                      number of lines that follow
     orders 0 368776        topic, partition, offset
     orders 1 368769
 
-A missing or unreadable file means "nothing known", and whoever asks must then be safe: without
-recovery points, recovery reads everything. A broker keeps its high watermarks in a second file of
-this form. Source: Kafka: OffsetCheckpoint.
+A missing or invalid file means that no offset is known. The caller must then take the safe way:
+without recovery points, recovery reads everything. A broker keeps its high watermarks in a second
+file of the same format. Source: Kafka: OffsetCheckpoint.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 
 
 def read_checkpoint(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> dict[TopicPartition, int]:
-    """Return the offsets on record; none if the file is missing or not sound."""
+    """Return the offsets in the file; an empty dict if it is missing or invalid. O(partitions)."""
     try:
         return parse_checkpoint(read_regular(log_dir / file_name))
     except (FileNotFoundError, ValueError):
@@ -31,7 +31,7 @@ def read_checkpoint(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> dict[Top
 
 
 def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
-    """Return the offsets in a checkpoint file; ValueError if it is not sound."""
+    """Return the offsets in the bytes of a checkpoint file; ValueError if they are invalid."""
     version, count, *lines = data.decode("ascii").splitlines()
     if version != "0" or int(count) != len(lines):
         raise ValueError("it is of another version, or lines are missing")
@@ -48,7 +48,7 @@ def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
 def write_checkpoint(
     log_dir: Path, points: Mapping[TopicPartition, int], file_name: str = CHECKPOINT_FILE
 ) -> None:
-    """Put these offsets on record; once it returns, they survive a power failure."""
+    """Replace the file atomically; once it returns, the offsets survive a power failure."""
     lines = [
         f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(points.items())
     ]
@@ -56,7 +56,7 @@ def write_checkpoint(
 
 
 def lower_checkpoint(log_dir: Path, points: Mapping[TopicPartition, int]) -> None:
-    """Lower offsets that are on record to these; once it returns, that survives a power failure."""
+    """Lower, never raise, offsets in the file; once it returns, they survive a power failure."""
     known = read_checkpoint(log_dir)
     lowered = {tp: min(offset, points.get(tp, offset)) for tp, offset in known.items()}
     if lowered != known:

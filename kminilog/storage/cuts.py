@@ -1,17 +1,17 @@
-"""What a log has lost at its end for good, though it was whole: a record that stays.
+"""A permanent record of messages that were whole, but were cut off the end of a log.
 
     .cuts   {"cuts": [{"topic": "orders", "partition": 0, "first_offset": 5, "next_offset": 40,
                        "reason": "lost", "jobs": ["load-1"], "is_done": true}]}
 
-    lost         the log ended below the offset up to which it was known to be on the disk
-    recovery     forced recovery has cut the log at damage, and whole messages stood behind it
-    truncation   a follower has cut off what its leader does not have: no message is lost by that
+    lost         the log ended below its recovery point, up to which it had been on the disk
+    recovery     forced recovery cut the log at damage, and whole messages stood behind it
+    truncation   a follower cut off what its leader does not have; this loses no message
 
-The next messages get the offsets from `first_offset` on again. So verification needs to know for
-ever what stood there, and which `jobs` wrote it. A torn tail needs no record: no message of it was
-ever whole. The record is on the disk before the cut; after a crash, whoever opens the partition
-next looks how far the cut has come (`finish_cut`). Deleting a topic deletes its records. Source:
-ours.
+The log assigns the offsets from `first_offset` on again. So verification must know, for ever, that
+other messages had them, and which `jobs` wrote those. A torn tail needs no record: it holds no
+whole message. The record is durable before the cut. If a crash interrupts the cut, the next writer
+that opens the partition compares the record with the log's end (`finish_cut`). Deleting a topic
+deletes its records. Source: ours.
 """
 
 import json
@@ -39,7 +39,7 @@ CUTS_FILE = ".cuts"
 
 
 class Reason(StrEnum):
-    """Why a log ends where it does."""
+    """Why messages were cut off a log."""
 
     LOST = "lost"
     RECOVERY = "recovery"
@@ -50,8 +50,8 @@ class Reason(StrEnum):
 class Cut:
     """Offsets `first_offset` to `next_offset` - 1 were cut off a partition.
 
-    `jobs` are the ids of the jobs that had written some of them. If it is not done, a crash may
-    have left all of the messages, or some.
+    `jobs` are the ids of the jobs that wrote some of them. Unless `is_done`, a crash may have
+    interrupted the cut: then all of the messages, or the first few, may still be there.
     """
 
     topic: str
@@ -71,7 +71,7 @@ class Cut:
 def read_cuts(log_dir: Path) -> list[Cut]:
     """Return all cuts on record, in the order in which they were made.
 
-    Raises OSError, and LogDirError if the file is no record of cuts.
+    Raises OSError, and LogDirError if the file is invalid.
     """
     try:
         return read_json(log_dir / CUTS_FILE, _cuts, what="record of cuts", remedy="move it away")
@@ -100,10 +100,10 @@ def cuts_of_job(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]
 def recorded_cut(
     log_dir: Path, topic_partition: TopicPartition, offsets: range, reason: Reason
 ) -> Iterator[None]:
-    """Put on record that these offsets are cut off; the cut itself is made inside of this.
+    """Record that these offsets are cut off; the body of the `with` block makes the cut.
 
-    The recovery point on record is lowered, too, before the cut. Each step survives a power
-    failure. Does nothing for an empty range, nor in a directory that is no writer's log dir.
+    Lowers the recovery point in its file, too, before the cut. Each step survives a power failure.
+    Does nothing for an empty range, or in a directory that no writer has opened as a log dir.
     """
     if not offsets or change_count(log_dir) is None:
         yield
@@ -115,7 +115,7 @@ def recorded_cut(
 
 
 def finish_cut(log_dir: Path, topic_partition: TopicPartition, log_end_offset: int) -> None:
-    """Bring the record in line with where a log ends, if a crash came between the two."""
+    """Adjust the record to where the log ends now, if a crash interrupted the cut. Idempotent."""
 
     def finish(cut: Cut) -> list[Cut]:
         if cut.is_done or cut.topic_partition != topic_partition:
@@ -129,7 +129,7 @@ def finish_cut(log_dir: Path, topic_partition: TopicPartition, log_end_offset: i
 
 
 def forget_cuts(log_dir: Path, topic: str) -> None:
-    """Delete what is on record of a topic that goes, or that is made anew."""
+    """Delete the records of a topic that is deleted or created again."""
     _rewrite(log_dir, lambda cut: [] if cut.topic == topic else [cut])
 
 
@@ -147,7 +147,7 @@ def _announce(
     for cut in read_cuts(log_dir):
         if cut.is_done or (cut.topic_partition, cut.reason) != (topic_partition, reason):
             others.append(cut)
-        else:  # a crash came, and what was cut then is cut once more
+        else:  # a crash interrupted this cut, and recovery repeats it
             first_offset = min(first_offset, cut.first_offset)
             next_offset = max(next_offset, cut.next_offset)
     _write(

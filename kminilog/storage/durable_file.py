@@ -1,7 +1,7 @@
-"""Writes that are whole, and writes that survive: the few calls that the other files are made with.
+"""Durable and atomic writes: the few calls that all other files are written with.
 
-Three promises, in the order of their price: handed to the operating system (a killed process loses
-nothing), fsynced (the file's bytes survive a power failure), directory fsynced (so do its names).
+Three guarantees, cheapest first. In the page cache: the bytes survive the death of the process.
+File fsynced: they survive a power failure. Directory fsynced: the names in it survive one, too.
 """
 
 import os
@@ -11,22 +11,22 @@ from kminilog.storage.regular_file import naming, open_regular
 
 
 def append_to(path: Path, data: bytes) -> None:
-    """Hand data to the operating system, to go behind the end of a file that exists.
+    """Append data to an existing file, in the page cache: no fsync.
 
-    Raises OSError, which names the file; part of the data may then have been written.
+    Raises OSError, which names the file; it may then end with part of the data.
     """
     descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND)
     try:
         rest = memoryview(data)
         with naming(path):
-            while rest:  # the operating system may take it in pieces
+            while rest:  # the operating system may write less than it was given
                 rest = rest[os.write(descriptor, rest) :]
     finally:
         os.close(descriptor)
 
 
 def sync(path: Path) -> None:
-    """Bring a file's bytes, or a directory's names, to the disk; an OSError names which."""
+    """Fsync a file or a directory: its bytes, or its names, survive a power failure. OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         with naming(path):
@@ -36,9 +36,9 @@ def sync(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a file with these bytes at `path`: whoever looks sees all of the old or all of the new.
+    """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
-    Once it returns the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
+    Once it returns, the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
     Raises OSError, which names a file.
     """
     temporary = path.with_name(path.name + ".tmp")

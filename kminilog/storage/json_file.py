@@ -1,12 +1,11 @@
-"""A small file of JSON that somebody may have changed: a sound value comes out of it, or one error.
+"""Read a small JSON file that somebody may have edited: return a valid value or raise one error.
 
-    {"topic": "orders", "topic": "x"}    refused: which of the two?
-    {"partitions": NaN}, UTF-16, a BOM   refused: not what was written
-    {"partitions": true}                 `number` refuses it: no whole number
+    {"topic": "orders", "topic": "x"}    refused: a name occurs twice
+    {"partitions": NaN}, UTF-16, a BOM   refused: kminilog never writes this
+    {"partitions": true}                 `number` refuses it: not a whole number
 
-What the document must hold is for the caller's `parse` to say; it checks types and bounds with
-`typed` and `number`, and names with the functions that check them on the command line. Source:
-RFC 8259.
+The caller's `parse` decides what the document must hold. It checks types and bounds with `typed`
+and `number`, and names with the same functions as the command line. Source: RFC 8259.
 """
 
 import json
@@ -33,9 +32,9 @@ def read_json(
 ) -> Value:
     """Return what `parse` makes of the document in a file.
 
-    Raises LogDirError if the file holds no JSON, or none that `parse` takes: it may raise KeyError,
-    TypeError, ValueError, AttributeError or errors of ours. Raises OSError as `read_regular` does,
-    FileNotFoundError among them. O(bytes), up to SMALL_FILE_BYTES.
+    Raises LogDirError if the file holds no JSON, or if `parse` raises KeyError, TypeError,
+    ValueError, AttributeError or KMiniLogError. Raises OSError as `read_regular` does; so
+    FileNotFoundError if there is no file. O(bytes), up to SMALL_FILE_BYTES.
     """
     data = read_regular(path, SMALL_FILE_BYTES)
     try:
@@ -56,7 +55,7 @@ def read_json(
 
 
 def typed(value: Any, kind: type[Value]) -> Value:
-    """Return a value from a file if it is of that very type, else raise ValueError.
+    """Return a value from a file if it has exactly this type, else raise ValueError.
 
     >>> typed(True, int)
     Traceback (most recent call last):
@@ -69,7 +68,7 @@ def typed(value: Any, kind: type[Value]) -> Value:
 
 
 def number(value: Any, lowest: int = 0, highest: int = INT64_MAX) -> int:
-    """Return a whole number from a file if it is within bounds, else raise ValueError.
+    """Return a value from a file if it is an int within bounds, else raise ValueError.
 
     >>> number(-1)
     Traceback (most recent call last):

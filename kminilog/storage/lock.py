@@ -1,7 +1,7 @@
 """The lock of a log dir: one writer at a time; readers need none.
 
-The operating system holds the lock (flock on `.lock`) and lets go of it when the process ends, by
-kill -9 too, so there is never a stale one. The file says who holds it, for the error of the second.
+The lock is `flock` on the file `.lock`. The operating system releases it when the process ends,
+even by kill -9, so a lock is never stale. The file names the holder, for the error of the next one.
 """
 
 import fcntl
@@ -15,9 +15,9 @@ LOCK_FILE = ".lock"
 
 
 class LogDirLock:
-    """Held from the moment it is made until `release`.
+    """Creating the object takes the lock; `release` gives it back.
 
-    Raises LogDirLockedError if another is held, and OSError; then this one is not held.
+    Raises LogDirLockedError if somebody holds the lock, and OSError; then nothing is held. O(1).
     """
 
     def __init__(self, log_dir: Path) -> None:
@@ -40,5 +40,5 @@ class LogDirLock:
         os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let the next writer in."""
+        """Release the lock: the next writer can take it."""
         os.close(self._descriptor)

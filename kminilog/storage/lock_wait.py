@@ -1,8 +1,8 @@
-"""Waiting for the lock of a log dir, with back-off, up to a time-out; who waits says for whom.
+"""Wait for the lock of a log dir: with exponential back-off, a time-out, and lines for the user.
 
-The operating system would wait too, but without an end and without a word. The pauses between two
-tries grow from 10 ms to 1 s. There is no queue: of several who wait, whoever tries first gets the
-lock. Source: ours; exponential back-off.
+A blocking `flock` would have neither a time-out nor a message. The pauses between two tries grow
+from 10 ms to 1 s. There is no queue: of several waiting writers, whichever tries first after the
+release gets the lock. Source: ours; exponential back-off.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from kminilog.storage.lock import LogDirLock
 
 _FIRST_PAUSE_MS = 10
 _LONGEST_PAUSE_MS = 1_000
-_FIRST_LINE_MS = 1_000  # shorter waits are none that anybody would ask about
+_FIRST_LINE_MS = 1_000  # a shorter wait needs no line
 _BETWEEN_LINES_MS = 5_000
 
 
 @dataclass(frozen=True)
 class LockWait:
-    """How long to wait for a lock, by which clock, and what takes a line every few seconds.
+    """How long to wait for a lock, and by which clock; `warn` gets a line every few seconds.
 
-    With `timeout_ms` 0 there is one try and no wait.
+    With `timeout_ms` 0 it tries once and does not wait.
     """
 
     timeout_ms: int
@@ -31,10 +31,10 @@ class LockWait:
     warn: Callable[[str], None]
 
     def take(self, log_dir: Path) -> LogDirLock:
-        """Return the lock of a log dir as soon as it is free.
+        """Return the lock of a log dir, taken as soon as it is free.
 
-        Raises LogDirLockedError, which says how long this waited, if another writer still holds it
-        at the time-out.
+        Raises LogDirLockedError, which says how long it waited, if another writer still holds the
+        lock at the time-out.
         """
         began_ms, pause_ms, next_line_ms = self.clock.now_ms(), _FIRST_PAUSE_MS, _FIRST_LINE_MS
         while True:

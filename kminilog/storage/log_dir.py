@@ -1,4 +1,4 @@
-"""One directory of topics, as a reader sees it: what is there.
+"""A log dir, the directory of all topics, as a reader sees it.
 
     orders.json                        settings of the topic `orders`        topics.py
     orders-0/ orders-1/                its partitions                        partition_reader.py
@@ -6,10 +6,10 @@
     .clean-shutdown                    the last writer closed everything
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publish/
-    .changes                           how often files went or were replaced changes.py
-    .cuts                              what logs have lost at their ends     cuts.py
+    .changes                           counts removed and replaced files     changes.py
+    .cuts                              what was cut off the ends of logs     cuts.py
 
-A reader needs no lock, whoever writes meanwhile: log_dir_writer.py. Source: S1 5.1; Kafka:
+A reader needs no lock, even while a writer (log_dir_writer.py) is at work. Source: S1 5.1; Kafka:
 LogManager.
 """
 
@@ -36,11 +36,11 @@ class LogDir:
             raise LogDirError(str(self.path), reason=reason)
 
     def topics(self) -> list[Topic]:
-        """Return all topics by name."""
+        """Return all topics by name. O(topics). LogDirError if a settings file is invalid."""
         return read_topics(self.path)
 
     def topic(self, name: str) -> Topic:
-        """Return one topic; UnknownTopicOrPartitionError if it is not there."""
+        """Return one topic; UnknownTopicOrPartitionError if it does not exist."""
         return read_topic(self.path, name)
 
     def directory(self, topic_partition: TopicPartition) -> Path:
@@ -50,15 +50,15 @@ class LogDir:
     def reader(
         self, topic_partition: TopicPartition, *, on_gap: OnGap | None = None
     ) -> PartitionReader:
-        """Return a reader of one partition; UnknownTopicOrPartitionError if there is none.
+        """Return a reader of one partition; UnknownTopicOrPartitionError if it does not exist.
 
-        `on_gap` is for a log of other origin: there gaps are passed, and it is told of each.
+        `on_gap` allows gaps, for a log that another program wrote; it is called with each gap.
         """
         topic = self.topic(topic_partition.topic)
         return self._reader(topic, topic.partition(topic_partition.partition), on_gap)
 
     def readers(self, topic: Topic) -> Iterator[PartitionReader]:
-        """Yield a reader of each partition of a topic, without a look at its settings file."""
+        """Yield a reader of each partition, ascending; does not read the settings file again."""
         for topic_partition in topic.all_partitions():
             yield self._reader(topic, topic_partition, None)
 

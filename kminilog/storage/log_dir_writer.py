@@ -1,9 +1,9 @@
-"""The one writer of a log dir: it holds the lock, and recovers what the last one has left behind.
+"""The one writer of a log dir: it holds the lock, and recovers what a crash has left.
 
     open    lock -> finish or sweep the jobs of crashed writers -> recover partitions
-    close   flush -> recovery points on record -> marker of a clean shutdown -> let go of the lock
+    close   flush -> write recovery points -> write the clean-shutdown marker -> release the lock
 
-After a clean shutdown nothing is read before it is needed. Source: S1 5.1; Kafka: LogManager.
+After a clean shutdown it reads no partition before its use. Source: S1 5.1; Kafka: LogManager.
 """
 
 from contextlib import suppress
@@ -37,7 +37,7 @@ CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
 
 class LogDirWriter(LogDir):
-    """A log dir as its one writer sees it; a context manager that closes it cleanly."""
+    """A log dir for its one writer; leaving the `with` block closes it cleanly."""
 
     def __init__(
         self,
@@ -64,16 +64,15 @@ class LogDirWriter(LogDir):
         scans: SegmentScans = PLAIN,
         lock_wait: LockWait | None = None,
     ) -> Self:
-        """Take the lock of a log dir, finish what crashed jobs have left, and recover partitions.
+        """Return the writer of a log dir: take the lock, finish crashed jobs, recover partitions.
 
-        After a clean shutdown a partition gets a quick look when it is first used; otherwise every
-        segment from its recovery point on is read now. A partition with damage is not opened: `log`
-        raises its error, the others work. `warnings` says what was cut or is gone. With
-        `recover=False` partitions are left as they are, for a human to decide. `scans`
-        read segments: plainly, or by faster equals.
+        After a clean shutdown, the first use of a partition checks only the ends of its segments.
+        Otherwise this reads every segment from its recovery point on: O(bytes). For a damaged
+        partition `log` raises the error; the others work. `warnings` says what was cut or lost.
+        With `recover=False` it leaves the partitions as they are. `scans` read whole segments.
 
-        Raises LogDirLockedError, at once or when the time of `lock_wait` is up, and LogDirError if
-        the directory is not there (`create` makes it).
+        Raises LogDirLockedError, at once or at the time-out of `lock_wait`, and LogDirError if the
+        directory does not exist and `create` is not set.
         """
         if create:
             with suppress(FileExistsError):  # a file: that is told below
@@ -83,7 +82,7 @@ class LogDirWriter(LogDir):
         try:
             log_dir = cls(path, lock, scans)
             begin_counting(log_dir.path)
-            if not log_dir._was_clean:  # the last writer may have died before it counted
+            if not log_dir._was_clean:  # the last writer may have died before it counted a change
                 count_change(log_dir.path)
             finish_or_sweep(log_dir.path)
             if recover:
@@ -111,7 +110,7 @@ class LogDirWriter(LogDir):
 
     @property
     def warnings(self) -> list[str]:
-        """What recovery has cut, rebuilt or removed, and what is gone: each line once, in order."""
+        """What recovery has cut, rebuilt, removed or found lost: each line once, in order."""
         return list(self._warnings)
 
     @property
@@ -123,11 +122,11 @@ class LogDirWriter(LogDir):
     def create_topic(
         self, topic: Topic, *, base_offset: int = 0, progress: Progress | None = None
     ) -> None:
-        """Make the partitions of a topic, empty; their first messages get `base_offset`.
+        """Create a topic with empty partitions; their first messages get `base_offset`.
 
-        The settings are written last: until then there is no topic, and it can be created again.
-        Once it returns, the topic survives a power failure; see `make_directories`. O(partitions).
-        Raises TopicExistsError, and LogDirError if a directory of that name holds messages already.
+        Writes the settings last: after a crash before that, there is no topic, and you can create
+        it again. Once it returns, the topic survives a power failure. O(partitions). Raises
+        TopicExistsError, and what `make_directories` raises.
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             raise TopicExistsError(topic.name)
@@ -144,9 +143,10 @@ class LogDirWriter(LogDir):
         settings: TopicSettings | None = None,
         progress: Progress | None = None,
     ) -> Topic:
-        """Add partitions or change settings, and return the topic as it is now.
+        """Add partitions or change settings, and return the changed topic.
 
-        Settings hold for what is written from now on. Raises ValueError for fewer partitions.
+        New settings apply to later writes. Writes the settings last and atomically, so a crash
+        leaves the old topic or the new one. Raises ValueError for fewer partitions.
         """
         topic = self.topic(name)
         if partitions is not None and partitions < topic.partitions:
@@ -164,11 +164,11 @@ class LogDirWriter(LogDir):
         return altered
 
     def delete_topic(self, name: str, *, progress: Progress | None = None) -> None:
-        """Delete a topic with all its messages and manifests, its settings last.
+        """Delete a topic with all its messages and manifests, and its settings last.
 
-        Whole directories go, by their names. After a crash or an error in the middle the topic is
-        still there, without some of them, and can be deleted. `warnings` says which manifests stay.
-        Raises UnknownTopicOrPartitionError, and OSError for what cannot be deleted.
+        After a crash or an error the topic still exists, without some of its directories; call
+        this again. `warnings` names manifests that it could not read and therefore keeps.
+        Raises UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
         """
         self.topic(name)
         for topic_partition in [known for known in self._logs if known.topic == name]:
@@ -184,7 +184,7 @@ class LogDirWriter(LogDir):
     # ---- partitions
 
     def log(self, topic_partition: TopicPartition) -> PartitionLog:
-        """Return the log of a partition, open for writing; the same object each time.
+        """Return the log of a partition, open for writing; the same object until `release`.
 
         Raises UnknownTopicOrPartitionError, and CorruptLogError or NotARegularFileError
         if the partition is damaged.
@@ -200,18 +200,18 @@ class LogDirWriter(LogDir):
         return self._logs[topic_partition]
 
     def recovery_plan(self, topic_partition: TopicPartition) -> RecoveryPlan:
-        """Return what a full recovery of one partition would do; reads all of it."""
+        """Return what a full recovery of one partition would do; changes nothing. O(bytes)."""
         return self._plan(self.reader(topic_partition), scan_from=0)
 
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
-        """Carry out a plan for a partition that is not open; see recovery.carry_out."""
+        """Carry out a plan for a partition that is not open; return and raise as `carry_out`."""
         self._marker.unlink(missing_ok=True)
         return self._ends.carry_out(plan, force=force)
 
     def release(self, topic_partition: TopicPartition) -> None:
         """Flush and close the log of a partition, if it is open; `log` opens it again.
 
-        One that a failed write has broken is only closed: the next writer has to recover.
+        A log that a failed write has broken is closed without a flush: the next writer recovers it.
         """
         log = self._logs.pop(topic_partition, None)
         if log and log.is_broken:
@@ -223,19 +223,18 @@ class LogDirWriter(LogDir):
             self._ends.set_recovery_point(topic_partition, log.recovery_point)
 
     def flush(self) -> None:
-        """Bring all open logs to the disk and put their recovery points on record."""
+        """Flush all open logs, then write their recovery points; both survive a power failure."""
         for topic_partition, log in self._logs.items():
             log.flush()
             self._ends.set_recovery_point(topic_partition, log.recovery_point)
         self._ends.write()
 
     def close(self, *, cleanly: bool = True) -> None:
-        """Flush and close everything, and let go of the lock.
+        """Flush and close everything, and release the lock.
 
-        Leaves the marker of a clean shutdown, unless a partition is damaged, was not recovered, or
-        was broken by a failed write.
-        With `cleanly=False` it is as if the process had died: nothing is written or flushed, and
-        the next writer has to recover.
+        Writes the clean-shutdown marker, unless a partition is damaged or not recovered, or a
+        failed write has broken it. With `cleanly=False` it acts as if the process had died: it
+        writes and flushes nothing, and the next writer recovers.
         """
         if not cleanly:
             for log in self._logs.values():
@@ -258,10 +257,10 @@ class LogDirWriter(LogDir):
             for reader in self.readers(topic):
                 scan_from = self._ends.recovery_point(reader.topic_partition)
                 end = self._recover(reader, scan_from=scan_from)
-                if end is not None and end > scan_from:  # else all of it is on the disk
+                if end is not None and end > scan_from:  # up to `scan_from` it is on the disk
                     self._open_log(reader)
                     self.release(reader.topic_partition)
-        # At once: a point above where a cut log now ends would hide what is appended below it.
+        # Now: recovery would skip messages below a recovery point that is above the cut log's end.
         self._ends.write()
         self._was_clean = True
 
@@ -275,7 +274,7 @@ class LogDirWriter(LogDir):
         return self._plan_recovery(reader, scan_from=scan_from, recovery_point=recovery_point)
 
     def _recover(self, reader: PartitionReader, *, scan_from: int | None) -> int | None:
-        """Make a partition sound and return where it ends; None if it has damage."""
+        """Recover a partition and return its log end offset; None if it is damaged."""
         try:
             plan = self._plan(reader, scan_from=scan_from)
             self._ends.carry_out(plan)

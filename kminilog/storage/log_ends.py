@@ -1,8 +1,8 @@
-"""Where the logs of a log dir end, as far as its one writer knows: recovery points, and losses.
+"""Where the logs of a log dir end, as its one writer knows: recovery points and lost messages.
 
-    recovery point   up to there a log is on the disk; written when the writer flushes or closes
-    lost             a log ends below that, or forced recovery cuts whole messages off: on record
-                     before the next message can get one of those offsets (cuts.py)
+    recovery point   up to this offset a log is on the disk; written at a flush and at close
+    lost             a log ends below its recovery point, or forced recovery cuts whole messages:
+                     recorded before another message can get one of those offsets (cuts.py)
 
 Source: Kafka: LogManager.checkpointRecoveryPointOffsets; the record of losses is ours.
 """
@@ -17,7 +17,7 @@ from kminilog.storage.recovery import RecoveryPlan, carry_out
 
 
 class LogEnds:
-    """The recovery points of a log dir; LogDirError if its record of cuts is none."""
+    """The recovery points of a log dir. Raises LogDirError if its `.cuts` file is invalid."""
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
@@ -25,32 +25,32 @@ class LogEnds:
         self._unfinished = {c.topic_partition for c in read_cuts(log_dir) if not c.is_done}
 
     def recovery_point(self, topic_partition: TopicPartition) -> int:
-        """Return up to where a partition is known to be on the disk; 0 if that is not known."""
+        """Return the recovery point of a partition; 0 if it is not known."""
         return self._points.get(topic_partition, 0)
 
     def set_recovery_point(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Remember up to where a partition is on the disk; `write` puts it on record."""
+        """Set the recovery point of a partition in memory; `write` writes the file."""
         self._points[topic_partition] = offset
 
     def write(self) -> None:
-        """Put the recovery points on record; once it returns, they survive a power failure."""
+        """Write the recovery points; once it returns, they survive a power failure."""
         write_checkpoint(self._log_dir, self._points)
 
     def forget(self, topic: str) -> None:
-        """Forget a topic that goes, or that is made anew after somebody has deleted its files."""
+        """Forget a topic that is deleted, or created again after somebody deleted its files."""
         self._points = _of_others(self._points, topic)
-        # What is on record, not what is known here: a log that was cut since is lower there.
+        # Start from the file, not from memory: a truncation may have lowered points in the file.
         on_record = read_checkpoint(self._log_dir)
         if _of_others(on_record, topic) != on_record:
             write_checkpoint(self._log_dir, _of_others(on_record, topic))
         forget_cuts(self._log_dir, topic)
 
     def carry_out(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
-        """Carry out a plan as `recovery.carry_out` does; first put on record what is lost by it."""
+        """Record which messages a plan loses, then carry it out as `recovery.carry_out` does."""
         topic_partition, log_end_offset = plan.topic_partition, plan.log_end_offset
         recovery_point = self.recovery_point(topic_partition)
         lost = range(0)
-        if force or not plan.damage:  # else nothing will be cut
+        if force or not plan.damage:  # otherwise nothing will be cut
             lost = lost_offsets(plan, recovery_point)
         reason = Reason.RECOVERY if plan.damage else Reason.LOST
         with recorded_cut(self._log_dir, topic_partition, lost, reason):
@@ -65,10 +65,10 @@ class LogEnds:
 
 
 def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
-    """Return the offsets that are gone once a plan is carried out, though they were in the log.
+    """Return the offsets of whole messages that the log loses when a plan is carried out.
 
-    Below `recovery_point` they were on the disk; behind damage they are still whole. What a torn
-    tail held was neither.
+    Messages below `recovery_point` were on the disk. Messages behind damage are still whole. A torn
+    tail holds neither, so it loses none.
     """
     whole_end = plan.whole_end_offset if plan.damage else 0
     return range(plan.log_end_offset, max(recovery_point, plan.log_end_offset, whole_end))

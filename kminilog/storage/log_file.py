@@ -1,9 +1,9 @@
-"""One `.log` file: what stands in it, from a position on, or anywhere.
+"""One `.log` file: read its messages one after the other, or find the next one behind damage.
 
-Messages stand back to back. `scan` follows them; `find_message` looks behind damage for the next
-one, wherever it might start. Neither knows which offset should come where. Both look only at the
-bytes that the file has when they begin, and read in windows: memory stays at one window, or at one
-message if that is larger. Source: Kafka: FileMessageSet.
+Messages stand back to back. `scan_file` follows them from one to the next. `find_message` tries
+every position, so it finds a message behind damage. Neither knows which offset should come where.
+Both read up to the file's length at the start of the call, in windows: memory stays at one window,
+or at one message if that is larger. Source: Kafka: FileMessageSet.
 """
 
 import os
@@ -23,15 +23,15 @@ from kminilog.storage.regular_file import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
 _ONE_MESSAGE_BYTES = 1 << 13
-_FIRST_WINDOW_BYTES = 1 << 14  # behind damage: mostly the next message is near
+_FIRST_WINDOW_BYTES = 1 << 14  # behind damage, the next message is usually near
 
 
 def scan_file(
     dialect: Dialect, path: Path, position: int = 0, window_bytes: int = SCAN_WINDOW_BYTES
 ) -> Iterator[tuple[int, Outcome]]:
-    """Yield each message from `position` on with its position; stop after what is none.
+    """Yield position and outcome of each message; stop after the first that is no `Message`.
 
-    `NeedMoreBytes` means that the file ends inside a message. FileNotFoundError if there is none.
+    `NeedMoreBytes` means that the file ends inside a message. O(bytes). Raises FileNotFoundError.
     """
     descriptor = open_regular(path)
     try:
@@ -43,7 +43,7 @@ def scan_file(
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position
                 if len(window) < outcome.needed_bytes:
-                    break  # a recovery has cut the file meanwhile
+                    break  # a recovery has truncated the file meanwhile
                 outcome = decode(dialect, window)
             yield position, outcome
             if not isinstance(outcome, Message):
@@ -54,7 +54,7 @@ def scan_file(
 
 
 def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
-    """Return the whole message that begins at a position; None if none does."""
+    """Return the whole message that begins at a position; None if there is none. O(size)."""
     _, outcome = next(scan_file(dialect, path, position, _ONE_MESSAGE_BYTES), (position, None))
     return outcome if isinstance(outcome, Message) else None
 
@@ -62,10 +62,10 @@ def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
 def find_message(
     dialect: Dialect, path: Path, position: int = 0, minimum_offset: int = 0
 ) -> tuple[int, Message] | None:
-    """Return the first whole message at or behind `position`, and its position; None if none is.
+    """Return position and value of the first whole message at or behind `position`, or None.
 
-    Only messages with a right crc and an offset not below `minimum_offset` count. Every byte is a
-    possible start: O(bytes) for a regular expression, and a crc for each start that it lets pass.
+    The message must have a right crc and an offset of at least `minimum_offset`. Every byte is a
+    possible start: a regular expression scans O(bytes), and each match costs one crc.
     """
     descriptor = open_regular(path)
     try:
@@ -90,7 +90,7 @@ def find_message(
 
 
 def whole_messages(dialect: Dialect, path: Path, position: int = 0) -> Iterator[Message]:
-    """Yield the whole messages at or behind `position`, damage between them or not."""
+    """Yield the whole messages at or behind `position`; skip the damage between them. O(bytes)."""
     while found := find_message(dialect, path, position):
         for position, outcome in scan_file(dialect, path, found[0], _FIRST_WINDOW_BYTES):
             if isinstance(outcome, Message):

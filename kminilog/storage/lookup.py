@@ -4,10 +4,10 @@
     entries    [(1, 0)  (3, 497)  (6, 1407)] bisect: the nearest message that the index knows
     messages   1407  1686  ...               walk: one after the other, until the offset is there
 
-`find`, `read` and `consume` search with these functions, and so does everything else that looks for
-an offset; `find --explain` hands in a recording tracer and shows what they touched. They know no
-files: who calls them brings names, entries and bytes. Source: S1 5.3; Kafka: Log.read,
-OffsetIndex.lookup, FileMessageSet.searchFor. Differs: Kafka's walk looks at no checksum.
+Every search for an offset uses these functions: `find`, `read`, `consume` and all others. `find
+--explain` passes a recording tracer and prints what they touched. They open no files: the caller
+passes names, entries and bytes. Source: S1 5.3; Kafka: Log.read, OffsetIndex.lookup,
+FileMessageSet.searchFor. Differs: Kafka's walk checks no checksum.
 """
 
 import struct
@@ -27,10 +27,10 @@ _OFFSET_SIZE_CRC = struct.Struct(">qiI")
 def segment_slot(
     dialect: Dialect, base_offsets: Sequence[int], offset: int, tracer: Tracer = UNTRACED
 ) -> int:
-    """Return the slot, in ascending `base_offsets`, of the segment that holds `offset`.
+    """Return the slot, in ascending `base_offsets`, of the segment that may hold `offset`.
 
-    The first slot if no name is low enough: the walk tells whether the offset is really there.
-    O(log n), by binary search (S1 5.3.1).
+    A floor search; 0 if every name is too great. Only the walk tells if the segment really holds
+    the offset. O(log n), by binary search (S1 5.3.1).
 
     >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
     >>> names = [0, 368769, 737337]
@@ -47,9 +47,9 @@ def segment_slot(
 def entry_slot(
     relative_offsets: Sequence[int], relative_offset: int, tracer: Tracer = UNTRACED
 ) -> int:
-    """Return the slot of the greatest entry that is not above `relative_offset`; -1 if all are.
+    """Return the slot of the greatest entry not above `relative_offset`; -1 if there is none.
 
-    O(log n), by binary search (S1 5.3.2).
+    A floor search. O(log n), by binary search (S1 5.3.2).
 
     >>> [entry_slot([1, 3, 6], o) for o in (0, 1, 5, 7)]
     [-1, 0, 1, 2]
@@ -66,13 +66,13 @@ def walk(
     start: int = 0,
     tracer: Tracer = UNTRACED,
 ) -> tuple[int, int]:
-    """Follow messages until the one with `offset`; return where the walk stands, and its offset.
+    """Follow messages up to the one with `offset`; return the position and offset reached.
 
-    `data` are bytes of a `.log` from `start` on; at `position` in them the message with
-    `next_offset` belongs. The walk passes a message if its offset is the next one and its checksum
-    is right. It stands in front of the message with `offset`, or before that in front of whatever
-    it does not pass: damage, a gap, a compressed message, the end of the bytes. To say which it is,
-    decode what stands there. O(bytes) for the checksums.
+    `data` are the bytes of a `.log` from `start` on. At `position` in them the message with
+    `next_offset` belongs. The walk passes a message if it has the expected offset and a right
+    checksum. It stops in front of the message with `offset`, or earlier in front of anything else:
+    damage, a gap, a compressed message, the end of the bytes. The caller decodes what stands there
+    to learn which. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

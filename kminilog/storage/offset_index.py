@@ -1,10 +1,10 @@
 """One `.index` file: where some of the messages of its `.log` begin.
 
-The index is derived from the `.log` and may always be rebuilt from it; nobody trusts it further
-than the message that stands where an entry points. So loading is lenient: of a file that breaks an
-invariant of format/index_entry.py, the sound entries in front are taken and the rest is ignored.
-Which messages get an entry is not decided here. Source: S1 5.2; Kafka: OffsetIndex. Differs: no
-memory map and no pre-allocation, the file is as long as its entries (docs/differences.md).
+The index is derived from the `.log` and can always be rebuilt from it. A search believes an entry
+only after it has read the message there. So loading is lenient: if the file breaks an invariant of
+format/index_entry.py, it takes the entries in front of that place and ignores the rest. The rule
+which messages get an entry is there, too. Source: S1 5.2; Kafka: OffsetIndex. Differs: no memory
+map and no pre-allocation; the file is as long as its entries (docs/differences.md).
 """
 
 import sys
@@ -39,18 +39,18 @@ class OffsetIndex:
 
     @property
     def last_position(self) -> int:
-        """Position of the last entry, 0 if there is none: what the indexing rule counts from."""
+        """Position of the last entry, 0 if there is none; the rule `is_due` counts from here."""
         return self._positions[-1] if self._positions else 0
 
     def entries(self, first_slot: int = 0) -> list[IndexEntry]:
-        """Return the entries in memory, ascending, from a slot on."""
+        """Return the entries in memory from `first_slot` on, ascending. O(entries)."""
         pairs = zip(self._relative_offsets[first_slot:], self._positions[first_slot:], strict=True)
         return [IndexEntry(relative_offset, position) for relative_offset, position in pairs]
 
     def load(self) -> bool:
-        """Take the entries from the file, if it has grown or shrunk; tell if so. O(entries) then.
+        """Read the file again if its size has changed; tell if it has. O(entries) then, else O(1).
 
-        A missing file has no entries. Of an unsound one, the sound entries in front are taken.
+        A missing file has no entries. At the first entry that does not ascend it stops.
         """
         try:
             file_bytes = regular_status(self.path).st_size
@@ -82,16 +82,16 @@ class OffsetIndex:
     def lookup(self, offset: int, tracer: Tracer = UNTRACED) -> IndexEntry | None:
         """Return the greatest entry whose offset is not above `offset`; None if there is none.
 
-        Of the entries in memory. O(log entries), by binary search.
+        A floor search in memory. O(log entries), by binary search.
         """
         return self.interval(offset, tracer)[0]
 
     def interval(
         self, offset: int, tracer: Tracer = UNTRACED
     ) -> tuple[IndexEntry | None, int | None]:
-        """Return what `lookup` does, and where the entry behind it points; None if there is none.
+        """Return the entry that `lookup` returns, and the position of the next entry, or None.
 
-        The message with this offset stands between these two places.
+        The message with this offset stands between these two positions. O(log entries).
         """
         slot = entry_slot(self._relative_offsets, offset - self.base_offset, tracer)
         positions = self._positions
@@ -101,12 +101,12 @@ class OffsetIndex:
         return IndexEntry(self._relative_offsets[slot], positions[slot]), end
 
     def add(self, entry: IndexEntry) -> None:
-        """Add an entry behind the last one, in memory: `write` brings it to the file."""
+        """Append an entry in memory; `write` brings it to the file. O(1)."""
         self._relative_offsets.append(entry.relative_offset)
         self._positions.append(entry.position)
 
     def write(self) -> None:
-        """Bring the added entries to the file; they then survive the death of the process.
+        """Append the added entries to the file; then they survive the death of the process.
 
         Raises OSError; the file may then end with part of an entry.
         """
@@ -122,7 +122,7 @@ class OffsetIndex:
         self._file_bytes = entry_count * ENTRY_SIZE_BYTES
 
     def rewrite(self, entries: Iterable[IndexEntry]) -> None:
-        """Replace file and memory by these entries."""
+        """Replace file and memory by these entries; not atomic: a crash may leave part of them."""
         data = b"".join(map(encode_entry, entries))
         with open(self.path, "wb", opener=open_regular) as file:
             file.write(data)
@@ -130,14 +130,14 @@ class OffsetIndex:
         self.load()
 
     def holds_exactly(self, entries: Iterable[IndexEntry]) -> bool:
-        """Tell if the file, byte for byte, holds these entries and nothing else."""
+        """Tell if the bytes of the file are exactly these entries; False if it is missing."""
         try:
             return read_regular(self.path) == b"".join(map(encode_entry, entries))
         except FileNotFoundError:
             return False
 
     def check(self) -> None:
-        """Assert that the file is sound and holds what is in memory."""
+        """Assert that the file is valid and equals the entries in memory."""
         try:
             entries = decode_entries(read_regular(self.path))
         except CorruptBytesError as error:

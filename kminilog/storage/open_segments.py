@@ -1,9 +1,9 @@
-"""The `.log` files that a reader keeps open, because opening takes longer than looking.
+"""A cache of open `.log` files for one reader: opening a file takes longer than searching in it.
 
-A file that is open stays what it was when its name has come to mean another file, or none. So it is
-kept only as long as no change is counted in the log dir (changes.py); where nobody counts, it is
-opened anew each time. At most a share of the files that the process may open is kept, those used
-last. Only reading, and never a promise about the end of a file. Source: ours.
+An open file does not change when its name comes to mean another file, or none. So the cache drops
+all files when the counter of the log dir changes (changes.py). Without a counter it opens a file
+anew each time. It keeps the files used last, up to a share of those that the process may open. It
+only reads, and remembers nothing about the length of a file. Source: ours.
 """
 
 import errno
@@ -16,12 +16,12 @@ from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
-_SHARE = 16  # of the files that the process may have open, one reader keeps one in so many
+_SHARE = 16  # one reader keeps at most 1/16 of the files that the process may have open
 _AT_LEAST, _AT_MOST = 16, 4096
 
 
 class OpenSegments:
-    """The open segments of one partition, for the one thread that reads it."""
+    """The open segments of one partition, for one reading thread: an LRU cache."""
 
     def __init__(self, log_dir: Path, limit: int | None = None) -> None:
         self._changes_path = str(log_dir / CHANGES_FILE)
@@ -34,10 +34,10 @@ class OpenSegments:
         return len(self._descriptors)
 
     def descriptor(self, segment: Segment) -> int:
-        """Return a descriptor to read a segment's `.log` as its name stands now; do not keep it.
+        """Return a descriptor of a segment's `.log`, valid until the next call.
 
-        FileNotFoundError if there is none. The index is loaded if it has changed when the file is
-        opened, not each time.
+        Opening the file also loads the index if that has changed; a cached file does not. One
+        `lseek` if it is cached. Raises FileNotFoundError.
         """
         if self._counter is None or os.lseek(self._counter, 0, os.SEEK_END) != self._count:
             self._begin_anew()

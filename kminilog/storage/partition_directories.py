@@ -1,12 +1,12 @@
-"""The directories of a topic's partitions: many are made, or deleted, at once.
+"""The directories of a topic's partitions: create or delete many at once.
 
-    made       all that is in the way is looked at -> directories with empty segments -> one fsync
-    deleted    each by one rename, then emptied -> one fsync for all
+    create     check what has these names already -> directories with empty segments -> one fsync
+    delete     rename each directory, then empty it -> one fsync for all
 
-The topic's settings file says whether they count: it is written behind the first and deleted behind
-the second (topics.py), so what a crash leaves of either is made or deleted again. An fsync for each
-directory would take longer than all the rest. So after a power failure a partition may lack its
-empty segment: whoever writes to it first makes it. Source: ours; Kafka: LogManager.
+Both can be repeated after a crash, because the settings file decides if the topic exists
+(topics.py): it is written after the directories are created, and deleted after they are deleted.
+One fsync for each directory would take longer than all the rest. So after a power failure a
+partition may lack its empty segment; its first writer creates it. Source: ours; Kafka: LogManager.
 """
 
 import os
@@ -29,10 +29,10 @@ from kminilog.storage.durable_file import sync
 from kminilog.storage.real_directory import check_real_directory
 
 Progress = Callable[[str], object]
-"""Takes what a long work is at right now, for somebody who waits."""
+"""Takes a text that says how far a long call has come, for the user who waits."""
 
 MAX_AT_ONCE = 10_000
-"""Partitions that one call makes; more take minutes on many a file system."""
+"""The most partitions that one call creates; more take minutes on some file systems."""
 
 _PARTITIONS_BETWEEN_STEPS = 500
 
@@ -44,13 +44,13 @@ def make_directories(
     base_offset: int = 0,
     progress: Progress | None = None,
 ) -> None:
-    """Make the directory of each partition, with an empty segment named `base_offset`.
+    """Create the directory of each partition, with an empty segment named `base_offset`.
 
-    Empty files of an earlier attempt go. Once it returns, the directories survive a power failure,
-    and so does any `base_offset` but 0: a directory without files is a partition that begins at 0.
-    O(partitions); an fsync for each only with such a `base_offset`. Raises, with nothing changed,
-    ValueError for more than MAX_AT_ONCE, and LogDirError if a directory holds messages;
-    NotADirectoryError for what is none; OSError.
+    Replaces directories whose files are all empty. Once it returns, the directories survive a power
+    failure. So does a `base_offset` above 0, at the price of an fsync for each partition; 0 needs
+    none, because a directory without files begins at 0. O(partitions). Raises, with nothing
+    changed, ValueError above MAX_AT_ONCE, LogDirError if a directory has a file that is not empty,
+    NotADirectoryError if something else has its name. Raises OSError.
     """
     if len(partitions) > MAX_AT_ONCE:
         raise ValueError(
@@ -77,11 +77,11 @@ def make_directories(
 
 
 def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None = None) -> None:
-    """Delete all directories that are named for partitions of a topic, be there settings or not.
+    """Delete all directories that are named for partitions of a topic; needs no settings file.
 
-    Each goes by one rename, and is emptied then: after a crash it is whole, or no partition's any
-    more. Of a symbolic link only the link goes. Once it returns, they are gone after a power
-    failure too. Raises OSError.
+    It renames each directory, then empties it: after a crash a partition is whole, or its name is
+    gone. Of a symbolic link it deletes only the link. Once it returns, the deletion survives a
+    power failure. O(files). Raises OSError.
     """
     found = [(name, _partition_of(name)) for name in os.listdir(log_dir)]
     own = [(name, partition) for name, partition in found if partition and partition.topic == topic]
@@ -103,7 +103,7 @@ def _make_segment(directory: str, base_offset: int) -> None:
 
 
 def _delete(path: str, deleted: str) -> None:
-    with suppress(OSError):  # where nothing was ever written there is nothing to be emptied
+    with suppress(OSError):  # an empty directory needs no rename
         os.rmdir(path)
         return
     if path != deleted:

@@ -1,7 +1,7 @@
-"""Which segments a partition has: the list that a reader asks for.
+"""Which segments a partition has: the interface that a reader asks, and its plain implementation.
 
-Here is the plain list: a directory as it is. Beside a publication another one leaves out what is
-not committed (publish/visibility.py). Source: S1 5.1; Kafka: Log.loadSegments.
+The plain one lists a directory as it is. The one of publish/visibility.py leaves out what a job
+has not committed yet. Source: S1 5.1; Kafka: Log.loadSegments.
 """
 
 import os
@@ -16,24 +16,24 @@ Result = TypeVar("Result")
 
 class PartitionFiles(Protocol):
     def names(self) -> list[str]:
-        """List the names of all files; FileNotFoundError if the directory is gone."""
+        """Return the names of all files; FileNotFoundError if the directory is gone."""
         ...
 
     def segments(self) -> dict[int, Path]:
-        """List the segments: base offsets, and the directory in which each is to be read."""
+        """Return the directory of each segment, by base offset; FileNotFoundError as `names`."""
         ...
 
     def is_overtaken(self) -> bool:
-        """Tell if what was read since the last listing may not be what the partition holds."""
+        """Tell if a job has come or gone since the last listing: what was read may be wrong."""
         ...
 
     def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
-        """Return what a piece of work returns that reads; if it was overtaken, look and repeat."""
+        """Return the result of `work`, which reads; if it was overtaken, call `look`, repeat."""
         ...
 
 
 class PlainFiles:
-    """The files of a directory, as they are: nothing overtakes them."""
+    """The files of a directory as they are; a read of them is never overtaken."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -62,4 +62,4 @@ def segments_among(names: list[str]) -> list[int]:
 
 
 def nobody_counts() -> None:
-    """Take no note of files that are gone: nobody keeps files of this log open."""
+    """Count nothing: for a log whose files no reader keeps open."""

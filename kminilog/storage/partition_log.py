@@ -1,16 +1,16 @@
 """One partition for its one writer: append, roll, flush.
 
-Layout is a function of the messages and the settings, and of nothing else: a batch is all or
-nothing towards errors, but its messages are placed one by one, each rolled and indexed by itself.
-So neither batching nor reopening shows in the bytes (rolls by age apart).
+The bytes depend only on the messages and the settings, except where a segment rolls by age. An
+append is all or nothing if an error occurs. But it places the messages one by one, and decides for
+each whether to roll and to index. So the bytes show neither batches nor reopenings.
 
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
     P2  each segment is named as the dialect says, after the last offset of the one before it
-    P3  no segment but the last is empty, and none is above segment.bytes (but see `_must_roll`)
+    P3  only the last segment may be empty, and none is above segment.bytes (but see `_must_roll`)
 
-The writer must hold the lock of the log dir; this module knows neither lock nor clock: the time
-comes in as an argument, and so does whoever counts the files that go. Source: S1 5.2; Kafka:
+The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
+passes the time, and a function that counts removed files (changes.py). Source: S1 5.2; Kafka:
 Log.append, Log.roll. Differs: Kafka rolls and indexes once per appended set (docs/differences.md).
 """
 
@@ -34,7 +34,7 @@ from kminilog.storage.segment_scan import check_segment, next_offset
 
 
 class _Mark(NamedTuple):
-    """What an append must put back if it fails."""
+    """The state before an append, which a failed append restores."""
 
     segment_count: int
     size_bytes: int
@@ -53,7 +53,7 @@ class PartitionLog:
         self.dialect = reader.dialect
         self.settings = reader.settings
         self.recovery_point = 0
-        self.is_broken = False  # a write failed and is not undone: recovery will find the end
+        self.is_broken = False  # a write failed and could not be undone: recovery finds the end
         self._files_gone = files_gone
         self._segments: list[Segment] = []  # ascending
         self._next_offset = 0
@@ -75,12 +75,12 @@ class PartitionLog:
         recovery_point: int = 0,
         files_gone: Callable[[], None] = nobody_counts,
     ) -> Self:
-        """Return the log in a directory that recovery has left sound.
+        """Return the log in a directory, after recovery has made the directory sound.
 
-        A directory without segments gets an empty one that is named `base_offset`. Messages from
-        `recovery_point` on may not be on the disk yet: the next flush brings them there. Reads the
-        last segment from its last index entry on; CorruptLogError if that is not sound.
-        `files_gone` is called when files of the log have been deleted or renamed.
+        A directory without segments gets an empty one, named `base_offset`. Messages from
+        `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last
+        segment from its last index entry on, and raises CorruptLogError for damage there. The log
+        calls `files_gone` after it has deleted or renamed files.
         """
         log = cls(PartitionReader(directory, topic_partition, dialect, settings), files_gone)
         directory.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class PartitionLog:
             log._start_segment(base_offset)
         log._active.open()
         log._next_offset = next_offset(log._active)
-        # The first append is not on record; the last one is, and was not before it.
+        # No file records the first append. The last one, which was not earlier, stands in for it.
         log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
         log._refusal = ""
@@ -119,16 +119,16 @@ class PartitionLog:
     # ---- writing
 
     def append(self, messages: Iterable[KeyValue], *, now_ms: int = 0) -> range:
-        """Append messages, all or none, and return their offsets.
+        """Append messages, all or none, and return their offsets. O(bytes).
 
-        Once it returns the bytes are with the operating system: they survive the death of the
-        process, and a power failure only after `flush`; with flush.messages = 1 every append is
-        flushed. After kill -9 in the middle, a prefix of the batch may remain.
+        Once it returns, the bytes are in the page cache: they survive the death of the process.
+        They survive a power failure only after `flush`; flush.messages = 1 flushes every append. A
+        kill -9 during the call may leave a prefix of the batch.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
-        NullValueError, LogClosedError. Raises WriteFailedError if the operating system refuses to
-        write or flush: the log is then as it was, on the disk too; or it takes no more, and the
-        error says which offsets may be in it.
+        NullValueError, LogClosedError. Raises WriteFailedError if a write or flush fails: the log
+        is then as before the call, on the disk too. If even that fails, the log is broken, takes no
+        more messages, and the error says which offsets may be in it.
         """
         self.check_is_open()
         encoded = self._encode(messages)
@@ -154,9 +154,9 @@ class PartitionLog:
         return range(mark.next_offset, self._next_offset)
 
     def roll(self) -> bool:
-        """Begin a new segment behind the last message; tell if there is one now.
+        """Begin a new segment behind the last message; tell if it did.
 
-        Not behind an empty segment, and not where the new one would get the same name. Raises
+        It does not if the last segment is empty, or if the new one would get the same name. Raises
         WriteFailedError as `append` does.
         """
         if not self._active.size_bytes or not self._can_roll():
@@ -169,10 +169,10 @@ class PartitionLog:
         return True
 
     def flush(self, *, now_ms: int = 0) -> None:
-        """Bring everything appended to the disk; once it returns, a power failure loses none of it.
+        """Fsync all that was appended; once it returns, a power failure loses none of it.
 
-        Raises LogClosedError, and OSError: what was not flushed yet may be lost in a power failure.
-        """
+        Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
+        no earlier flush has covered. O(segments since the last flush)."""
         if self.is_broken:
             raise LogClosedError(str(self.directory), reason=self._refusal)
         names = [segment.base_offset for segment in self._segments]
@@ -186,26 +186,26 @@ class PartitionLog:
         self._last_flush_ms = now_ms
 
     def go_on_from(self, offset: int, segments: list[Segment]) -> None:
-        """Take it that the log ends before `offset`, with these segments: the rest was cut off."""
+        """Continue at `offset`, with these segments, after truncation has cut off the rest."""
         self._segments = segments
         self._next_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self._first_append_ms = self._active.last_append_ms
 
     def give_up_first(self, give_up: Callable[[Segment], None]) -> None:
-        """Let go of the first segment, never the last; `give_up` does what becomes of its files."""
+        """Drop the first segment, whose files `give_up` removes; ValueError if it is the last."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
         give_up(self._segments.pop(0))
         self._files_gone()
 
     def check_is_open(self) -> None:
-        """Raise LogClosedError if the log takes no more."""
+        """Raise LogClosedError if the log is closed or broken."""
         if self._refusal:
             raise LogClosedError(str(self.directory), reason=self._refusal)
 
     def close(self) -> None:
-        """Refuse to write from now on; no flush. The log can still be read."""
+        """Refuse to write from now on, without a flush; reading still works. Idempotent."""
         self._refusal = self._refusal or "it is closed"
 
     def check(self) -> None:
@@ -276,7 +276,7 @@ class PartitionLog:
                 segment.remove()
             self._files_gone()
             self._active.truncate_to(mark.size_bytes, mark.entry_count)
-            self._active.flush()  # else what is undone now could be back after a power failure
+            self._active.flush()  # else a power failure could bring back what is undone here
             if added:
                 sync(self.directory)
         except OSError as second:

@@ -1,12 +1,12 @@
-"""Reading a partition: which segments it has, and the messages in them. Needs no lock.
+"""Read a partition: which segments it has, and the messages in them. Needs no lock.
 
-A reader may work beside the writer, in another thread or process, with an object of its own. It
-trusts its list of segments only as far as its last look: at the end of what it knows, and when a
-file has vanished, it asks for the list again. What the writer has handed to the operating system is
-visible at once; an unfinished message at the end of the last segment is the end of the log.
+A reader may work beside the writer, in another thread or process, with an object of its own. Its
+list of segments may be old. So it lists the directory again at the end of the segments it knows,
+and when a file has vanished. It sees at once what the writer has put into the page cache. An
+unfinished message at the end of the last segment is the end of the log.
 
-What kminilog writes has no gaps, so a message or a segment that is not the next one is damage. A
-reader of a log of other origin is made with `on_gap`, which is told of each gap that a read passes.
+kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
+a log of another program pass `on_gap`: a read then skips gaps, and calls it with each one.
 
     find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
 
@@ -49,10 +49,10 @@ class Found(NamedTuple):
 
 
 class PartitionReader:
-    """The segments of one partition, by base offset. One object belongs to one thread.
+    """Reads one partition. One object belongs to one thread.
 
-    `files` lists them, by default as they are in the directory. `open_log` opens the `.log` of one
-    and keeps it open, for many searches; by default each search opens it anew.
+    `files` lists the segments; by default, all in the directory. `open_log` returns an open
+    descriptor of a segment's `.log` and may cache it; by default each search opens the file.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class PartitionReader:
         self._open_log = open_log
 
     def segments(self) -> list[Segment]:
-        """Return the segments as of the last look at the directory, ascending; may look first."""
+        """Return the segments of the last listing, ascending; lists first if it knows none."""
         if not self._segments:
             self._look()
         return list(self._segments)
 
     def segment_named(self, base_offset: int, directory: Path | None = None) -> Segment:
-        """Return the segment of this name, in the partition's directory or another, untouched."""
+        """Return the segment of this name in the given or its own directory; touches no file."""
         return Segment(
             directory or self.directory,
             base_offset,
@@ -93,14 +93,14 @@ class PartitionReader:
         )
 
     def file_names(self) -> list[str]:
-        """List the names of the partition's files now; FileNotFoundError if it is gone."""
+        """Return the names of the partition's files now; FileNotFoundError if it is gone."""
         return self._files.names()
 
     @property
     def log_start_offset(self) -> int:
         """The offset of the first message; the log end offset if there is none.
 
-        By the name of the first segment. 0 for a directory without segments.
+        It follows from the name of the first segment. 0 for a directory without segments.
         """
         if not self._segments and not self._look():
             return 0
@@ -108,10 +108,10 @@ class PartitionReader:
 
     @property
     def log_end_offset(self) -> int:
-        """One past the offset of the last message; where the next one will go.
+        """One past the offset of the last message: the next message gets it.
 
-        Damage in the last segment behind its last true index entry is where the log ends: a read
-        from there says what it is. Scans from that entry on.
+        Damage behind the last right index entry counts as the end of the log; a read from there
+        raises the error. Reads the last segment from that entry on.
         """
         while True:
             segments = self.segments()
@@ -142,9 +142,9 @@ class PartitionReader:
     def read(self, offset: int, max_bytes: int) -> list[Message]:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
 
-        At least one message if there is one, whatever its size; none at the log end offset. A read
-        ends in front of damage, and the next one raises. Where gaps are allowed it ends at a gap,
-        and the next message is the first of a read from inside the gap. Raises as `find` does.
+        Returns at least one message, whatever its size; none at the log end offset. A read ends in
+        front of damage, and the next read raises. If gaps are allowed, a read ends in front of a
+        gap, and a read from inside it begins with the next message. Raises as `find` does.
         """
         messages = self.undisturbed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
@@ -154,8 +154,8 @@ class PartitionReader:
         return messages
 
     def undisturbed(self, work: Callable[[], Result]) -> Result:
-        """Return what a piece of work returns that reads this partition, as if nothing had come
-        between its steps; see PartitionFiles."""
+        """Return the result of `work`, which reads this partition; repeat it if a job was published
+        meanwhile. See PartitionFiles."""
         return self._files.undisturbed(work, self._look)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
@@ -168,7 +168,7 @@ class PartitionReader:
         return messages_from(*step, max_bytes, self._segment_after)
 
     def _segment_after(self, segment: Segment) -> Segment | None:
-        """The next segment, perhaps one that has come since the last look; None after the last."""
+        """Return the next segment, after a new listing if needed; None after the last."""
         while True:
             slot = bisect_right(self._base_offsets, segment.base_offset)
             if slot < len(self._segments):
@@ -177,9 +177,9 @@ class PartitionReader:
                 return None
 
     def _locate(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
-        """The first message not below `offset`, None at the end of the log.
+        """Return the first message not below `offset`; None at the end of the log.
 
-        What is not found, or is damage, may only be so because the list of segments is old.
+        If it finds nothing or damage, the list of segments may be old: it lists and tries again.
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
@@ -227,7 +227,7 @@ class PartitionReader:
         return None
 
     def _look(self) -> bool:
-        """List the directory; tell if the segments have changed since the last look."""
+        """List the directory; tell if the segments have changed since the last listing."""
         try:
             found = self._files.segments()
         except FileNotFoundError:

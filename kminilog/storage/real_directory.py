@@ -1,4 +1,4 @@
-"""A directory that may be deleted or renamed into: a real one, no link to one. Source: ours."""
+"""Check that a directory is a real one, not a link, before changing its content. Source: ours."""
 
 import errno
 import os
@@ -9,9 +9,9 @@ from kminilog.storage.regular_file import KINDS
 
 
 def check_real_directory(path: Path) -> None:
-    """Raise NotADirectoryError if this is anything but a directory, or nothing: a link to one, too.
+    """Raise NotADirectoryError if the path is not a directory itself; a missing path is fine.
 
-    Who deletes or renames below a directory must know that it is not somewhere else.
+    A link to a directory is refused: deletes and renames in it would leave the log dir.
     """
     try:
         mode = os.lstat(path).st_mode
