@@ -1,15 +1,16 @@
-"""Records as messages with the partition they go to and their place as one number, to be sorted.
+"""Records as messages with their partition, and their place as one number: ready for the shuffle.
 
-    partition   by key and place (bulk/partitioning.py); 0, if the record is rejected
-    order       the place: Spark sorts one number by radix, three columns it compares
-    messages    one, or some that follow each other in source and partition, whole but for their
-                offsets: there they have the partition (bulk/unnumbered.py); or a number below 0
-                and what record was rejected: place, reason, key and value
+    partition   by key and place (bulk/partitioning.py); 0 if the record is rejected
+    order       the place as one number, because Spark sorts one number by radix, but compares the
+                three columns of a place
+    messages    one message, or several that follow each other in source and partition. They are
+                whole, but each has its partition where its offset will stand (bulk/unnumbered.py).
+                A rejected record has a number below 0 there, then place, reason, key and value
 
-What the JVM shuffles, sorts and hands to Python again are strings, and what is left to do with them
-is to write them. Records that Spark has read become a row each. Tasks that read Parquet columns
-themselves (source/parquet_columns.py) read stretches of the source, of which no other task has a
-part: there a row has about what lies between two index entries, and the JVM has little to do.
+So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. If
+Spark has read the records, each becomes one row. Tasks that read Parquet columns themselves
+(source/parquet_columns.py) read stretches of the source that no other task reads a part of. There a
+row has about as many bytes as lie between two index entries, so the JVM has few rows to move.
 Source: ours.
 """
 
@@ -48,7 +49,10 @@ def places_of(records: pa.Table | pa.RecordBatch) -> Places:
 
 
 def place_records(records: DataFrame, source: Source, files: int, job: StagingJob) -> DataFrame:
-    """Return the messages of records that Spark has read, of so many files."""
+    """Return rows of partition, order and messages, for records that Spark reads.
+
+    `files` is the number of files of the source. The rows are not sorted yet.
+    """
     placed = records.select(
         _packed(job)(*RECORD_COLUMNS).alias("packed"),
         source_order(source, files).alias("order"),
@@ -59,7 +63,7 @@ def place_records(records: DataFrame, source: Source, files: int, job: StagingJo
 def place_columns(
     spark: SparkSession, columns: ParquetColumns, files: int, job: StagingJob
 ) -> DataFrame:
-    """Return the messages of Parquet columns; tasks read them themselves."""
+    """Return such rows for Parquet columns, which the tasks read themselves."""
     spark.dataSource.register(_PlacedColumns)
     groups = columns.groups(spark.sparkContext.defaultParallelism)
     task = b64encode(pickle.dumps((columns, groups, _rank_shift(files), job))).decode()
@@ -67,9 +71,10 @@ def place_columns(
 
 
 def source_order(source: Source, files: int) -> Column:
-    """The place of a record of one of so many files as a number.
+    """Return the place of a record as one number, for a source with so many files.
 
-    Two lines of a file differ in their position, and two rows in their row.
+    The rank of the file stands in the high bits. The low bits have the position of a line (text,
+    json) or the number of a row (csv, parquet): one of the two tells records of a file apart.
     """
     within = "source_position" if source.format in ("text", "json") else "source_row"
     rank = sql.shiftleft(sql.col("source_rank").cast("long"), _rank_shift(files))
@@ -81,9 +86,10 @@ def _rank_shift(files: int) -> int:
 
 
 def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int64], Any]:
-    """Return the marks of records and the column of their messages, row by row.
+    """Return an array of marks and an Arrow column of messages, one of each for a record.
 
-    A mark is the partition, or a number below 0 of its own for each record that is rejected.
+    A mark is the partition. Each rejected record has a mark of its own below 0, so that it is never
+    joined with another one.
     """
     screened = screen(records, job.topic)
     reasons = screened.column("rejected")
@@ -113,8 +119,11 @@ def _partitions(marks: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
-    """Return the one partition that messages go to (None: there are none), the messages, and the
-    records that were rejected, if there are any."""
+    """Return the partition of messages, the messages, and the rejected records among them.
+
+    All messages must have the same partition; it is None if there is no message. The third value is
+    None if no record was rejected.
+    """
     marks = marks_of(messages)
     is_fine = marks >= 0
     rejected = None
@@ -127,7 +136,7 @@ def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
 
 
 def _packed(job: StagingJob) -> Callable[..., Column]:
-    """Partition and messages column of a record that Spark has read; one chooser a task."""
+    """Return a function of columns to partition and messages; each task has one chooser."""
 
     def packed(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
         choose = job.chooser()

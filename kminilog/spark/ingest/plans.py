@@ -3,12 +3,12 @@
     sorted   records as messages --> shuffle --> sort --> one task a partition gives them offsets
     runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
 
-Both give the same messages the same offsets: the partition is a function of key and place, and the
-order is that of places. *runs* is faster, and not limited to one writer a partition. But every run
-begins new segments in every partition; where these would be tiny, and if runs overlap, *sorted* is
-taken. Its files in an empty topic are those of plain appends. In both the records are read by Spark
-or, if they are columns of Parquet files, by the tasks themselves (source/parquet_columns.py).
-Publication is not known here. Source: ours.
+Both plans give the same messages the same offsets, because the partition depends on key and place
+only, and places give the order. *runs* is faster, since a partition has more than one writer. But
+every run begins new segments in every partition. So *sorted* is taken where these segments would be
+tiny, or where runs overlap. In an empty topic its files are those of plain appends. In both plans
+Spark reads the records, or the tasks themselves do if these are columns of Parquet files
+(source/parquet_columns.py). This module does not know publication. Source: ours.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _SPARK_SPLIT_BYTES = 128 << 20
 
 @dataclass
 class Staged:
-    """What is in staging when all tasks are done, and by which plan."""
+    """What is in staging when all tasks are done, and the plan that was taken."""
 
     plan: str
     partitions: list[StagedPartition]
@@ -61,10 +61,11 @@ def stage(
     job: StagingJob,
     plan: str,
 ) -> Staged:
-    """Write the records of a source in staging; no record reaches the driver.
+    """Write the records of a source in staging, and return what is there.
 
-    `plan` is one of PLANS. Raises Spark's exceptions, and PublicationError if runs are wanted but
-    overlap.
+    `plan` is one of PLANS; with auto, runs that overlap cost a second pass, by *sorted*. No record
+    reaches the driver. Once it returns, the staged partitions are on the disk. Raises Spark's
+    exceptions, and PublicationError if `plan` is runs but runs overlap.
     """
     cores = records.sparkSession.sparkContext.defaultParallelism
     columns = ParquetColumns.of(source, files)
@@ -97,9 +98,9 @@ def stage(
 
 
 def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) -> int:
-    """Return about how many runs there will be, of `files` files.
+    """Return about how many runs there will be.
 
-    `by_spark` if it is Spark that divides them among tasks, as it does with Parquet that it reads.
+    `by_spark` tells that Spark divides the files among the tasks, as with Parquet that it reads.
     """
     if by_spark:
         return files + total_bytes // _SPARK_SPLIT_BYTES
@@ -107,7 +108,7 @@ def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) 
 
 
 def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
-    """Return `runs` if there will be one run, or if segments will not be tiny; else `sorted`."""
+    """Return "runs" if there will be one run or segments will not be tiny; else "sorted"."""
     is_fine = runs <= 1 or runs * partitions * _SMALL_SEGMENT_BYTES <= total_bytes
     return "runs" if is_fine else "sorted"
 
@@ -154,7 +155,7 @@ def _rejected(results: Sequence[TaskResult]) -> list[RejectedPart]:
 
 
 class SortedWriter:
-    """Writes the messages of one partition, which come in order and have no offsets yet."""
+    """Writes the messages of one partition. They come in order, and get their offsets here."""
 
     def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
@@ -164,7 +165,7 @@ class SortedWriter:
         self._writer: ColumnWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append messages."""
+        """Append messages, and put rejected records aside."""
         partition, messages, rejected = unpack(batch.column("messages"))
         if rejected:
             self._rejected.take_out(rejected)
@@ -183,7 +184,7 @@ class SortedWriter:
         self._writer.append_unnumbered(messages)
 
     def close(self) -> list[StagedPartition]:
-        """Bring the partition to the disk."""
+        """Flush the partition and return it; nothing if no message came."""
         if self._writer is None:
             return []
         first_offset = self._job.first_offsets[self._partition]

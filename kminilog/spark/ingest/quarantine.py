@@ -1,11 +1,12 @@
-"""Records that can be no messages: why, and where they are, in a file beside the topic.
+"""The quarantine file of a job: the records that cannot be messages, with their reasons and places.
 
     task     rejected-0.jsonl, rejected-1.jsonl ...    each in source order, with places
     driver   <log dir>/.quarantine/<job id>.jsonl      all of them merged, with files and lines
 
-One JSON object a record: `file`, `line` (text, json) or `row` (csv, parquet), both counted from 1,
-`position`, `reason`, and `key` and `value`, or `key_base64` and `value_base64` where they are no
-text. What could not be decoded has neither. Memory stays at one record a part. Source: ours.
+A record is one JSON object with `file`, `position`, `reason`, and `line` (text, json) or `row`
+(csv, parquet), counted from 1. It has `key` and `value` too, or `key_base64` and `value_base64`
+where these are not UTF-8. For a record that could not be decoded both are null. Merging holds one
+record of each part in memory. Source: ours.
 """
 
 import heapq
@@ -34,7 +35,10 @@ Record = dict[str, Any]
 
 @dataclass
 class RejectedPart:
-    """Rejected records of one task, in source order; `first` is the first of `count`."""
+    """One file of rejected records in source order.
+
+    `count` is how many there are; `first` and `reason` belong to the first of them.
+    """
 
     path: str
     count: int
@@ -43,11 +47,13 @@ class RejectedPart:
 
 
 class RejectedWriter:
-    """Takes the rejected records of one task. O(rejected records) in Python."""
+    """Writes the rejected records of one task. O(rejected records) in Python."""
 
     def __init__(self, attempt: Path, at_most: int) -> None:
-        """Write to files in `attempt`; behind `at_most` + 1 records a part they are only counted,
-        for the job fails."""
+        """Write to files in `attempt`. A part stores at most `at_most` + 1 records.
+
+        The records after them are only counted, because the job will fail.
+        """
         self._attempt = attempt
         self._at_most = at_most
         self._parts: list[RejectedPart] = []
@@ -55,7 +61,7 @@ class RejectedWriter:
         self._last: Place | None = None
 
     def take_out(self, table: pa.Table) -> pa.Table:
-        """Return the records that are not rejected, and write the others."""
+        """Return the records that are not rejected, and write the others. Raises OSError."""
         reasons = table.column("rejected")
         if reasons.null_count == len(table):
             return table
@@ -65,7 +71,7 @@ class RejectedWriter:
         return table.filter(pc.is_null(reasons))
 
     def close(self) -> list[RejectedPart]:
-        """Return what there is."""
+        """Close the files and return their parts; none if nothing was rejected."""
         if self._file:
             self._file.close()
         return self._parts
@@ -90,10 +96,10 @@ def write_quarantine(
     files: Sequence[SourceFile],
     parts: Sequence[RejectedPart],
 ) -> None:
-    """Write the quarantine file of a job, if anything was rejected.
+    """Write the quarantine file of a job; without `parts`, write nothing.
 
-    Once it returns, the file survives a power failure. Of text and JSON, reads each file concerned
-    up to its last rejected record. Raises OSError and SourceError.
+    Once it returns, the file survives a power failure. Text and JSON files with rejected records
+    are read up to the last of these, to count lines. Raises OSError and SourceError.
     """
     if not parts:
         return
@@ -132,7 +138,7 @@ def _told(name: str, encoded: str | None) -> Record:
 def _with_lines(
     source: Source, files: Sequence[SourceFile], records: Iterator[tuple[Place, Record]]
 ) -> Iterator[Record]:
-    """Put the file and the line or row in front of each record; they are in source order."""
+    """Yield records with their file and their line or row; all are in source order."""
     records, ahead = tee(records)
     places = (place for place, _ in ahead)
     for (place, record), found in zip(records, locations(source, files, places), strict=True):

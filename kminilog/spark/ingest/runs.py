@@ -1,14 +1,15 @@
-"""The plan *runs*: no shuffle. Each task writes what it reads, offsets are put in when all is done.
+"""The plan *runs*: no shuffle. Each task writes what it reads; a second job puts the offsets in.
 
     task 1   records 0-4   t-0: a c    t-1: b d e        a run: an unbroken stretch of the source,
     task 2   records 5-8   t-0: f      t-1: g h i        by partition, with offsets from 0
     joined                 t-0: a c f  t-1: b d e g h i  runs in source order, offsets as they go on
 
-Tasks have neighbouring pieces of files, or row groups. Only where Spark reads Parquet files does it
-give a task any pieces: there a run ends wherever the next row is not the next one of its file.
-Joining is a second, small job: a crc does not cover the offset, so 8 bytes of each message change.
-It works on links to the files of the runs, so it can be done again, and twice at a time. Which plan
-is taken, and why, is not known here. Source: ours; bulk/renumbering.py.
+A task reads neighbouring pieces of files, or neighbouring row groups. Only if Spark itself reads
+Parquet files, it may give a task any pieces. Then a run ends wherever the next record is not the
+next row of the same file. Joining is a second, small job: the CRC does not cover the offset, so it
+changes only 8 bytes of each message. It works on hard links to the files of the runs. So it is
+idempotent: Spark may repeat it, or run two attempts at once. This module does not know when this
+plan is taken. Source: ours; bulk/renumbering.py.
 """
 
 import errno
@@ -57,7 +58,7 @@ class RunsWriter:
     def __init__(
         self, job: StagingJob, attempt: Path, rejected: RejectedWriter, *, by_rows: bool
     ) -> None:
-        """`by_rows` if only the next row of the same file goes on with a run."""
+        """Write into `attempt`. With `by_rows`, only the next row of a file continues a run."""
         self._job = job
         self._attempt = attempt
         self._rejected = rejected
@@ -69,7 +70,7 @@ class RunsWriter:
         self._writers: dict[int, ColumnWriter] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take records; they wait until there are enough of them to be divided."""
+        """Take records; they stay in memory until there are enough to divide by partition."""
         batch = screen(batch, self._job.topic)
         self._buffer.append(batch)
         self._buffer_bytes += batch.nbytes
@@ -77,7 +78,7 @@ class RunsWriter:
             self._flush()
 
     def close(self) -> list[Run]:
-        """Write the rest and return the runs. Joining brings them to the disk."""
+        """Write the rest and return the runs. They are not flushed: joining does that."""
         if self._buffer:
             self._flush()
         self._end_run()
@@ -132,8 +133,9 @@ class RunsWriter:
 
 
 def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:
-    """Return which records do not go on where the one in front of them was; `previous` is the one
-    in front of the first, if there is one.
+    """Return which records begin a new run: those that do not follow the record before them.
+
+    `previous` is the place of the record before the first one; without it, record 0 begins a run.
 
     >>> places = Places(np.array([0, 0, 0, 1]), np.zeros(4, int), np.array([5, 6, 8, 9]))
     >>> breaks(places, Place(0, 0, 4), by_rows=True)
@@ -162,7 +164,10 @@ def in_source_order(runs: Sequence[Run]) -> list[Run] | None:
 
 
 def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[StagedPartition]:
-    """Make one staged partition of all runs of each, in tasks. Raises Spark's exceptions."""
+    """Join the runs of each partition in tasks, and return one staged partition for each.
+
+    Once it returns, the joined files are on the disk. O(bytes). Raises Spark's exceptions.
+    """
     of_partition: dict[int, list[StagedPartition]] = {}
     for run in runs:
         for staged in run.partitions:
@@ -194,8 +199,11 @@ def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
 
 
 def _linked(job: StagingJob, attempt: Path, number: int, run: StagedPartition) -> StagedPartition:
-    """The run once more, for this attempt only: all attempts put in the same offsets, but where an
-    index has one more entry it must not get two."""
+    """Return a copy of the run for this attempt only, made of links to its `.log` files.
+
+    All attempts write the same offsets into these. Each has its own copy of an index, because one
+    more entry may be added to it, and it must be added once.
+    """
     target = attempt / str(number)
     target.mkdir()
     for path in Path(job.directory, run.directory).iterdir():

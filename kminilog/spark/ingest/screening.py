@@ -1,7 +1,7 @@
-"""Why a record can be no message of a topic.
+"""Why a record cannot be a message of a topic: a null value without a place for it, or its size.
 
-A record that was rejected before, because it cannot be decoded, keeps its reason. What becomes of
-what is rejected is not known here. Source: ours.
+A record that was rejected before, because it cannot be decoded, keeps that reason. This module does
+not know what becomes of rejected records. Source: ours.
 """
 
 import numpy as np
@@ -15,7 +15,10 @@ from kminilog.storage.topics import Topic
 
 
 def screen(records: pa.RecordBatch, topic: Topic) -> pa.RecordBatch:
-    """Return records with a reason in `rejected` where there is one."""
+    """Return the records with a reason in `rejected` for each one that the topic cannot store.
+
+    All records stay, in their order. O(records).
+    """
     key, value, rejected = (records.column(name) for name in ("key", "value", "rejected"))
     dialect = topic.dialect
     if value.null_count and not dialect.has_value_length:

@@ -2,13 +2,13 @@
 
     .staging/<job>/<attempt>/...    each attempt of a task has a directory of its own
 
-What a task does with its records is a `TaskWriter`; what that says of them in the end is handed to
-the driver, for those attempts that count. Spark hands it to `commit`, which runs in a Python
-process beside the driver and so puts it into a file. No record reaches the driver, and nothing is
+A `TaskWriter` decides what a task does with its records. In the end it returns a result. Spark
+gives the results of the successful attempts to `commit`. That runs in a Python process beside the
+driver, so it hands them to the driver in a file. No record reaches the driver, and nothing is
 published here.
 
-Attempts that do not count, or that go on after their job has ended, write where nobody looks; once
-the job's directory is gone they fail at the next file that they begin.
+Failed attempts, and attempts that go on after their job has ended, write into directories that
+nobody reads. Once the job's directory is deleted, they fail at the next file that they open.
 """
 
 import pickle
@@ -42,9 +42,10 @@ _RESULTS_FILE = "results.pickle"
 
 @dataclass(frozen=True)
 class StagingJob:
-    """What the tasks of a job must know; `first_offsets` has one for each partition.
+    """What the tasks of a job must know.
 
-    `python_path` is where the driver finds modules: a user's partitioner may lie there.
+    `first_offsets` has the first free offset of each partition. `python_path` is the driver's,
+    because the module of a user's partitioner may stand there.
     """
 
     log_dir: str
@@ -57,18 +58,24 @@ class StagingJob:
     python_path: list[str]
 
     def target(self, partition: int) -> Path:
-        """Return the directory of a partition."""
+        """Return the directory of a partition in the log dir, where its messages will be."""
         return Path(self.log_dir, str(self.topic.partition(partition)))
 
     def chooser(self) -> Choose:
-        """Return what chooses the partitions of records; in a task, a new one for each."""
+        """Return a new function that chooses the partitions of records; a task makes its own.
+
+        Raises SettingError and PluginError as `bulk.partitioning.chooser` does.
+        """
         sys.path += [path for path in self.python_path if path not in sys.path]
         return chooser(
             self.partitioner, self.topic.partitions, seed=self.seed, topic=self.topic.name
         )
 
     def new_attempt(self) -> Path:
-        """Return a new directory in staging; an error if the driver has given the job up."""
+        """Return a new directory in staging.
+
+        Raises FileNotFoundError if the job's directory is gone, because the job has ended.
+        """
         attempt = Path(self.directory, uuid4().hex)
         attempt.mkdir()
         return attempt
@@ -78,11 +85,11 @@ class TaskWriter(Protocol):
     """What one attempt of a task does with its records."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take the next records, at least one."""
+        """Take the next records of the task, at least one."""
         ...
 
     def close(self) -> list[Any]:
-        """Bring everything to the disk, and say what there is."""
+        """Finish the files, and return what was written."""
         ...
 
 
@@ -91,16 +98,17 @@ MakeWriter = Callable[[StagingJob, Path, RejectedWriter], TaskWriter]
 
 @dataclass
 class TaskResult(WriterCommitMessage):
-    """What a task has written, by its own account, and what it has rejected."""
+    """What the writer of a task returned, and which records the task has rejected."""
 
     written: list[Any]
     rejected: list[RejectedPart]
 
 
 def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> list[TaskResult]:
-    """Hand the records of each task to a writer, and return what became of them.
+    """Write the records of a DataFrame, each task with a writer of its own; return the results.
 
-    `make_writer` is pickled. Raises Spark's exceptions.
+    There is one result for each successful task. Spark pickles `make_writer`. Raises Spark's
+    exceptions.
     """
     frame.sparkSession.dataSource.register(_StagingSink)
     task = b64encode(pickle.dumps((job, make_writer))).decode()
@@ -112,7 +120,10 @@ def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> lis
 def run_task(
     batches: Iterable[pa.RecordBatch], job: StagingJob, make_writer: MakeWriter
 ) -> TaskResult:
-    """Hand the records of this task to a writer, in a place of their own; called in the task."""
+    """Write the records of one task and return its result; a task calls this.
+
+    The writer has a new directory of its own. Raises LogDirError if a file cannot be written.
+    """
     freeze_modules()
     with writing_to(job.log_dir):
         attempt = job.new_attempt()
@@ -126,7 +137,10 @@ def run_task(
 def open_columns(
     directory: Path, topic: Topic, partition: int, *, target: Path, first_offset: int
 ) -> ColumnWriter:
-    """Return a writer of a partition in a staging directory; see `open_staged_log`."""
+    """Return a writer of one partition in a staging directory; see `open_staged_log`.
+
+    `target` is the partition that it will be appended to, which ends at `first_offset`.
+    """
     return ColumnWriter(
         open_staged_log(
             directory,
@@ -140,14 +154,17 @@ def open_columns(
 
 
 def seal_columns(writer: ColumnWriter, staging: Path, first_offset: int) -> StagedPartition:
-    """Bring what was written to the disk and return what it holds; see `seal`."""
+    """Flush a writer and return what its partition holds; see `seal`.
+
+    Once it returns, the staged files are on the disk. O(bytes), for the digest.
+    """
     writer.flush()
     return seal(writer.reopen(), staging, first_offset)
 
 
 @contextmanager
 def writing_to(log_dir: str) -> Iterator[None]:
-    """Tell of failed writes in one line."""
+    """Raise LogDirError, in one line, in place of OSError and WriteFailedError."""
     try:
         yield
     except (OSError, WriteFailedError) as error:
