@@ -1,9 +1,9 @@
-"""A batch read of the data source: bounds, tasks, and what each of them reads.
+"""A batch read of the data source: its tasks, and what each of them reads.
 
-`ranges_to_batches` is what a task does, in a stream too. The reader has no predicate pushdown
-(`pushFilters`): Spark 4.3 keeps what a Python source planned with the filters of one query and uses
-it for other queries of the same DataFrame, even for another branch of the same query, and so loses
-rows. Source: Spark's Python Data Source API.
+`ranges_to_batches` is the work of one task, in a stream too. The reader has no predicate pushdown
+(`pushFilters`), because Spark 4.3 would lose rows. It keeps what a Python source has planned with
+the filters of one query, and uses that plan for other queries of the same DataFrame, even for
+another branch of the same query. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ from kminilog.storage.segment import Segment
 
 
 class RangeGroup(InputPartition):
-    """What one task reads."""
+    """The ranges that one task reads."""
 
     def __init__(self, ranges: Sequence[SegmentRange]) -> None:
         super().__init__(ranges)
@@ -38,19 +38,22 @@ class RangeGroup(InputPartition):
 
 
 class LogReader(DataSourceReader):
-    """Reads the messages that were there when it planned its tasks."""
+    """Reads a snapshot: the messages that were in the log when it planned its tasks."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
     def partitions(self) -> Sequence[RangeGroup]:
-        """Return a few groups of segments, or parts of them."""
+        """Return what each task reads: a few groups of ranges, at least one group.
+
+        Raises what `selected_ranges` raises.
+        """
         options = self._options
         ranges = selected_ranges(LogDir(options.log_dir), options)
         return [RangeGroup(group) for group in grouped(ranges, options.cores) or [[]]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one group."""
+        """Yield the messages of one group; see `ranges_to_batches`."""
         assert isinstance(partition, RangeGroup)
         return ranges_to_batches(self._options, partition.ranges)
 
@@ -60,9 +63,9 @@ def ranges_to_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the messages of some ranges, in order, as record batches with the chosen columns.
 
-    Raises CorruptLogError and CompressedMessageError, unless damage is to be passed over, and
-    LogDirError for messages that are gone, unless that is to be passed over. Where gaps are
-    allowed, each one is a Python warning of the process that reads.
+    Raises CorruptLogError and CompressedMessageError, except with failOnDamage=false. Raises
+    LogDirError for messages that are gone, except with failOnDataLoss=false. With allowGaps=true,
+    each gap is a Python warning of the process that reads.
     """
     log_dir = LogDir(options.log_dir)
     for wanted in ranges:
@@ -97,9 +100,7 @@ def _range_to_batches(
                 reason = f"offsets {missing[0]} to {missing[-1]} have been cut off meanwhile"
                 raise lost_messages(where, log_dir, reason)
             return
-        except (
-            FileNotFoundError
-        ):  # deleted, or put elsewhere by a job that is published: look again
+        except FileNotFoundError:  # deleted, or moved by a job that is being published: look again
             if wanted.end_offset is None and next_offset != wanted.start_offset:
                 return
 

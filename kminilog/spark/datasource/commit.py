@@ -1,15 +1,15 @@
-"""What tasks have written becomes part of a topic: one job, published once.
+"""What tasks have written becomes part of a topic: one job, published at most once.
 
     .spark-staging/<job>/<attempt>/<partition>.arrow    runs: keys and values, as tasks wrote them
     .staging/<job>/<topic-partition>/                   the job's segments, under the lock
     .manifests/<job>.json                               the job is in the topic
 
 A run is the rows of one task for one partition. Runs follow each other in the order of the tasks.
-They wait outside of `.staging`, since whoever takes the lock of the log dir meanwhile sweeps that:
-tasks hold no lock, only the commit does. Under the lock all is done as in ingest: one staged log a
-partition, sealed, and published. Runs are no segments, since a run of ingest begins new ones in
-each partition, and micro-batches are small. Runs of a job that died wait until a job of the same
-id, or any job a day later, clears them away. Source: ours.
+Tasks hold no lock; only the commit does. So runs wait outside of `.staging`, which every writer
+clears when it takes the lock of the log dir. Under the lock the commit works as ingest does: it
+makes one staged log for each partition, seals it and publishes. Runs are not segments: each run
+would begin a new segment in each partition, and micro-batches are small. If a job dies, its runs
+stay until a job with the same id, or any job a day later, deletes them. Source: ours.
 """
 
 import os
@@ -52,7 +52,7 @@ _RUN_SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 
 @dataclass
 class Runs(WriterCommitMessage):
-    """What one attempt of a task of a job has written: number of messages by partition."""
+    """What one attempt of a task has written: `counts` has messages by partition."""
 
     job_id: str
     directory: str
@@ -60,18 +60,18 @@ class Runs(WriterCommitMessage):
 
 
 def runs_path(log_dir: Path, job_id: str) -> Path:
-    """Return where the runs of a job go, which may not be there yet.
+    """Return the directory of a job's runs, which may not exist yet.
 
-    Raises PublicationError if the id is no file name.
+    Raises PublicationError if the id cannot be a file name.
     """
     check_job_id(job_id)
     return log_dir / RUNS_DIR / job_id
 
 
 class RunWriter:
-    """One attempt of a task, in a new directory; `close` says what it has written.
+    """Writes the runs of one task attempt into a new directory.
 
-    Raises FileNotFoundError if the runs of the job have been deleted: it has ended without this.
+    Raises FileNotFoundError if the directory of the job's runs is gone: the job has ended.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -81,7 +81,7 @@ class RunWriter:
         self._counts: dict[int, int] = {}
 
     def write(self, partition: int, keys: Any, values: Any) -> None:
-        """Add messages behind those that the partition has already."""
+        """Append messages to the run of a partition."""
         if partition not in self._writers:
             path = self._directory / f"{partition}{_SUFFIX}"
             self._writers[partition] = pa.ipc.new_stream(str(path), _RUN_SCHEMA)
@@ -90,7 +90,7 @@ class RunWriter:
         self._counts[partition] = self._counts.get(partition, 0) + len(keys)
 
     def close(self) -> Runs:
-        """Finish the files."""
+        """Finish the files, and return what they hold. They are not flushed to the disk."""
         for writer in self._writers.values():
             writer.close()
         return Runs(self._directory.parent.name, str(self._directory), self._counts)
@@ -105,13 +105,14 @@ def commit_runs(
     *,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
 ) -> None:
-    """Append the runs of a job to a topic; nothing is done if the job is committed already.
+    """Append the runs of a job to a topic, atomically and idempotently.
 
-    Then its manifest must have the same `facts`; what it does not say is not compared.
-    Waits for the lock of the log dir. A job without messages needs none and leaves no trace. Once
-    it returns, all of it survives a power failure. Raises KMiniLogErrors, LogDirLockedError and
-    PublicationError among them; the topic is then unchanged, unless an error says that the job is
-    committed. If the runs are forgotten while it waits, nothing is written.
+    If the job is committed already, nothing is written. Then its manifest must have the same
+    `facts`; a fact that the manifest lacks is not compared. Waits for the lock of the log dir. A
+    job without messages needs no lock and leaves no trace. Once it returns, the whole job survives
+    a power failure. Raises LogDirLockedError, PublicationError and other KMiniLogErrors; the topic
+    is then unchanged, unless the error says that the job is committed. If `forget_runs` deletes the
+    runs while it waits, nothing is written. O(bytes).
     """
     written = [run for run in runs if run.counts]
     try:
@@ -124,9 +125,9 @@ def commit_runs(
 
 
 def forget_runs(log_dir: Path, job_id: str) -> None:
-    """Delete the runs of a job, and those that were abandoned a day ago.
+    """Delete the runs of a job, and those of other jobs that nobody has touched for a day.
 
-    An attempt that has not heard of the end of its job fails at the next file that it begins.
+    An attempt that still writes runs of the job fails at the next file that it opens.
     """
     clear_directory(runs_path(log_dir, job_id))
     oldest = time.time() - _ABANDONED_SECONDS
@@ -137,7 +138,7 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
 
 
 def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> bool:
-    """Tell if a job is committed; its writer has the lock, so that no job is pending."""
+    """Return whether a job is committed. The caller has the lock, so no job is pending."""
     try:
         manifest = read_manifest(committed_path(writer.path, job_id))
     except FileNotFoundError:
@@ -162,7 +163,7 @@ def _publish(
 def _stage(
     log_dir: LogDirWriter, name: str, partition: int, staging: Path, runs: Sequence[Runs]
 ) -> StagedPartition:
-    """Append the runs of one partition to staged segments; memory stays at one batch."""
+    """Append the runs of one partition to staged segments; hold one batch in memory at a time."""
     topic = log_dir.topic(name)
     topic_partition = topic.partition(partition)
     first_offset = log_dir.log(topic_partition).log_end_offset

@@ -6,8 +6,8 @@
     frame.write.format("kminilog").mode("append").option("topic", "orders").save(log_dir)
     frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
 
-This is the door; what is behind it is in options, table_options, batch_reader, stream_reader and
-writer. Source: Spark's Python Data Source API.
+Spark asks `LogSource` for readers and writers. The work is done in batch_reader, stream_reader and
+writer, with the values of options and table_options. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Collection
@@ -44,41 +44,44 @@ from kminilog.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `kminilog` known to a session; nothing else in it changes."""
+    """Register the format `kminilog` in a session; nothing else in it changes. Idempotent."""
     spark.dataSource.register(LogSource)
 
 
 class LogSource(DataSource):
-    """What Spark asks for a reader or a writer."""
+    """The data source that Spark asks for a schema, a reader or a writer.
+
+    All methods raise SettingError for an option that is unknown or wrong.
+    """
 
     @classmethod
     def name(cls) -> str:
-        """Return what `format` takes."""
+        """Return the name for `format(...)`."""
         return "kminilog"
 
     def schema(self) -> StructType:
-        """Return the columns of a read; those of a table, when it is created, keep its options."""
+        """Return the columns of a read. For CREATE TABLE they carry the options of the table."""
         defined = defined_options(self.options)
         if defined is None:
             return schema_of(read_options(self.options))
         return keep_options(schema_of(check_table_options(defined)), defined)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads a batch."""
+        """Return a reader of a batch."""
         return LogReader(self._reading(schema, READING, is_stream=False))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """Return what follows topics."""
+        """Return a reader that follows topics."""
         return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """Return what writes a batch."""
+        """Return a writer of a batch."""
         return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
 
     def streamWriter(  # noqa: N802
         self, schema: StructType, overwrite: bool
     ) -> DataSourceStreamArrowWriter:
-        """Return what writes micro-batches."""
+        """Return a writer of micro-batches."""
         return LogStreamWriter(self._sink(schema, overwrite=overwrite, is_stream=True))
 
     def _reading(

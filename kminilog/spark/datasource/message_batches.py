@@ -4,10 +4,10 @@
                           | stops at anything else
                       Segment.locate: a gap, a large message, the end of the log, or the damage
 
-A window is checked and decoded as a whole (`bulk`); what stops it is looked at by the plain engine,
-so that faults have the names and places that they have everywhere else. The index says where
-messages probably begin, and is not believed. Memory stays at a few windows, or at one message if
-that is larger. Which segments are read, and why, is not known here.
+`bulk` checks and decodes a window as a whole. If it stops, the plain engine looks at that place, so
+that faults have the same names and positions as everywhere else. The index gives hints where
+messages begin; every hint is verified. Memory stays at a few windows, or at one message if that is
+larger. This module does not know why a segment is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ WINDOW_BYTES = 1 << 21
 
 
 def _count_in_turn(messages: Structure, next_offset: int) -> int:
-    """Return how many messages in front are plain and have the offsets from this one on."""
+    """Return how many of the first messages are uncompressed and continue from `next_offset`."""
     wanted = np.arange(len(messages), dtype=np.int64) + next_offset
     is_next = (messages.offsets == wanted) & ~messages.is_compressed
     return len(messages) if is_next.all() else int(np.argmin(is_next))
@@ -40,10 +40,10 @@ def sound_messages(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the messages of a segment with offsets from `start_offset` to `end_offset` - 1.
 
-    The batches have `bulk.decoding.SCHEMA`, and at least one message each.
-    `following` is the next segment, None if this is the last. Raises CorruptLogError for damage
-    that is in the way, a gap among it unless the segment allows gaps, and CompressedMessageError,
-    as `PartitionReader` does, and FileNotFoundError.
+    The batches have `bulk.decoding.SCHEMA`, and at least one message each. `following` is the next
+    segment, None if this is the last one. The result ends early if the log does. O(bytes of the
+    range). As in `PartitionReader`, raises CorruptLogError for damage inside the range (a gap is
+    damage unless the segment allows gaps), CompressedMessageError, and FileNotFoundError.
     """
     following_offset = following.first_offset if following else None
     while start_offset < end_offset:
@@ -62,7 +62,10 @@ def sound_messages(
 
 
 def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
-    """Yield every message of a segment whose crc is right, whatever stands between them."""
+    """Yield every message of a segment with a right CRC, in batches as `sound_messages`.
+
+    Damage between messages is skipped. O(file) for a sound segment.
+    """
     position = 0
     for batch, end in _windows(segment, 0, segment.first_offset):
         yield batch
@@ -85,7 +88,7 @@ def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
 def to_batch(
     topic_partition: TopicPartition, segment: str, messages: pa.RecordBatch, columns: Sequence[str]
 ) -> pa.RecordBatch:
-    """Return these columns of some messages as a record batch."""
+    """Return a record batch with these columns of the data source, for messages of one segment."""
     constants = {
         "topic": pa.scalar(topic_partition.topic, pa.string()),
         "partition": pa.scalar(topic_partition.partition, pa.int32()),
@@ -101,10 +104,10 @@ def to_batch(
 def _windows(
     segment: Segment, position: int, next_offset: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield sound plain messages, window by window, and where each batch ends.
+    """Yield sound uncompressed messages, window by window, and where each batch ends.
 
-    The first must have `next_offset`, and each the offset after the one before it; ends in front of
-    the first that has not. The batches keep nothing of a window.
+    The first must have `next_offset`, and each later one the offset after the one before. The
+    result ends before the first message that breaks this. The batches keep no bytes of a window.
     """
     hints = index_hints(segment.index.path)
     for start, window, found in checked_windows(

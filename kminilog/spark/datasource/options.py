@@ -1,7 +1,8 @@
 """The options of the data source `kminilog`, from texts to values, or one clear error.
 
-Names are Spark's kind of names, in any case; an option that is not known is an error, since it is
-mostly a slip of the pen that would change what is read. Nothing here looks into a log dir.
+Names follow Spark's style, and their case does not matter. An unknown option is an error, because
+it is mostly a typing error that would change what is read. This module does not look into a log
+dir.
 """
 
 import os
@@ -47,7 +48,7 @@ _TO_WRITE = (
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What is read, and how; no topics are all topics, no partitions all partitions."""
+    """What is read, and how. No topics means all topics; no partitions means all partitions."""
 
     log_dir: str
     topics: tuple[str, ...]
@@ -65,7 +66,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Where messages go; without a job id each write is a job of its own."""
+    """Where messages go. Without a job id, each write is a new job."""
 
     log_dir: str
     topic: str
@@ -75,9 +76,9 @@ class WriteOptions:
 
 
 def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -> ReadOptions:
-    """Return what the options of a read say; SettingError for one that is unknown or wrong.
+    """Return the options of a read as values; SettingError for one that is unknown or wrong.
 
-    As long as it is not known if it is a stream, options of both kinds of reads may be given.
+    `is_stream` None means that it is not known yet: then the options of both kinds may be given.
     """
     names = {None: {*READING, *STREAMING}, False: READING, True: STREAMING}
     given = _known(options, names[is_stream])
@@ -111,9 +112,9 @@ def read_options(options: Mapping[str, str], *, is_stream: bool | None = None) -
 
 
 def check_table_options(options: Mapping[str, str]) -> ReadOptions:
-    """Return what a table's options say of reads; SettingError for one that is unknown or wrong.
+    """Return a table's options of reads as values; SettingError for one that is unknown or wrong.
 
-    What they say of writes is looked at when something is written.
+    Values of options of writes are checked at the first write.
     """
     known = _known(options, {*READING, *STREAMING, *WRITING})
     if "job_id" in known:
@@ -124,7 +125,7 @@ def check_table_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def check_schema(options: ReadOptions, schema: StructType) -> None:
-    """Raise SettingError if Spark expects other columns than those that will be read."""
+    """Raise SettingError if a declared schema differs from the columns that will be read."""
     if [(field.name, field.dataType) for field in schema] != [
         (field.name, field.dataType) for field in schema_of(options)
     ]:
@@ -136,7 +137,7 @@ def check_schema(options: ReadOptions, schema: StructType) -> None:
 
 
 def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOptions:
-    """Return what the options of a write say; SettingError for one that is unknown or wrong."""
+    """Return the options of a write as values; SettingError for one that is unknown or wrong."""
     given = _known(options, WRITING)
     if is_stream and "job_id" in given:
         reason = "a stream has none; the id of its query and the number of a batch name each job"
@@ -154,7 +155,7 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
 
 
 def schema_of(options: ReadOptions) -> StructType:
-    """Return the chosen columns.
+    """Return the chosen columns, in the order in which they were chosen.
 
     >>> schema_of(read_options({"path": "/log", "columns": "offset, key"})).simpleString()
     'struct<offset:bigint,key:binary>'

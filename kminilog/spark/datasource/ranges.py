@@ -1,12 +1,13 @@
-"""Which messages of which segments one task reads, planned by the names of segments alone.
+"""Which messages of which segments one task reads; the names of segments are enough to plan it.
 
     partition   |  segment  |  segment  |     segment     | segment ... end
     wanted            [-----------------------------------)
     ranges            [-----)[---------)[-------)[-------)       large ones are cut by offsets
 
-What a plan names was in the log when it was made: a reader that works by it sees neither what a
-writer adds later nor a part of a job that is being published. The last segment is read from its
-last index entry on, and only if its end is wanted. Nothing here knows Spark.
+A plan is a snapshot: it names only what was in the log when it was made. So a reader that follows
+it sees no message that a writer adds later, and no part of a job that is being published. Only the
+end of the last segment must be looked for in the file, from its last index entry on, and only if
+the range reaches it. This module does not know Spark.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,10 @@ PIECE_BYTES = 64 << 20
 
 
 class SegmentRange(NamedTuple):
-    """Messages of one segment by offset; without an end all of it, as it is when it is read."""
+    """Messages of one segment, `start_offset` to `end_offset` - 1.
+
+    Without an end it is the whole segment, as it is when a task reads it.
+    """
 
     topic_partition: TopicPartition
     base_offset: int
@@ -36,12 +40,11 @@ class SegmentRange(NamedTuple):
 
 
 def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]:
-    """Return what a query wants of the topics that its options name, by partition and offset.
+    """Return what a query reads of the topics, partitions and offsets that its options name.
 
-    With failOnDamage=false by partition only: where damage is, no offset can be relied on.
-
-    Raises UnknownTopicOrPartitionError, LogDirError, and CorruptLogError for damage at the end of a
-    partition.
+    With failOnDamage=false it is whole segments: where damage is, no offset can be relied on.
+    O(segments), and a read of the end of each partition. Raises UnknownTopicOrPartitionError,
+    LogDirError, and CorruptLogError for damage at the end of a partition.
     """
     found: list[SegmentRange] = []
     topics = chosen_topics(log_dir, options)
@@ -60,29 +63,36 @@ def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]
 
 
 def chosen_topics(log_dir: LogDir, options: ReadOptions) -> list[Topic]:
-    """Return the topics that the options name, all if they name none."""
+    """Return the topics that the options name, or all topics if they name none.
+
+    Raises UnknownTopicOrPartitionError for a topic that does not exist.
+    """
     return [log_dir.topic(name) for name in dict.fromkeys(options.topics)] or log_dir.topics()
 
 
 def open_reader(
     log_dir: LogDir, topic_partition: TopicPartition, options: ReadOptions
 ) -> PartitionReader:
-    """Return a reader of a partition; a gap is damage to it unless the options allow gaps.
+    """Return a reader of a partition. A gap is damage, unless the options allow gaps.
 
-    A gap that is passed is a Python warning, of the process that reads: mostly a worker.
+    If they do, the process that reads gives a Python warning for each gap. It is mostly a worker.
     """
     return log_dir.reader(topic_partition, on_gap=warn if options.allows_gaps else None)
 
 
 def end_offset(reader: PartitionReader) -> int:
-    """Return one past the last offset; CorruptLogError if damage is why it is the last."""
+    """Return one past the last offset; CorruptLogError if damage hides what comes after it."""
     end = reader.log_end_offset
     reader.read(end, 1)
     return end
 
 
 def ranges_between(reader: PartitionReader, start: int, end: int) -> Iterator[SegmentRange]:
-    """Yield what a partition holds from offset `start` to `end` - 1, cut into pieces."""
+    """Yield the messages of a partition from offset `start` to `end` - 1, in pieces.
+
+    Pieces have about PIECE_BYTES or less, estimated by the size of their segment. Raises
+    CorruptLogError for damage at the end, if `end` reaches into the last segment.
+    """
     segments = reader.segments()
     if not segments or start >= end:
         return
@@ -119,16 +129,16 @@ def _size_bytes(segment: Segment) -> int:
     try:
         return segment.file_bytes
     except FileNotFoundError:
-        return 0  # retention has deleted it meanwhile; reading it finds out, too
+        return 0  # retention has deleted it meanwhile; the task that reads it reports that
 
 
 def grouped(ranges: list[SegmentRange], cores: int) -> list[list[SegmentRange]]:
-    """Return ranges as what each of a few tasks reads."""
+    """Return the ranges of each task, with about as many bytes in each."""
     return task_groups(ranges, lambda item: item.size_bytes, cores=cores)
 
 
 def lost_messages(where: TopicPartition, log_dir: LogDir, reason: str) -> LogDirError:
-    """Return the error for messages that were to be read and are gone."""
+    """Return the error that says that messages of a plan are gone."""
     return LogDirError(
         str(log_dir.path),
         reason=f"{where}: {reason}; the option failOnDataLoss=false goes on without them",

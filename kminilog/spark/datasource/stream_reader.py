@@ -2,10 +2,10 @@
 
     {"orders-0": 1200, "orders-1": 0}     a partition that is not named begins at 0
 
-So a micro-batch is a range of offsets, and reading it again gives the same messages. What retention
-has deleted, or a recovery has cut off, below the position is an error, or with
-failOnDataLoss=false passed over: reading goes on with the first message there is, or at the end.
-Source: Spark's Kafka source.
+So a micro-batch is a range of offsets, and reading it again gives the same messages. It is an error
+if retention has deleted messages that were not read yet, or if a recovery has cut off messages that
+were. With failOnDataLoss=false reading goes on instead: with the first message that is left, or at
+the end. Source: Spark's Kafka source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ Offsets = dict[str, int]
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows topics, all if none is named, with the partitions and topics that come later."""
+    """Follows topics, or all topics if none is named; new partitions and topics are included."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -46,27 +46,31 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._final: Offsets | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802
-        """Return where a query begins that has no checkpoint."""
+        """Return where a query without a checkpoint begins, as startingOffsets says."""
         readers = self._readers()
         if self._options.starts_at_end:
             return _sorted({name: end_offset(reader) for name, reader in readers.items()})
         return _sorted({name: reader.log_start_offset for name, reader in readers.items()})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return what maxOffsetsPerTrigger says."""
+        """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all."""
         limit = self._options.max_offsets
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Go no further than the logs go now."""
+        """Fix the end of the query: the ends of the logs now."""
         self._final = self._ends()
 
     def reportLatestOffset(self) -> Offsets:  # noqa: N802
-        """Return the ends of the logs, for the progress of a query."""
+        """Return the ends of the logs, which Spark shows in the progress of a query."""
         return _sorted(self._ends())
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """Return up to where the next micro-batch goes."""
+        """Return the position after the next micro-batch, which begins at `start`.
+
+        A limit is shared out among the partitions that have unread messages. Raises LogDirError for
+        messages that are gone, except with failOnDataLoss=false.
+        """
         readers = self._readers()
         begins = self._begins({name: start.get(name, 0) for name in {*readers, *start}}, readers)
         ends = self._ends() if self._final is None else self._final
@@ -78,7 +82,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _sorted({**start, **known})
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[RangeGroup]:
-        """Return a few groups of ranges, none for an empty micro-batch."""
+        """Return what each task of a micro-batch reads; no group for an empty one.
+
+        Raises LogDirError as `latestOffset` does.
+        """
         readers = self._readers()
         wanted = {name: offset for name, offset in end.items() if offset > start.get(name, 0)}
         self._begins(wanted, readers)  # the ends must be there, too
@@ -91,7 +98,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [RangeGroup(group) for group in grouped(ranges, self._options.cores)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one group."""
+        """Yield the messages of one group; see `ranges_to_batches`."""
         assert isinstance(partition, RangeGroup)
         return ranges_to_batches(self._options, partition.ranges)
 
@@ -108,9 +115,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {name: end_offset(reader) for name, reader in self._readers().items()}
 
     def _begins(self, positions: Offsets, readers: Mapping[str, PartitionReader]) -> Offsets:
-        """Return from where each partition can be read, of those that are there.
+        """Return where reading each partition begins; partitions that are gone are left out.
 
-        Raises LogDirError for messages that are gone, unless they are to be passed over.
+        Raises LogDirError for messages that are gone, except with failOnDataLoss=false.
         """
         begins: Offsets = {}
         for name, position in positions.items():
@@ -134,7 +141,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _shared_out(total: int, lags: Mapping[str, int]) -> Offsets:
-    """Return a share for each partition, no more than its lag; what one leaves, others get.
+    """Return a share for each partition, at most its lag; what one does not need, others get.
 
     >>> _shared_out(10, {"a-0": 100, "a-1": 2, "a-2": 100})
     {'a-1': 2, 'a-0': 4, 'a-2': 4}

@@ -3,12 +3,11 @@
     columns  value (binary or string), key (the same; may be missing or null),
              partition (int; null or missing: the partitioner chooses)
 
-A row without key and partition goes round robin by its place in its task. Messages of a partition
+A row without key and partition goes round robin, by its number in its task. Messages of a partition
 keep the order of the rows in each task, and the order of the tasks. Rows for a table also have the
-columns that the log assigns (topic, offset, position, segment); they must be null. A batch write
-is the job that the option `job_id` names, or one of its own; a micro-batch is the job
-`<query id>-<batch id>`, the same however often Spark runs it. Source: Spark's Python Data Source
-API.
+columns that the log assigns (topic, offset, position, segment); these must be null. A batch write
+is one job, which the option `job_id` may name. A micro-batch is the job `<query id>-<batch id>`,
+however often Spark runs it; so writing it is idempotent. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,9 +61,10 @@ class Sink:
         is_stream: bool,
         is_table: bool = False,
     ) -> "Sink":
-        """Check what is wanted; raises SettingError, UnknownTopicOrPartitionError, LogDirError.
+        """Return the sink of these options and columns, checked.
 
-        `is_table`: Spark has filled it up with columns for what the log assigns.
+        `is_table` means that Spark has added the columns that the log assigns. Raises SettingError,
+        UnknownTopicOrPartitionError, LogDirError, and PublicationError for a wrong job id.
         """
         wanted = write_options(options, is_stream=is_stream)
         if overwrite:
@@ -97,11 +97,15 @@ class Sink:
 
     @property
     def log_dir(self) -> Path:
-        """The log dir."""
+        """The path of the log dir."""
         return Path(self.options.log_dir)
 
     def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> Runs:
-        """Write the rows of a task as runs."""
+        """Write the rows of a task as runs, and return these.
+
+        Raises SettingError for a value that the log assigns, NullValueError in a dialect without
+        null values, UnknownTopicOrPartitionError for a partition that the topic lacks.
+        """
         place = Placement(self.topic, self.options.partitioner, first_row=task)
         writer = RunWriter(runs_path(self.log_dir, job_id) / uuid4().hex)
         for batch in filter(len, batches):
@@ -125,11 +129,11 @@ class Sink:
             writer.write(partition, keys.take(rows), values.take(rows))
 
     def commit(self, job_id: str, messages: Messages) -> None:
-        """Publish what the tasks that count have written."""
+        """Publish the runs of the successful task attempts; see `commit_runs`."""
         rule = None if "partition" in self.columns else self.options.partitioner
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
         runs = [message for message in messages if isinstance(message, Runs)]
-        if self.options.job_id is not None:  # somebody's word; a micro-batch's id is Spark's
+        if self.options.job_id is not None:  # a user may give an id twice, Spark does not
             facts["count"] = sum(count for run in runs for count in run.counts.values())
         commit_runs(
             self.log_dir,
@@ -142,7 +146,7 @@ class Sink:
 
 
 class Placement:
-    """Which partition each row of a task goes to."""
+    """Chooses the partition of each row of one task."""
 
     def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:
         self._topic = topic
@@ -152,8 +156,8 @@ class Placement:
     def partitions(self, keys: Any, named: Any) -> Any:
         """Return the partition of each row as a numpy array.
 
-        `named` are those that rows name, or None. Raises UnknownTopicOrPartitionError if the topic
-        has no such partition.
+        `named` has the partitions that rows name, null where a row names none; None if there is no
+        such column. Raises UnknownTopicOrPartitionError if the topic has no such partition.
         """
         named = pa.nulls(len(keys), pa.int32()) if named is None else named.cast(pa.int32())
         if len(keys) > named.null_count:
@@ -169,12 +173,12 @@ class Placement:
 
 
 class LogWriter(DataSourceArrowWriter):
-    """A batch write."""
+    """Writes a batch, as one job."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._job_id = sink.options.job_id or str(uuid4())
-        # Here and not in the tasks: one that goes on after the end of the job must not make it.
+        # The driver makes it: a task that goes on after the end of the job must not do so again.
         runs_path(sink.log_dir, self._job_id).mkdir(parents=True, exist_ok=True)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -186,12 +190,12 @@ class LogWriter(DataSourceArrowWriter):
         self._sink.commit(self._job_id, messages)
 
     def abort(self, messages: Messages) -> None:
-        """Clear away what tasks have written."""
+        """Delete what the tasks have written."""
         forget_runs(self._sink.log_dir, self._job_id)
 
 
 class LogStreamWriter(DataSourceStreamArrowWriter):
-    """Writes micro-batches, each a job of its own."""
+    """Writes micro-batches, each as one job."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -206,13 +210,13 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         return self._sink.write(job_id, iterator, task.partitionId())
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
-        """Publish a micro-batch, unless it has been published before."""
+        """Publish a micro-batch; do nothing if it was published before."""
         job_ids = {message.job_id for message in messages if isinstance(message, Runs)}
         for job_id in job_ids:
             self._sink.commit(job_id, messages)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
-        """Clear away what is known of a failed micro-batch; its replay clears away the rest."""
+        """Delete the known runs of a failed micro-batch; its replay deletes the others."""
         for message in messages:
             if isinstance(message, Runs):
                 forget_runs(self._sink.log_dir, message.job_id)
