@@ -1,19 +1,19 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
-A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message. It is
-cut off. The tail is torn only if no message with a right crc and a greater offset follows, in this
-segment or a later one, wherever it might start. Anything else is *damage*, even where a changed
-size field makes it look like a torn tail: then the partition refuses to be written, and nothing is
-changed unless a human forces the cut. In doubt nothing is lost: every cut keeps its bytes in a side
-file, `<segment>.log.<position>.cut`.
+A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message.
+Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
+follows it, at any byte of this segment or of a later one. Everything else is *damage*, even if a
+changed size field makes it look like a torn tail. Then the partition takes no writes, and nothing
+changes until a human forces the cut. Every cut keeps its bytes in a side file,
+`<segment>.log.<position>.cut`.
 
     segment 0        segment 1                 segment 2
     [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut behind m6
     [m0 m1 m2 m3]    [m4 m5 ~~~~~ m7 m8]       [m9 m10]          damage: m7 is whole
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
-Indexes are compared with what the indexing rule makes of the messages and rewritten if they differ
-in one byte. In Kafka's dialect the index of a broker is left alone if all its entries are true.
+Recovery rebuilds an index that differs in one byte from the entries that the messages are due. In
+the kafka dialect it keeps an index that a broker may have written, if all its entries are right.
 Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at the first
 invalid message, whatever follows it (docs/differences.md).
 """
@@ -45,9 +45,9 @@ from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, s
 
 
 class Break(NamedTuple):
-    """Where the sound part of a log ends, and what would be lost by cutting it off there.
+    """Where the sound part of a log ends, and what the log would lose by a cut there.
 
-    `lost_messages` counts whole messages only; `lost_bytes` also those of later segments.
+    `lost_messages` counts whole messages only. Both counts include later segments.
     """
 
     segment: Segment
@@ -68,7 +68,7 @@ class Decision(StrEnum):
 def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
     """Return what to do where the sound part of a log ends; `fault` is None at the file's end.
 
-    A whole message behind the fault was acknowledged, perhaps: to cut it off is for a human.
+    A whole message behind the fault may have been acknowledged, so a human must decide.
 
     >>> decide(None, lambda: False).value, decide("unfinished message", lambda: False).value
     ('keep', 'cut')
@@ -84,9 +84,9 @@ def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> De
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
-    `cut` is a torn tail, `damage` is what only force cuts; at most one of them. `behind` are the
-    segments that go with either. `log_end_offset` is where the sound part ends, and
-    `whole_end_offset` where the last whole message behind it does; 0 if there is none.
+    At most one of `cut`, a torn tail, and `damage`, which only `force` cuts, is set. `behind` are
+    the later segments, which a cut removes. `log_end_offset` is where the sound part ends;
+    `whole_end_offset` is one past the last whole message behind it, 0 if there is none.
     """
 
     topic_partition: TopicPartition
@@ -116,9 +116,9 @@ def plan_recovery(
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    Segments that end below `scan_from` get a quick look at their ends, all of them if it is None;
-    the others are read whole, by `scans`: O(bytes). A log that ends below
-    `recovery_point`, up to where it was on the disk, gets a warning.
+    It checks only the ends of segments that end below `scan_from`; of all segments, if it is None.
+    It reads the others whole, by `scans`: O(bytes). A log that ends below `recovery_point` gets a
+    warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     _sort_files(plan, is_after_crash=scan_from is not None)
@@ -156,9 +156,9 @@ def plan_recovery(
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     """Do what a plan says, and return the side files that keep what was cut off.
 
-    Once it returns, the partition is sound and on the disk; a crash in between leaves a partition
-    that the next recovery finishes. Raises CorruptLogError, with nothing changed, if there is
-    damage; with `force` the log is cut at it.
+    Once it returns, the partition is sound and on the disk. After a crash during the call, the next
+    recovery finishes the work. Raises CorruptLogError, with nothing changed, if there is damage;
+    with `force` it cuts the log there instead.
     """
     if plan.damage and not force:
         raise CorruptLogError(
@@ -201,7 +201,7 @@ def _sort_files(plan: RecoveryPlan, *, is_after_crash: bool) -> None:
             if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
                 plan.leftovers.append(path)
         elif name.endswith(DELETED_SUFFIX):
-            if is_after_crash:  # else retention removes it when its time has come
+            if is_after_crash:  # else retention removes it after file.delete.delay.ms
                 plan.leftovers.append(path)
         elif not name.endswith(CUT_SUFFIX):
             plan.strays.append(path)

@@ -1,10 +1,10 @@
-"""What recovery would do to a partition, or has done, in words. Source: ours."""
+"""Put into words what recovery would do to a partition, or has done. Source: ours."""
 
 from kminilog.storage.recovery import RecoveryPlan
 
 
 def describe(plan: RecoveryPlan) -> list[str]:
-    """Return a line for each thing that is not as it should be; none for a sound partition."""
+    """Return one line for each thing that is wrong; an empty list for a sound partition."""
     lines = [*plan.warnings]
     for found, verdict in ((plan.cut, "torn tail"), (plan.damage, "damage")):
         if found:

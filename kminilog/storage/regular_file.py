@@ -1,12 +1,12 @@
-"""Opening what must be a regular file, so that nothing else of that name holds anybody up.
+"""Open a file only if it is a regular one: anything else of its name could block or mislead.
 
-To open a FIFO waits for its other end, a directory opens and cannot be read, a device does what it
-likes; and a symbolic link may lead out of the log dir. So every file of a log dir is opened here:
+Opening a FIFO blocks until somebody opens its other end. A directory can be opened but not read. A
+device may do anything. A symbolic link may lead out of the log dir. So this module opens the files:
 
     to read     a regular file, or a symbolic link to one
-    to write    a regular file of that very name: what a link leads to is never changed
+    to write    a regular file only: the target of a link never changes
 
-What is something else is an OSError that names the file and says what it is. Source: ours.
+For anything else it raises an OSError that says what stands at the path. Source: ours.
 """
 
 import errno
@@ -32,8 +32,8 @@ KINDS = {
 def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
     """Return a descriptor of a regular file; `open(..., opener=open_regular)` makes a file object.
 
-    Never waits. Raises NotARegularFileError, and OSError as the operating system does:
-    FileNotFoundError only if nothing has this name, for a link to nothing is no regular file.
+    Never blocks. Raises NotARegularFileError, also for a link to nothing; FileNotFoundError only if
+    nothing has this name; other OSErrors as the operating system does.
     """
     is_written = flags & os.O_ACCMODE != os.O_RDONLY
     flags |= os.O_NONBLOCK | os.O_CLOEXEC | (os.O_NOFOLLOW if is_written else 0)
@@ -50,9 +50,9 @@ def open_regular(path: Path | str, flags: int = os.O_RDONLY) -> int:
 
 
 def regular_status(path: Path) -> os.stat_result:
-    """Return size and times of a regular file, or of the one that a link leads to.
+    """Return the status (size, times) of a regular file, or of the one that a link leads to.
 
-    Raises as `open_regular`.
+    Raises as `open_regular` does.
     """
     try:
         status = os.stat(path)
@@ -65,7 +65,7 @@ def regular_status(path: Path) -> os.stat_result:
 
 
 def read_regular(path: Path | str, limit_bytes: int = INT32_MAX) -> bytes:
-    """Return the bytes of a regular file; raises as `open_regular`, and EFBIG beyond a limit."""
+    """Return the bytes of a regular file. Raises as `open_regular`; OSError above the limit."""
     with open(path, "rb", opener=open_regular) as file:
         if os.fstat(file.fileno()).st_size > limit_bytes:
             raise OSError(errno.EFBIG, f"larger than {limit_bytes} bytes; move it away", str(path))
@@ -74,8 +74,8 @@ def read_regular(path: Path | str, limit_bytes: int = INT32_MAX) -> bytes:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an OSError from inside the block name this file, if it names none: so does one that the
-    operating system raises for a descriptor."""
+    """Add this file's name to an OSError from the block that names no file: errors of calls on a
+    descriptor do not."""
     try:
         yield
     except OSError as error:
@@ -84,7 +84,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def truncate(path: Path, size_bytes: int) -> None:
-    """Cut or extend a regular file; raises as `open_regular`."""
+    """Set the length of a regular file, without fsync; raises as `open_regular`."""
     descriptor = open_regular(path, os.O_WRONLY)
     try:
         with naming(path):
@@ -94,12 +94,12 @@ def truncate(path: Path, size_bytes: int) -> None:
 
 
 def touch(path: Path) -> None:
-    """Make an empty file if there is none of this name; raises as `open_regular`."""
+    """Create an empty file, unless a regular file exists already. Raises as `open_regular`."""
     os.close(open_regular(path, os.O_WRONLY | os.O_CREAT))
 
 
 def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
-    """Raise the better error, if the one of the operating system is because of what it is."""
+    """Raise NotARegularFileError if the path is no regular file; it says more than an OSError."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode) and follow:

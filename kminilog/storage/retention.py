@@ -1,14 +1,14 @@
-"""What to delete of a partition, by age and by size.
+"""Retention: delete the oldest segments of a partition, by age and by size.
 
-Both delete a prefix of the log: the oldest segments first, and none behind one that stays. By age:
-those whose `.log` was last written strictly longer ago than retention.ms. By size: a segment goes
-only while what is above retention.bytes is at least as large as the segment. If all would go, an
-empty segment is begun at the log end first, so that offsets go on where they were; only an empty
-last segment is protected.
+Both rules delete a prefix of the log, so no segment behind one that stays. By age: segments whose
+`.log` was last written longer ago than retention.ms. By size: a segment is deleted while the log is
+above retention.bytes by at least the size of that segment. If the rules delete all segments, the
+log first begins an empty one at its end, so that offsets continue. An empty last segment is never
+deleted.
 
-A segment that goes is first renamed, `.log.deleted` and `.index.deleted`, so that readers inside it
-finish in peace, and removed file.delete.delay.ms later, by a later run or by recovery. The time of
-both runs comes in as an argument. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
+Deletion has two steps. The first renames the files to `.log.deleted` and `.index.deleted`; a reader
+that has them open can finish. The second removes them file.delete.delay.ms later, by another run or
+by recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """
 
 import os
@@ -24,7 +24,7 @@ from kminilog.storage.segment import Segment
 def expired_segments(
     segments: list[Segment], settings: TopicSettings, now_ms: int
 ) -> list[Segment]:
-    """Return the segments that retention deletes: a prefix of those given, which ascend."""
+    """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
     by_age = _prefix(segments, _too_old(settings.retention_ms, now_ms))
     total_bytes = sum(segment.file_bytes for segment in segments)
     by_size = _prefix(segments, _too_much(settings.retention_bytes, total_bytes))
@@ -34,14 +34,14 @@ def expired_segments(
 def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
     """Rename the files of a log's expired segments to `.deleted` and return the segments.
 
-    A crash in between leaves a log that starts with a later segment, or a pair of which only the
-    `.log` is renamed; recovery removes both.
+    After a crash the log begins with a later segment. The crash may leave an `.index` whose `.log`
+    is renamed already; recovery removes it, and all `.deleted` files.
     """
     expired = expired_segments(log.segments(), log.settings, now_ms)
     if expired and expired[-1] is log.segments()[-1] and not log.roll():
         expired.pop()
     if expired:
-        log.flush()  # the segment that the log goes on in must be on the disk before others go
+        log.flush()  # the segments that stay must be on the disk before others are deleted
     for _ in expired:
         log.give_up_first(lambda segment: _rename(segment, now_ms))
     return expired
@@ -61,7 +61,7 @@ def _rename(segment: Segment, now_ms: int) -> None:
     for path in filter(Path.exists, (segment.log_path, segment.index.path)):
         deleted = path.with_name(path.name + DELETED_SUFFIX)
         os.rename(path, deleted)
-        os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on: when it was deleted
+        os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on the time of deletion
 
 
 def _prefix(segments: list[Segment], goes: Callable[[Segment], bool]) -> list[Segment]:

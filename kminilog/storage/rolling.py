@@ -10,11 +10,11 @@ from kminilog.settings import TopicSettings
 def must_roll(
     settings: TopicSettings, *, size_bytes: int, incoming_bytes: int, entry_count: int, age_ms: int
 ) -> bool:
-    """Tell if a message of `incoming_bytes` begins a new segment.
+    """Tell if the log must begin a new segment before a message of `incoming_bytes`. O(1).
 
-    Of the segment that it would go into: its size, its index entries, and the time since its first
-    append. It begins a new one if it would not fit, if its index entry might not, or if the segment
-    is too old. An empty segment never rolls, whatever its age.
+    `size_bytes`, `entry_count` and `age_ms`, the time since its first append, are those of the last
+    segment. It must roll if the message does not fit, if one more index entry does not fit, or if
+    it is too old. An empty segment never rolls.
 
     >>> settings = TopicSettings(segment_bytes=1000, segment_ms=60_000)
     >>> facts = dict(size_bytes=900, entry_count=0, age_ms=0)

@@ -1,11 +1,11 @@
 """One `.index`/`.log` pair: append, flush, scan, and where it ends.
 
-The `.log` is the truth. It holds messages back to back, in the order of their offsets; the index is
-derived from it, may lag behind it, and counts for nothing where no message with the entry's offset
-stands. A segment knows neither its neighbours nor when to roll.
+The `.log` is the source of truth: messages back to back, in the order of their offsets. The index
+is derived from it and may lag behind it. An entry counts only if a message with its offset stands
+where it points. A segment knows neither its neighbours nor when to roll.
 
-Writing has two halves: `add` places a message in memory, `write` hands everything added to the
-operating system, the log first and then the index, so that the index never leads.
+Writing has two steps. `add` places a message in memory. `write` brings all added messages to the
+page cache: the log first, then the index, so that the index never points past the log.
 Source: S1 5.2 and 5.3.2; Kafka: LogSegment, FileMessageSet.
 """
 
@@ -29,9 +29,9 @@ from kminilog.storage.regular_file import regular_status, touch, truncate
 
 
 class Segment:
-    """One pair of files. Making the object touches no file.
+    """One pair of files. Creating the object touches no file.
 
-    `allows_gaps` is for a log of other origin: there an offset may be missing.
+    `allows_gaps` is for a log that another program wrote: offsets may be missing there.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Segment:
 
     @property
     def first_offset(self) -> int:
-        """The offset that the first message has, or will have, by the segment's name."""
+        """The offset of the first message, present or future; it follows from the name."""
         return self.dialect.first_offset(self.base_offset)
 
     @property
@@ -69,7 +69,7 @@ class Segment:
 
     @property
     def last_append_ms(self) -> int | None:
-        """When the last message was added, by the `.log` file's modification time; None if none."""
+        """The modification time of the `.log`: when it got its last message; None if empty."""
         status = regular_status(self.log_path)
         return status.st_mtime_ns // 1_000_000 if status.st_size else None
 
@@ -84,11 +84,11 @@ class Segment:
     def is_in_order(
         self, position: int, message: Message, next_offset: int, following_offset: int | None
     ) -> bool:
-        """Tell if this message belongs where it stands: `next_offset` belongs there.
+        """Tell if a message may stand at a position where `next_offset` belongs.
 
-        The crc does not cover the offset. Where a gap is allowed, an offset that makes one is
-        believed only if what comes next is above it: the message behind it, or `following_offset`,
-        with which the next segment begins.
+        The crc does not cover the offset, so an offset that makes a gap may be damage. If gaps are
+        allowed, it is believed only if the offset behind it is greater. That is the offset of the
+        next message, or else `following_offset`, with which the next segment begins.
         """
         if follows(message, next_offset) or not self.allows_gaps:
             return follows(message, next_offset)
@@ -97,7 +97,7 @@ class Segment:
         return next_offset <= message.offset and (limit is None or message.offset < limit)
 
     def last_entry(self) -> IndexEntry | None:
-        """Return the last index entry, None if there is none or no message stands where it says."""
+        """Return the last index entry; None without entries, or if its message is not there."""
         self.index.load()
         entry = self.index.lookup(MAX_OFFSET)
         message = message_at(self.dialect, self.log_path, entry.position) if entry else None
@@ -105,10 +105,10 @@ class Segment:
         return entry if is_true else None
 
     def end_offset(self) -> int:
-        """Return one past the last message that is sound and has the offset that belongs there.
+        """Return one past the offset of the last message before any fault.
 
-        So damage ends a segment, as an unfinished message does; a search tells which it is. Reads
-        from the last index entry on, or all of the segment if the entry is false.
+        An unfinished message, damage and a wrong offset are faults; a search tells which it is.
+        Reads from the last index entry on, or the whole segment if that entry is wrong.
         """
         entry = self.last_entry()
         next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
@@ -123,16 +123,16 @@ class Segment:
     # ---- writing: for the one writer of the partition
 
     def open(self) -> None:
-        """Make the files if they are missing, the index first, and get ready to add messages."""
+        """Create missing files, the index first, and load the state that `add` needs."""
         for path in (self.index.path, self.log_path):
             touch(path)
         self.size_bytes = self.file_bytes
         self.index.load()
 
     def add(self, offset: int, data: bytes) -> None:
-        """Place an encoded message behind the last one, in memory; index it if its turn has come.
+        """Place an encoded message behind the last one, in memory; add an index entry if it is due.
 
-        `size_bytes` and the index count it at once; a reader sees it after `write`.
+        `size_bytes` and the index include it at once; a reader sees it after `write`. O(1).
         """
         if is_due(self.size_bytes, self.index.last_position, self.index_interval_bytes):
             self.index.add(IndexEntry(offset - self.base_offset, self.size_bytes))
@@ -140,10 +140,10 @@ class Segment:
         self.size_bytes += len(data)
 
     def write(self) -> None:
-        """Hand the added messages to the operating system, the log first.
+        """Append the added messages to the files, in the page cache, the log first.
 
-        Once it returns, they survive the death of this process. Raises OSError; part of the bytes
-        may then be in the files, and `truncate_to` brings back what was.
+        Once it returns, they survive the death of this process. Raises OSError; the files may then
+        hold part of the bytes, and `truncate_to` restores the earlier state.
         """
         if self._added:
             append_to(self.log_path, b"".join(self._added))
@@ -151,12 +151,12 @@ class Segment:
             self.index.write()
 
     def flush(self) -> None:
-        """Bring both files to the disk: what was written before survives a power failure."""
+        """Fsync both files: all that was written survives a power failure. Raises OSError."""
         sync(self.log_path)
         sync(self.index.path)
 
     def truncate_to(self, size_bytes: int, entry_count: int) -> None:
-        """Cut both files, and drop what was added; the `.log` keeps its modification time."""
+        """Truncate both files, and drop added messages; the `.log` keeps its modification time."""
         self._added.clear()
         status = regular_status(self.log_path)
         truncate(self.log_path, size_bytes)
@@ -165,7 +165,7 @@ class Segment:
         self.size_bytes = size_bytes
 
     def remove(self) -> None:
-        """Delete both files, the log first, so that no log is ever without its index."""
+        """Delete both files, the log first: after a crash no log is without its index."""
         self.log_path.unlink(missing_ok=True)
         self.index.path.unlink(missing_ok=True)
 
@@ -173,7 +173,7 @@ class Segment:
 def damage_error(
     segment: Segment, position: int, reason: str, *, is_gap: bool = False
 ) -> CorruptLogError:
-    """Return the error that names a place in a segment."""
+    """Return the error for damage at a place in a segment; the caller raises it."""
     remedy = "`kminilog verify` lists all damage, `kminilog recover` says what can be kept"
     if is_gap:
         remedy += "; allow gaps only if another program wrote this log"

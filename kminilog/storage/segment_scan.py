@@ -1,7 +1,7 @@
-"""How far a segment is sound: read its messages up to the first that should not be there.
+"""Find how far a segment is sound: read its messages up to the first fault.
 
-Recovery cuts by it, opening a log goes on from it, and `check` asserts that there is nothing to
-find. It reads one segment and changes nothing; what follows in later segments is not its business.
+Recovery cuts a log there, a writer continues there, and `check` asserts that there is no fault.
+These functions read one segment, know no other segments, and change nothing.
 Source: Kafka: LogSegment.recover.
 """
 
@@ -15,11 +15,11 @@ from kminilog.storage.segment import Segment, damage_error
 
 
 class Examined(NamedTuple):
-    """How far a segment is sound: up to `sound_bytes`, where `next_offset` belongs.
+    """How far a segment is sound: up to byte `sound_bytes`, where `next_offset` belongs.
 
-    `entries` are the index entries that the sound messages are due; `fault` says what stands at
-    `sound_bytes` instead of the next message, None if that is the end of the file. Of the entries
-    that the index has, `true_count` lead to the message that they name.
+    `entries` are the index entries that the sound messages are due. `fault` says what stands at
+    `sound_bytes` instead of the next message; None at the end of the file. `true_count` counts the
+    entries of the present index that lead to the message that they name.
     """
 
     next_offset: int
@@ -30,11 +30,11 @@ class Examined(NamedTuple):
 
 
 def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
-    """Read every message up to the first that should not be there; O(file).
+    """Read every message up to the first fault, and return what was found; O(file).
 
-    The messages should follow each other without a gap from the offset that the name gives; or
-    from `start`, an index entry, which then counts as given. A compressed message takes up the
-    offsets of those inside it.
+    The first message must have the offset that the name gives, and each other the next one. With
+    `start`, an index entry that the caller has checked, it begins there. A compressed message
+    holds the offsets of the messages inside it.
     """
     segment.index.load()
     sound = _SoundMessages(segment, start)
@@ -71,11 +71,11 @@ class _SoundMessages:
 
 
 def may_keep_index(segment: Segment, examined: Examined) -> bool:
-    """Tell if the index is the one that is due, or one that a broker of Kafka may have written.
+    """Tell if the index has exactly the due entries, or may be the work of a Kafka broker.
 
-    A broker indexes appended sets, of which a log does not tell where they end. So in Kafka's
-    dialect any sound index will do whose entries all lead to their messages; unless it is the
-    beginning of the one that is due: then it is ours, and its end was lost in a crash.
+    A broker indexes appended sets, and a log does not show where a set ends. So in the kafka
+    dialect recovery keeps any index whose entries all lead to their messages. The exception is a
+    prefix of the due entries: kminilog wrote that index, and a crash lost its end.
     """
     index = segment.index
     if index.holds_exactly(examined.entries):
@@ -90,10 +90,10 @@ def may_keep_index(segment: Segment, examined: Examined) -> bool:
 
 
 def sound_end(segment: Segment) -> int | None:
-    """Return one past the last offset, by the index and the messages behind its last entry.
+    """Return one past the last offset, from the index and the messages behind its last entry.
 
-    None if the index has not the right form or those messages are not in order. The quick look at
-    a segment that was on the disk before: O(entries + bytes between two).
+    None if the index is invalid or those messages are not sound. A quick check, for a segment that
+    was on the disk before: O(entries + bytes between two entries).
     """
     entry = segment.last_entry()
     index = segment.index
@@ -104,17 +104,17 @@ def sound_end(segment: Segment) -> int | None:
 
 
 class Remains(NamedTuple):
-    """What is whole behind damage: how many messages, and one past their greatest offset."""
+    """The whole messages behind damage: their number, and one past their greatest offset."""
 
     message_count: int
     next_offset: int
 
 
 def survey(segment: Segment, position: int = 0) -> Remains:
-    """Return what stands whole at or behind a position, damage between the messages or not.
+    """Return the number of whole messages at or behind a position; skip damage between them.
 
-    O(bytes). An offset that does not fit into the segment is itself the damage and does not count;
-    `next_offset` is 0 if no other is there.
+    O(bytes). `next_offset` ignores an offset that is too great for the segment, because that is
+    damage itself; it is 0 if no other message is there.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0
@@ -126,9 +126,9 @@ def survey(segment: Segment, position: int = 0) -> Remains:
 
 
 def next_offset(segment: Segment) -> int:
-    """Return the offset that the next message of a segment gets: where a writer goes on.
+    """Return the offset that a writer gives to the next message of a segment.
 
-    Reads from the last index entry on. Raises CorruptLogError if what stands there is not sound.
+    Reads from the last index entry on. Raises CorruptLogError for a fault there.
     """
     examined = examine(segment, segment.last_entry())
     if examined.fault:
@@ -137,7 +137,7 @@ def next_offset(segment: Segment) -> int:
 
 
 class SegmentScans(NamedTuple):
-    """How whole segments are read: plainly, or by faster equals of both functions."""
+    """The two functions that read whole segments: the plain ones, or faster equivalents."""
 
     examine: Callable[[Segment], Examined]
     survey: Callable[[Segment, int], Remains]
@@ -147,7 +147,7 @@ PLAIN = SegmentScans(examine, survey)
 
 
 def check_segment(segment: Segment) -> Examined:
-    """Assert what a writer keeps true: whole messages in order, and exactly the due entries."""
+    """Assert a writer's invariants: whole messages in order, exactly the due entries. O(file)."""
     examined = examine(segment)
     assert examined.fault is None, f"{segment.name} at {examined.sound_bytes}: {examined.fault}"
     assert segment.index.holds_exactly(examined.entries), f"{segment.name}: index entries"

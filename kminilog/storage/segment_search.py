@@ -2,10 +2,10 @@
 
     .index  --bisect-->  entry  --one read-->  bytes up to the next entry  --walk-->  message
 
-An entry counts only if a message with its offset stands where it points: else the walk begins at
-the first message. Where the walk stands in front of something else than the next message, the file
-has the last word: the bytes may only have ended too early, or a gap may be allowed; else it is
-damage, with its place. Source: S1 5.3.2; Kafka: LogSegment.read, LogSegment.translateOffset.
+An entry counts only if a message with its offset stands where it points. Otherwise the walk begins
+again at the first message. Where the walk stops early, this module reads more of the file: the
+bytes may have ended too early, or there may be an allowed gap. If neither, it raises the damage
+with its place. Source: S1 5.3.2; Kafka: LogSegment.read, LogSegment.translateOffset.
 """
 
 import os
@@ -20,14 +20,14 @@ from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
 from kminilog.trace import UNTRACED, Tracer
 
-_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry: more than the interval, by a message
+_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20
 
 
 class Located(NamedTuple):
-    """Where a message stands, and what it took to find it there.
+    """Where a message stands, and what the search read to find it.
 
-    `scanned_bytes` runs from where the walk began to the end of the message.
+    `scanned_bytes` counts from the beginning of the walk to the end of the message.
     """
 
     position: int
@@ -38,7 +38,7 @@ class Located(NamedTuple):
 
 
 class _Walk:
-    """A walk through a segment: where it stands, what belongs there, and what it has passed."""
+    """A walk through a segment: its position, the next offset there, and what it has passed."""
 
     def __init__(
         self, segment: Segment, descriptor: int, entry: IndexEntry | None, end: int | None
@@ -51,7 +51,7 @@ class _Walk:
             self.next_offset = segment.base_offset + entry.relative_offset
         self.passed = 0
         self._descriptor = descriptor
-        # The message stands in front of the next entry, if there is one: one read brings it.
+        # The message stands in front of the next entry, if there is one: one read suffices.
         wanted_bytes = segment.index_interval_bytes + _LAST_MESSAGE_BYTES
         if end is not None:
             wanted_bytes = end - self.start
@@ -59,7 +59,7 @@ class _Walk:
         self._data_start = self.start
 
     def go(self, offset: int, tracer: Tracer) -> Outcome:
-        """Walk on towards `offset`, and return what stands where the walk ends."""
+        """Walk towards `offset`; return the decoded outcome at the position where it stops."""
         while True:
             at, next_offset = walk(
                 self._data,
@@ -76,18 +76,18 @@ class _Walk:
                 return outcome
 
     def pass_by(self, message: Message) -> None:
-        """Go behind the message that stands where the walk has ended."""
+        """Step over the message at the present position."""
         self.passed += 1
         self.position += message.length_bytes
         self.next_offset = message.offset + 1
 
     def is_at_a_false_entry(self, outcome: Outcome) -> bool:
-        """Tell if the walk has begun at an entry that does not lead to its message."""
+        """Tell if the walk began at an index entry, and its message is not there."""
         is_true = isinstance(outcome, Message) and outcome.offset == self.next_offset
         return self.entry is not None and not self.passed and not is_true
 
     def _read_on(self, needed_bytes: int) -> bool:
-        """Read from where the walk stands; tell if there is more now than there was before."""
+        """Read from the present position on; tell if this gave more bytes than before."""
         known_bytes = self._data_start + len(self._data) - self.position
         wanted_bytes = max(needed_bytes, _LAST_MESSAGE_BYTES)
         self._data = os.pread(self._descriptor, wanted_bytes, self.position)
@@ -103,16 +103,16 @@ def locate(
     following_offset: int | None = None,
     descriptor: int | None = None,
 ) -> Located | None:
-    """Return the first message of a segment whose offset is not below `offset`; None if none is.
+    """Return the first message of a segment whose offset is not below `offset`, or None.
 
-    `following_offset` is where the next segment begins, None if this is the last one. An unfinished
-    message ends the last segment. `descriptor` is one of the `.log`, if the caller keeps it open;
-    the index is then as loaded, unless the message is behind its last entry. O(log entries + bytes
-    between two entries).
+    `following_offset` is the first offset of the next segment; None for the last segment, where an
+    unfinished message is the end. `descriptor` is an open descriptor of the `.log`; with it, the
+    index is loaded again only for a message behind its last entry. O(log entries + bytes between
+    two entries).
 
-    Raises CorruptLogError for an unfinished message elsewhere, or with messages behind it, for
-    bytes that are no message, and for a message whose offset is not the next one; where gaps are
-    allowed, a greater offset is right if the next is above it. FileNotFoundError if it is gone.
+    Raises CorruptLogError for an unfinished message elsewhere or with messages behind it, for bytes
+    that are no message, and for a message with a wrong offset. If gaps are allowed, see
+    `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
     if descriptor is None:
         descriptor = open_regular(segment.log_path)
@@ -143,7 +143,7 @@ def locate(
 
 
 def refuse_compressed(segment: Segment, located: Located) -> None:
-    """Raise CompressedMessageError if what was found is a compressed message."""
+    """Raise CompressedMessageError if the located message is a compressed one."""
     if located.message.codec != CODECS[0]:
         raise CompressedMessageError(
             located.message.codec,
@@ -155,7 +155,7 @@ def refuse_compressed(segment: Segment, located: Located) -> None:
 def _expected(
     way: _Walk, outcome: Outcome, offset: int, following_offset: int | None
 ) -> Message | None:
-    """Return the message that the walk stands in front of, None at the end of the segment."""
+    """Return the message at the walk's position; None at the segment's end; else raise damage."""
     segment, position = way.segment, way.position
     if isinstance(outcome, NeedMoreBytes):
         if position == segment.file_bytes:

@@ -1,9 +1,9 @@
 """Messages in the order of their offsets, from one of them on, across segments.
 
-    located message --> the rest of its segment --> the next segment --> ... up to so many bytes
+    located message --> the rest of its segment --> the next segment --> ... up to `max_bytes`
 
-A sequence ends in front of anything that is not the next message, and of a segment that does not
-begin with the next offset: whoever goes on from there finds out what it is.
+A sequence ends in front of anything that is not the next message, and in front of a segment that
+does not begin with the next offset. A new search from there tells what it is.
 Source: Kafka: Log.read.
 """
 
@@ -22,7 +22,7 @@ def messages_from(
 ) -> list[Message]:
     """Return a located message and those that follow it, within `max_bytes`; at least one.
 
-    Ends in front of a compressed message, too. None if its file has vanished.
+    Ends also in front of a compressed message. An empty list if the file was deleted meanwhile.
     """
     messages: list[Message] = []
     total_bytes = 0

@@ -1,10 +1,10 @@
-"""What a topic is, and the file that says so: `<topic>.json` in the log dir.
+"""A topic, and its settings file `<topic>.json` in the log dir.
 
     {"topic": "orders", "partitions": 2, "dialect": "documented", "config": {"segment.bytes": 4096}}
 
-The file is written last when a topic is created, so a directory without it is no topic; and deleted
-last when it goes, so that what a crash has left can still be deleted. Settings that are not named
-have their defaults. Source: ours; Kafka keeps the same facts in ZooKeeper.
+Creating a topic writes this file last: without it there is no topic. Deleting a topic deletes it
+last: after a crash, the rest can still be deleted. A setting that it does not name has its
+default. Source: ours; Kafka keeps the same facts in ZooKeeper.
 """
 
 import json
@@ -46,9 +46,9 @@ class Topic:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the topic that `to_json` told of.
+        """Return the topic of a settings file: the inverse of `to_json`.
 
-        Raises KeyError, TypeError, ValueError or one of our errors for facts that tell of none.
+        Raises KeyError, TypeError, ValueError or KMiniLogError for facts that are invalid.
         """
         return cls(
             typed(facts["topic"], str),
@@ -58,7 +58,7 @@ class Topic:
         )
 
     def partition(self, number: int) -> TopicPartition:
-        """Return the name of one partition; UnknownTopicOrPartitionError if there is none."""
+        """Return the name of one partition; UnknownTopicOrPartitionError if out of range."""
         if not 0 <= number < self.partitions:
             raise UnknownTopicOrPartitionError(
                 self.name, partition=number, partitions=self.partitions
@@ -70,7 +70,7 @@ class Topic:
         return [TopicPartition(self.name, number) for number in range(self.partitions)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the settings file holds."""
+        """Return the content of the settings file."""
         return {
             "topic": self.name,
             "partitions": self.partitions,
@@ -86,12 +86,12 @@ def _dialect(name: Any) -> Dialect:
 
 
 def read_topics(log_dir: Path) -> list[Topic]:
-    """Return all topics of a log dir by name; LogDirError if a settings file is broken."""
+    """Return all topics of a log dir by name; LogDirError if a settings file is invalid."""
     return [_read(path) for path in sorted(log_dir.glob(f"*{TOPIC_SUFFIX}"))]
 
 
 def read_topic(log_dir: Path, name: str) -> Topic:
-    """Return one topic; UnknownTopicOrPartitionError if it is not there."""
+    """Return one topic; UnknownTopicOrPartitionError, or LogDirError if its file is invalid."""
     check_topic(name)
     path = log_dir / (name + TOPIC_SUFFIX)
     try:
@@ -101,7 +101,7 @@ def read_topic(log_dir: Path, name: str) -> Topic:
 
 
 def write_topic(log_dir: Path, topic: Topic) -> None:
-    """Write a topic's settings file; once it returns, it survives a power failure."""
+    """Write a topic's settings file atomically; once it returns, it survives a power failure."""
     data = json.dumps(topic.to_json(), indent=2) + "\n"
     replace_file(log_dir / (topic.name + TOPIC_SUFFIX), data.encode())
 

@@ -1,11 +1,11 @@
-"""Cutting the end off a partition: which segments go, and where the last one that stays is cut.
+"""Truncation: cut all messages from an offset on off the end of a partition.
 
-A follower does this to messages that its leader does not have. What is left is what the messages
-that stay would have made by themselves: a segment whose first message goes, goes as a whole, unless
-it is the first one. Files go from the end backwards, each on the disk before the next, so whatever
-a crash leaves is a log that ends a little later than asked, perhaps with an index that recovery
-rebuilds. This module does not know why anything is cut. Source: Kafka: Log.truncateTo. Differs:
-Kafka keeps an empty segment where a cut falls on its beginning.
+A follower truncates messages that its leader does not have. The files are then those of a log that
+never had these messages. So a segment whose first message is cut is deleted, unless it is the first
+segment. Segments are deleted from the last one backwards, each durably before the next. So after a
+crash the log only ends later than asked, perhaps with an index that recovery rebuilds. This module
+does not know why a caller truncates. Source: Kafka: Log.truncateTo. Differs: Kafka keeps an empty
+segment if the cut falls on its first message.
 """
 
 from kminilog.storage.changes import count_change
@@ -17,10 +17,10 @@ from kminilog.storage.segment_search import locate
 
 
 def truncate_log(log: PartitionLog, offset: int) -> None:
-    """Cut off the messages of a log from `offset` on, as if they had never been.
+    """Cut off the messages of a log from `offset` on, and an empty segment at its end.
 
-    An empty segment at the end goes, too. The cut is on record first (cuts.py), and durable once it
-    returns. Raises ValueError below the first message, LogClosedError, CorruptLogError.
+    Records the cut first (cuts.py); once it returns, the cut survives a power failure. Does nothing
+    above the log end. Raises ValueError below the first message, LogClosedError, CorruptLogError.
     """
     log.check_is_open()
     if offset < log.log_start_offset:
@@ -34,11 +34,11 @@ def truncate_log(log: PartitionLog, offset: int) -> None:
 
 
 def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
-    """Cut off all messages from `offset` on, and return the segments whose files are gone.
+    """Cut off all messages from `offset` on, and return the segments that it deleted.
 
     `segments` are those of a partition, ascending; `offset` is not below the first message. Once it
     returns, the cut survives a power failure. Modification times stay. Raises CorruptLogError, with
-    nothing changed, if damage is in the way.
+    nothing changed, if the search for `offset` meets damage.
     """
     gone = [segment for segment in segments[1:] if segment.first_offset >= offset]
     last = segments[-len(gone) - 1]

@@ -1,1 +1,1 @@
-"""Files that a job has written become part of a topic, all or nothing."""
+"""Publication: the files that a job has written become part of a topic, all or nothing."""

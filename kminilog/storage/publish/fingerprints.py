@@ -1,18 +1,18 @@
-"""Fingerprints of ranges of messages: few numbers that tell if one of the messages was altered.
+"""Fingerprints of ranges of messages: a few numbers that show if somebody altered a message.
 
     of a message   64 bits, mixed from its offset, size and crc
     of a range     how many messages, and the sum of their fingerprints modulo 2^64
 
-A crc protects a message from chance, not from a hand that alters the value and mends the crc. A job
-puts the fingerprints of what it wrote into its manifest, RANGE_MESSAGES by RANGE_MESSAGES from its
-first offset on; verification adds them up again, and so narrows one altered message down to a range
-without a look at the source. A sum can be added up in any order and in parts. With the same offset,
-another size or crc always gives another fingerprint: all steps of the mixing can be undone. An
-exclusive or would not do: two equal alterations would cancel each other.
+A crc detects accidents, but not a person who alters a value and computes a new crc. So a job writes
+fingerprints of its messages into its manifest, one for each RANGE_MESSAGES messages from its first
+offset on. Verification computes them again: without the source, it finds the range that holds an
+altered message. The sum allows any order, and parts. For one offset, another size or crc always
+gives another fingerprint, because each step of the mixing is invertible. An exclusive or instead of
+the sum would not do: two equal alterations would cancel each other.
 
-Which ranges there are is said by *borders*, ascending offsets: a range goes from one border to the
-next; what is below the first or not below the last belongs to none. Nothing here knows manifests.
-Source: ours; the mixing is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+*Borders* are ascending offsets that separate the ranges: a range goes from one border to the next.
+Offsets below the first border, or not below the last, belong to no range. This module knows no
+manifests. Source: ours; the mixing is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 """
 
 from bisect import bisect_right
@@ -26,7 +26,7 @@ _ALL_ONES = (1 << 64) - 1
 
 
 class RangeSums:
-    """The fingerprints of some ranges, added up message by message."""
+    """The fingerprints of ranges between `borders`, summed message by message."""
 
     def __init__(self, borders: Sequence[int]) -> None:
         self.borders = borders
@@ -39,7 +39,7 @@ class RangeSums:
             self.add_to(slot, 1, message_fingerprint(offset, size, crc))
 
     def slots(self, lowest: int, highest: int) -> range:
-        """Return the numbers of the ranges to which offsets from the lowest to the highest belong.
+        """Return the numbers of the ranges that hold the offsets `lowest` to `highest`. O(log n).
 
         >>> sums = RangeSums([10, 20, 30])
         >>> [list(sums.slots(*pair)) for pair in ((9, 9), (10, 10), (9, 20), (20, 99), (30, 30))]
@@ -49,18 +49,18 @@ class RangeSums:
         return range(max(first, 0), min(last, len(self.borders) - 2) + 1)
 
     def add_to(self, slot: int, count: int, fingerprints: int) -> None:
-        """Add messages to a range: how many, and the sum of their fingerprints."""
+        """Add `count` messages to a range, with the sum of their fingerprints. O(1)."""
         self._counts[slot] += count
         self._sums[slot] = (self._sums[slot] + fingerprints) & _ALL_ONES
 
     def rows(self) -> list[list[int]]:
-        """Return the ranges that have messages: first offset, number of messages, sum."""
+        """Return a row for each range with messages: first offset, number of messages, sum."""
         columns = zip(self.borders, self._counts, self._sums, strict=True)
         return [[border, count, total] for border, count, total in columns if count]
 
 
 def range_borders(first_offset: int, next_offset: int) -> list[int]:
-    """Return the borders of the ranges of a job that wrote these offsets to a partition.
+    """Return the borders of a job that wrote `first_offset` to `next_offset` - 1 to a partition.
 
     >>> range_borders(5, 16_390), range_borders(5, 5)
     ([5, 16389, 16390], [5])
@@ -69,7 +69,7 @@ def range_borders(first_offset: int, next_offset: int) -> list[int]:
 
 
 def message_fingerprint(offset: int, size: int, crc: int) -> int:
-    """Return 64 bits mixed from the fields in a message's header.
+    """Return the 64-bit fingerprint of a message, from three fields of its header. O(1).
 
     >>> hex(message_fingerprint(7, 18, 0x4B41698D)), hex(message_fingerprint(7, 18, 0x4B41698C))
     ('0xbc7ed98f066dc73c', '0x6a87f201c6c7c045')

@@ -1,13 +1,13 @@
-"""The manifest of a job: what it wrote where, and whether that is visible yet.
+"""The manifest of a job: what it wrote where, and whether readers see it yet.
 
-    .manifests/.pending       the one job that is past its commit point and not yet all in place
+    .manifests/.pending       the pending job: past its commit point, not all its files are in place
     .manifests/<job>.json     a committed job: all its files are in their partitions
-    .quarantine/<job>.jsonl   the records that it has rejected, if any: written before the commit
-                              point, gone with the manifest
+    .quarantine/<job>.jsonl   the records that the job rejected, if any: written before the commit
+                              point, deleted with the manifest
 
-There is never more than one pending job: only the holder of the lock publishes, and it finishes one
-before it begins another. So its name is known beforehand, and asking whether there is one takes one
-system call. Writing manifests is publication.py's business. Source: ours.
+At most one job is pending: only the holder of the lock publishes, and it finishes one job before it
+begins another. So `.pending` is a fixed name, and one system call tells if there is such a job.
+publication.py writes the manifests. Source: ours.
 """
 
 import os
@@ -38,9 +38,9 @@ _FACT_TYPES = {"partitioner": (str, type(None)), "seed": (int,), "count": (int,)
 class StagedPartition:
     """What a job has written for one partition: offsets `first_offset` to `next_offset` - 1.
 
-    `directory` is where, relative to the job's staging directory; `bytes` and `digest` (SHA-256)
-    are those of the `.log` files in the order of their names. `fingerprints` has a row for each
-    range of messages: first offset, count, sum (fingerprints.py); empty if none were taken.
+    `directory` is relative to the job's staging directory. `bytes` and `digest` (SHA-256) are those
+    of the `.log` files in the order of their names. `fingerprints` has a row for each range of
+    messages: first offset, count, sum (fingerprints.py). It is empty if the job computed none.
     """
 
     partition: int
@@ -59,7 +59,7 @@ class StagedPartition:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A job: the partitions it wrote, and whatever else is to be known of it (`facts`)."""
+    """A job: the partitions it wrote, and other `facts`, such as partitioner and seed."""
 
     job_id: str
     topic: str
@@ -68,7 +68,7 @@ class Manifest:
 
 
 def check_job_id(job_id: str) -> None:
-    """Raise PublicationError if a job cannot have this id: it names files.
+    """Raise PublicationError for an illegal job id; the id becomes part of file names.
 
     >>> check_job_id("2024-06-01.orders")
     >>> check_job_id("../orders")
@@ -83,24 +83,24 @@ def check_job_id(job_id: str) -> None:
 
 
 def pending_path(log_dir: Path) -> Path:
-    """Return where the manifest of the pending job stands, if there is one."""
+    """Return the path of the pending job's manifest, whether or not there is one."""
     return log_dir / MANIFEST_DIR / PENDING_FILE
 
 
 def committed_path(log_dir: Path, job_id: str) -> Path:
-    """Return where the manifest of a job stands once it is committed."""
+    """Return the path of a committed job's manifest."""
     return log_dir / MANIFEST_DIR / (job_id + COMMITTED_SUFFIX)
 
 
 def quarantine_path(log_dir: Path, job_id: str) -> Path:
-    """Return where the records stand that a job has rejected, if there are any."""
+    """Return the path of the file with the records that a job rejected."""
     return log_dir / QUARANTINE_DIR / (job_id + _QUARANTINE_SUFFIX)
 
 
 def sweep_quarantine(log_dir: Path) -> None:
-    """Delete what jobs have rejected that were never committed; none may be pending.
+    """Delete quarantine files of jobs that have no committed manifest; no job may be pending.
 
-    Raises NotADirectoryError if the directory is a link: then it is not this log dir's.
+    Raises NotADirectoryError if the directory is a link, which leads out of this log dir.
     """
     directory = log_dir / QUARANTINE_DIR
     check_real_directory(directory)
@@ -110,10 +110,10 @@ def sweep_quarantine(log_dir: Path) -> None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return a manifest whose names are names and whose numbers are numbers.
+    """Return a manifest after checking its names, and the types of its values.
 
-    Whether the numbers make sense is for publication and verification to say. Raises
-    FileNotFoundError if it is not there, LogDirError if it is none.
+    It does not check whether the numbers are right; publication and verification do. Raises
+    FileNotFoundError, and LogDirError for a file that is no valid manifest.
     """
     return read_json(path, _manifest, what="manifest", remedy="move it away")
 
@@ -150,7 +150,7 @@ def _staged(facts: Any) -> StagedPartition:
 
 
 def pending_manifest(log_dir: Path) -> Manifest | None:
-    """Return the job that is past its commit point but not yet all in place, if there is one."""
+    """Return the manifest of the pending job, None without one. Raises as `read_manifest`."""
     try:
         return read_manifest(pending_path(log_dir))
     except FileNotFoundError:
@@ -158,21 +158,21 @@ def pending_manifest(log_dir: Path) -> Manifest | None:
 
 
 def is_under_way(log_dir: Path, job_id: str) -> bool:
-    """Tell if a job has passed its commit point, whether or not all its files are in place."""
+    """Tell if a job has passed its commit point: it is pending or committed."""
     pending = pending_manifest(log_dir)
     is_pending = pending is not None and pending.job_id == job_id
     return is_pending or committed_path(log_dir, job_id).exists()
 
 
 def committed_manifests(log_dir: Path, topic: str | None = None) -> list[Manifest]:
-    """Return the committed jobs, of one topic or of all, by id."""
+    """Return the manifests of committed jobs, of one topic or of all, by id. O(jobs)."""
     return [m for m in map(read_manifest, manifest_paths(log_dir)) if topic in (None, m.topic)]
 
 
 def manifest_paths(log_dir: Path) -> list[Path]:
-    """Return where the manifests of committed jobs stand, by name; none if there never was a job.
+    """Return the paths of committed manifests, by name; an empty list if there never was a job.
 
-    Raises OSError if that cannot be told.
+    Raises OSError if the directory cannot be listed.
     """
     directory = log_dir / MANIFEST_DIR
     try:
@@ -183,10 +183,10 @@ def manifest_paths(log_dir: Path) -> list[Path]:
 
 
 def forget_manifests(log_dir: Path, topic: str) -> list[str]:
-    """Delete the manifests of a topic that is being deleted, and what its jobs have rejected.
+    """Delete the manifests of a topic that is being deleted, and its jobs' quarantine files.
 
-    Whatever their names: somebody may have renamed one. Returns a line for each that cannot be
-    read and stays. For the holder of the lock, when no job is pending.
+    Reads every manifest, because somebody may have renamed one. Returns a line for each that it
+    could not read and therefore keeps. Only for the holder of the lock, when no job is pending.
     """
     lines = []
     for path in manifest_paths(log_dir):

@@ -1,16 +1,16 @@
-"""Making files that were written elsewhere part of a topic: all of them, or none.
+"""Publication: a job's files become part of a topic, all of them or none.
 
-    .staging/<job>/<attempt>/<topic-partition>/   segments that tasks write, each attempt its own
-    .staging/<job>/.joined/<topic-partition>/     several runs of it, made one by the driver
-    .staging/<job>/.replaced/<topic-partition>/   copies of what they replace, for readers
-    .manifests/.pending                           the commit point: from here on the job is done
-    .manifests/<job>.json                         ... and all its files are in their partitions
+    .staging/<job>/<attempt>/<topic-partition>/   segments that one attempt of a task has written
+    .staging/<job>/.joined/<topic-partition>/     several of them, joined into one by the driver
+    .staging/<job>/.replaced/<topic-partition>/   copies of the segments they replace, for readers
+    .manifests/.pending                           the commit point: from here on the job will finish
+    .manifests/<job>.json                         all its files are in their partitions
 
-A job writes its segments with the engine's own `PartitionLog`, in staging. `publish` writes the
-manifest (the one commit point), renames the files into place, and renames the manifest. After a
-crash, whoever takes the log dir's lock next calls `finish_or_sweep`: with a pending manifest the
-rest of the renames is made, without one the staging directory goes. Manifests stay, for
-verification. The caller holds the lock all the while. Nothing here knows Spark. Source: ours.
+A job writes segments with `PartitionLog` into its staging directory. `publish` writes the pending
+manifest atomically: this is the one commit point. Then it renames the files into place, and renames
+the manifest. After a crash the next holder of the lock calls `finish_or_sweep`. That finishes the
+renames of a pending job, and deletes all other staging directories. Manifests stay, for
+verification. The caller holds the lock throughout. This module knows no Spark. Source: ours.
 """
 
 import json
@@ -42,7 +42,7 @@ from kminilog.storage.real_directory import check_real_directory
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
-    """Return the staging directory of a job; PublicationError if the id is no file name."""
+    """Return the path of a job's staging directory; PublicationError for an illegal id."""
     check_job_id(job_id)
     return log_dir / STAGING_DIR / job_id
 
@@ -56,11 +56,11 @@ def open_staged_log(
     target: Path,
     first_offset: int,
 ) -> PartitionLog:
-    """Return a log in a staging directory whose first append gets `first_offset`.
+    """Return a new log in a staging directory; its first append gets `first_offset`.
 
-    It begins a new segment. Only where the dialect cannot name one, behind a documented segment 0
-    that holds just offset 0, does it begin with a copy of that segment, from the partition's
-    directory `target`, and goes on in it.
+    The log begins with a new segment. There is one exception: in the documented dialect, a segment
+    0 that holds only offset 0 cannot be followed by another segment. Then the log continues in a
+    copy of that segment, taken from the partition's directory `target`.
     """
     directory = staging / str(topic_partition)
     directory.mkdir(parents=True)
@@ -72,12 +72,12 @@ def open_staged_log(
 
 
 def publish(log_dir: Path, manifest: Manifest) -> None:
-    """Commit a job and put its files into their partitions; none of these may be open.
+    """Commit a job and move its files into their partitions, whose logs must not be open.
 
-    Once it returns, all of the job is in the topic and survives a power failure; readers see
-    nothing of it before, and all of it then. After a crash in between, all or nothing of it is
-    there once the lock has been taken again. Raises OSError, and PublicationError, with nothing
-    committed, if what was staged is not in this log dir or may not go into the topic.
+    Once it returns, the whole job is in the topic and survives a power failure; until then readers
+    see nothing of it. After a crash, the next holder of the lock makes it all or nothing. Raises
+    PublicationError, with nothing committed, if the staged files are not in this log dir or must
+    not become part of the topic. Raises OSError. O(files + bytes that are replaced).
     """
     staging = staging_path(log_dir, manifest.job_id)
     for staged in manifest.partitions:
@@ -87,7 +87,7 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     finish_pending(log_dir)
     check_staged_files(log_dir, manifest)
     kept = [_keep_replaced(log_dir, manifest, staged) for staged in manifest.partitions]
-    # What the manifest names must be on the disk before it is: the writers have synced the files.
+    # What the manifest names must be durable before the manifest: the writers synced the files.
     directories = {staging / staged.directory for staged in manifest.partitions}
     directories |= {manifests, *kept}
     for directory in {parent for path in directories for parent in path.parents}:
@@ -100,10 +100,10 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
 
 
 def finish_pending(log_dir: Path) -> str | None:
-    """Bring a job that is past its commit point to its end; return its id, None if there is none.
+    """Finish the pending job and return its id; None if no job is pending. Idempotent.
 
-    For the holder of the lock, before it writes: so no writer ever sees a pending job. Raises
-    LogDirError, with nothing touched, if the job may not be published.
+    The holder of the lock calls this before it writes, so no writer ever sees a pending job.
+    Raises LogDirError, with nothing changed, if the job's files fail `check_staged_files`.
     """
     manifest = pending_manifest(log_dir)
     if manifest is None:
@@ -127,10 +127,10 @@ def finish_pending(log_dir: Path) -> str | None:
 
 
 def finish_or_sweep(log_dir: Path) -> list[str]:
-    """Bring what crashed jobs have left behind to its end; return the ids of those finished.
+    """Finish the pending job, delete what other crashed jobs left; return the ids of finished ones.
 
-    A committed job gets the rest of its files published; staging of any other job is deleted.
-    Raises as `finish_pending`, and NotADirectoryError where a link would lead out of the log dir.
+    Deletes all staging directories, and quarantine files of jobs that were never committed.
+    Raises as `finish_pending`, and NotADirectoryError for a link that leads out of the log dir.
     """
     for directory in (pending_path(log_dir).parent, log_dir / STAGING_DIR):
         check_real_directory(directory)
@@ -153,7 +153,7 @@ def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) ->
 
 
 def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -> Path:
-    """Copy the files that a job replaces to where readers look for them until it is committed."""
+    """Copy the files that a job replaces; readers read the copies until the job is committed."""
     topic_partition = TopicPartition(manifest.topic, staged.partition)
     kept = replaced_path(log_dir, manifest.job_id, topic_partition)
     kept.mkdir(parents=True, exist_ok=True)
@@ -171,8 +171,8 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
     for staged in manifest.partitions:
         target = log_dir / str(TopicPartition(manifest.topic, staged.partition))
         source = staging / staged.directory
-        # What is no longer in staging is in place already. "<20 digits>.index" sorts, and comes,
-        # before "<20 digits>.log": a log is never without its index.
+        # A file that is no longer in staging is in place already. The name with .index sorts before
+        # the one with .log, so it is renamed first: a log is never without its index.
         for path in sorted(source.iterdir() if source.exists() else ()):
             os.replace(path, target / path.name)
         sync(target)

@@ -1,12 +1,12 @@
-"""May these staged files become part of a topic? Asked before any of them is renamed.
+"""Check a job's staged files before any of them is renamed into a topic.
 
-A manifest is a file, and so is what it names: somebody may have changed both. So each is held
-against the log dir as it is, before the commit point and again before a crashed job is finished:
+Somebody may have edited the manifest or the files that it names. So publication compares them with
+the log dir twice: before the commit point, and before it finishes a job that crashed.
 
     the directory    inside the job's own staging, named for the partition; no link on the way
     the files        regular, named as segments, within the offsets of the manifest
-    the partition    is there, and ends where the job begins, as readers see it
-    a file replaced  was empty, or the staged one begins with it: no message goes
+    the partition    exists, and ends where the job begins, as readers see it
+    a file replaced  is empty, or the staged file begins with its bytes: no message is lost
 
 Source: ours.
 """
@@ -30,10 +30,10 @@ _COMPARED_BYTES = 1 << 20
 
 
 def check_staged_files(log_dir: Path, manifest: Manifest) -> None:
-    """Raise PublicationError, NotADirectoryError or OSError unless a job may be published.
+    """Raise PublicationError, NotADirectoryError or OSError if a job must not be published.
 
-    What is no longer in staging counts as in place already: a crash may have come in between.
-    Changes nothing. Reads names, and the bytes of files that are replaced.
+    A file that is no longer in staging counts as in place: a crash may have interrupted the
+    renames. Changes nothing. Reads names, and the bytes of files that are replaced.
     """
     try:
         topic = read_topic(log_dir, manifest.topic)
@@ -72,7 +72,7 @@ def _fault(log_dir: Path, job_id: str, topic: Topic, staged: StagedPartition) ->
 
 
 def _belongs(topic: Topic, staged: StagedPartition, name: str) -> bool:
-    """Tell if a file is named for a segment with the job's offsets."""
+    """Tell if the name is that of a segment with offsets of the job."""
     parsed = parse_segment_file(name)
     lowest = topic.dialect.base_offset_for(staged.first_offset)
     highest = topic.dialect.base_offset_for(max(staged.next_offset - 1, staged.first_offset))
@@ -84,7 +84,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def _goes_on(staged: Path, replaced: Path) -> bool:
-    """Tell if nothing is lost when a staged `.log` comes into the place of another."""
+    """Tell if a staged `.log` begins with all bytes of the file that it replaces, if any."""
     if not os.path.lexists(replaced):
         return True
     with (
@@ -100,8 +100,8 @@ def _goes_on(staged: Path, replaced: Path) -> bool:
 def _fault_of_offsets(
     target: Path, topic: Topic, topic_partition: TopicPartition, staged: StagedPartition
 ) -> str | None:
-    """Say where the partition ends, if not where the job begins: unless its end is damaged, which
-    the job does not make worse."""
+    """Return a fault if the partition does not end where the job begins; None if it does, or if it
+    ends too early because of damage, which the job does not make worse."""
     reader = PartitionReader(
         target,
         topic_partition,

@@ -1,18 +1,17 @@
-"""What a reader may see of a partition while a job is being published: what was there before.
+"""Hide a job from readers while it is being published: they see the partition as it was before.
 
     pending job   begins at offset 8 in orders-0       offsets from 8 on are hidden in orders-0
     its files     orders-0/00000000000000000007.log    already in place, but not listed
                   .staging/<job>/.replaced/orders-0/   copies of the segments that it replaces
 
-From the commit point until its manifest is renamed, a job's files come into their partitions one by
-one. Until then readers list only segments below the job's first offset; and those that the job
-replaces, an empty one, or one that the dialect's naming makes it go on in, they read where a copy
-was kept. One rename shows all of the job, in all partitions, to readers in all processes. After a
-crash this lasts until the next holder of the lock has finished the job.
+Between the commit point and the rename of its manifest, a job's files move into their partitions
+one by one. Meanwhile readers list only segments below the job's first offset. A job may replace an
+empty segment, or one that the dialect's naming makes it continue in; of these readers use the kept
+copy. The rename of the manifest is atomic: it shows the whole job, in all partitions, to readers in
+all processes. After a crash the job stays hidden until the next holder of the lock finishes it.
 
-A listing counts only if the pending job and the count of changes are the same before and after; so
-a job that came and was finished meanwhile is noticed too. Without a pending job this costs a reader
-a system call. Source: ours.
+A listing counts only if the pending job and the counter of changes are equal before and after it;
+so it also notices a job that began and finished meanwhile. Source: ours.
 """
 
 import os
@@ -29,7 +28,7 @@ from kminilog.storage.publish.manifests import Manifest, pending_path, read_mani
 STAGING_DIR = ".staging"
 REPLACED_DIR = ".replaced"
 
-Identity = tuple[int, int]  # of a pending manifest: its inode and its time
+Identity = tuple[int, int]  # of a pending manifest: its inode and its modification time
 
 
 class _Moment(NamedTuple):
@@ -38,14 +37,14 @@ class _Moment(NamedTuple):
 
 
 class Cap(NamedTuple):
-    """What a pending job hides: all from `first_offset` on; `replaced` has what it replaces."""
+    """What a pending job hides: offsets from `first_offset` on; `replaced` has the kept copies."""
 
     first_offset: int
     replaced: Path
 
 
 def replaced_path(log_dir: Path, job_id: str, topic_partition: TopicPartition) -> Path:
-    """Return where a job keeps the segments of a partition that it replaces."""
+    """Return the directory where a job keeps copies of the segments that it replaces."""
     return log_dir / STAGING_DIR / job_id / REPLACED_DIR / str(topic_partition)
 
 
@@ -56,9 +55,9 @@ class _Look(NamedTuple):
 
 
 class VisibleFiles:
-    """What one reader may see in one partition's directory, which lies in a log dir.
+    """The files of one partition that one reader may see; see PartitionFiles.
 
-    `pending_seen` is the job that was pending at the last listing, None if none was.
+    `_pending_seen` is the job that was pending at the last listing, None if there was none.
     """
 
     def __init__(self, directory: Path, topic_partition: TopicPartition, dialect: Dialect) -> None:
@@ -71,7 +70,7 @@ class VisibleFiles:
         self._cap: Cap | None = None
 
     def segments(self) -> dict[int, Path]:
-        """List the segments: base offsets, and the directory in which each is to be read.
+        """Return the directory in which to read each segment, by base offset. O(files).
 
         FileNotFoundError if the partition's directory is gone.
         """
@@ -84,7 +83,7 @@ class VisibleFiles:
         return found | dict.fromkeys(segments_among(replaced_names), cap.replaced)
 
     def names(self) -> list[str]:
-        """List the names of all files but a pending job's; FileNotFoundError if gone."""
+        """Return the names of all files but a pending job's; FileNotFoundError as `segments`."""
         names, cap, replaced_names = self._look()
         if cap is None:
             return names
@@ -92,16 +91,16 @@ class VisibleFiles:
         return sorted({*below, *replaced_names})
 
     def is_overtaken(self) -> bool:
-        """Tell if a job has come or gone since the last listing: what was read since, near the end
-        of the log, may be part of it. One system call if there was none and is none."""
+        """Tell if a job has begun or finished since the last listing: what a reader has read since,
+        near the end of the log, may be part of it. One system call."""
         return self._pending() != self._pending_seen
 
     def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
-        """Return what a piece of work returns that reads this partition; look, and do it again, if
-        a job has come or gone meanwhile, because then part of what it saw may not be committed."""
+        """Return the result of `work`, which reads this partition. If a job began or finished
+        meanwhile, part of what `work` saw may not be committed: call `look`, and repeat."""
         while True:
             seen = self._pending_seen
-            result = work()  # which may list, too
+            result = work()  # this may list, too
             if self._pending_seen == seen and not self.is_overtaken():
                 return result
             look()
@@ -114,7 +113,7 @@ class VisibleFiles:
         while True:
             moment = self._moment()
             if moment.pending != self._pending_seen:
-                # In this order: what could not be read was not seen.
+                # In this order: a job counts as seen only once its manifest was read.
                 self._cap = self._read_cap() if moment.pending else None
                 self._pending_seen = moment.pending
             names = os.listdir(self._directory)
@@ -126,7 +125,7 @@ class VisibleFiles:
         return _Moment(self._pending(), change_count(self._log_dir))
 
     def _pending(self) -> Identity | None:
-        try:  # anything but "not there" is an error: a reader must not take it for "no job"
+        try:  # any other error must not look like "no job"
             status = os.lstat(self._pending_path)
         except FileNotFoundError:
             return None
@@ -136,7 +135,7 @@ class VisibleFiles:
         try:
             manifest = read_manifest(Path(self._pending_path))
         except FileNotFoundError:
-            return None  # committed meanwhile: the look that comes next sees that
+            return None  # committed meanwhile: the next round notices it
         return _cap(manifest, self._log_dir, self._topic_partition)
 
 
