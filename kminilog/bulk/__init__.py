@@ -1,1 +1,23 @@
-"""Whole columns of messages at once: the fast twins of `format`, equal to them in every byte."""
+"""Many messages at once, as columns: fast twins of plain code, with the same bytes and answers.
+
+In reading order:
+
+    columns          Arrow columns as numpy sees them, cut into common blocks
+    crc              the CRC-32 of many messages
+    boundaries       where messages begin, by their size fields alone
+    encoding         columns of keys and values become the bytes of messages
+    layout           the segment of each message, and which messages get an index entry
+    unnumbered       messages without offsets, to be sorted first
+    writing          columns into the segments of a partition
+    murmur2          the partition of many keys
+    partitioning     the partition of many records, by key and place
+    fingerprints     fingerprints of many messages
+    structure        the fields of many messages, as far as they agree with each other
+    decoding         messages become Arrow columns; CRCs are not checked
+    checking         are these bytes sound messages?
+    windows          a `.log` in windows of whole messages
+    renumbering      messages that were written before their offsets were known get them
+    staged_logs      what tasks have staged: sealed, or several runs joined into one
+    segment_scan     how far a segment is sound
+    segment_checks   the checks of verification, for segments that are mostly sound
+"""

@@ -1,16 +1,16 @@
 """Where the messages in some bytes begin, by their size fields alone.
 
-Messages stand back to back, so the beginnings form a chain: each is found from the one before. The
-chain is walked in the fastest of three ways that give the same result:
+Messages stand back to back. So their beginnings form a chain: each size field leads to the next
+message. The chain is walked in the fastest of three ways, which give the same result:
 
     all sizes equal    the fields stand at equal distances: one comparison proves all of them
-    hints              chains from all hints at once, step by step; each must arrive exactly at
-                       the next hint. The first begins at the first message, so by induction all
-                       hints are true, whoever gave them. An index gives good ones
+    hints              walk from all hints at once, step by step. Each walk must arrive exactly at
+                       the next hint. The first walk begins at the first message, so by induction
+                       all hints are true. The positions in an index are good hints
     else               one by one
 
-The chain ends where the size field is too small, or promises more bytes than there are. Whether
-what it finds are messages is for others to check. Source: ours.
+The chain ends where a size field is too small, or promises more bytes than there are. This module
+does not check whether it has found messages. Source: ours.
 """
 
 import struct
@@ -25,15 +25,16 @@ from kminilog.format.message import SIZE_END
 Positions = NDArray[np.int64]
 _SIZE = struct.Struct(">i")
 _SIZE_POSITION = SIZE_END - _SIZE.size
-_MIN_CHAINS = 32  # below that, numpy's own costs are higher than one by one
+_MIN_CHAINS = 32  # with fewer, the cost of calling numpy is higher than that of a plain loop
 NO_HINTS: Positions = np.empty(0, np.int64)
 
 
 def find_beginnings(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) -> Positions:
-    """Return where messages begin, from byte 0 on, and last where the chain ends; O(bytes).
+    """Return where messages begin, from byte 0 on, and as last number where the chain ends.
 
-    Between two positions there is one message, whole by its size field. `hints` are ascending
-    positions at which messages probably begin; wrong ones cost time only.
+    Between two numbers there is one message, whole by its size field. Without a whole message, the
+    result is [0]. `hints` are ascending positions where messages probably begin; wrong hints cost
+    time, but do not change the result. O(messages).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode
@@ -55,12 +56,15 @@ def find_beginnings(dialect: Dialect, data: Any, hints: Positions = NO_HINTS) ->
 
 
 def everywhere(data: Any, width: int) -> NDArray[np.void]:
-    """Return the `width` bytes from each byte of some bytes on, to be read or changed in place."""
+    """Return a view of overlapping items: item n is the `width` bytes from byte n on.
+
+    Reading and writing items reads and writes `data`; nothing is copied.
+    """
     return np.ndarray(max(len(data) - width + 1, 0), f"V{width}", data, strides=1)
 
 
 def places(positions: Positions) -> Positions | slice:
-    """Return the same positions, as a slice if they are equally far apart: numpy is faster then."""
+    """Return the positions, as a slice if their distances are equal: numpy is faster then."""
     if len(positions) > 1:
         step = int(positions[1] - positions[0])
         if step > 0 and (np.diff(positions) == step).all():
@@ -69,14 +73,14 @@ def places(positions: Positions) -> Positions | slice:
 
 
 def _equal_steps(data: Any, minimum: int) -> Positions:
-    """Return the beginnings as long as all messages are as long as the first."""
+    """Return the beginnings of the first messages that have equal lengths, and where these end."""
     (size,) = _SIZE.unpack_from(data, _SIZE_POSITION)
     length = SIZE_END + size
     if not minimum <= length <= len(data):
         return np.zeros(1, np.int64)
     count = len(data) // length
     sizes = np.ndarray(count, "u4", buffer=data, offset=_SIZE_POSITION, strides=length)
-    few = sizes[:_MIN_CHAINS]  # mixed lengths show at once
+    few = sizes[:_MIN_CHAINS]  # mixed lengths mostly show in the first messages
     differing = np.flatnonzero((few if (few != sizes[0]).any() else sizes) != sizes[0])
     if len(differing):
         count = int(differing[0])
@@ -87,24 +91,24 @@ def _equal_steps(data: Any, minimum: int) -> Positions:
 def _lock_step(data: Any, starts: Positions, minimum: int) -> Positions | None:
     """Return the beginnings from the first start to the last; None if a start is not one.
 
-    The walk itself only guesses; in the end each size must lead to the next beginning.
+    The walk makes a guess. At the end, every size must lead exactly to the next beginning.
     """
     if len(starts) < _MIN_CHAINS:
         return None
-    # Unsigned: a negative size leads far behind the goal, never in front of the bytes.
+    # Unsigned: so a negative size leads far beyond the goal, and never to before the first byte.
     sizes = np.ndarray(len(data) - SIZE_END + 1, ">u4", data, _SIZE_POSITION, strides=1)
     first_bytes = np.frombuffer(data, np.uint8)[_SIZE_POSITION:]
     positions, goals = starts[:-1], starts[1:]
     walked, ends = [], []
     for _ in range(int(np.diff(starts).max()) // minimum or 1):
-        # Into the cache first: where single bytes are gathered, many misses are awaited at once.
+        # Loads the cache lines first: gathering single bytes, the processor overlaps its misses.
         first_bytes.take(positions)
         following = sizes[positions].astype(np.int64)
         following += positions
         following += SIZE_END
         walked.append(positions)
         ends.append(following)
-        positions = np.minimum(following, goals)  # who has arrived waits there
+        positions = np.minimum(following, goals)  # a walk that has arrived waits at its goal
         if (positions == goals).all():
             break
     chains = np.array(walked).T

@@ -1,10 +1,10 @@
 """Are these bytes sound messages? The fast twin of `format.message.scan`.
 
-Sizes, magic, key and value lengths are checked in `structure`, exactly. The crcs are checked all
-together (see `crc`): a single wrong one is always found; with several wrong ones in one window
-there is a chance of 2^-32 that they cancel each other. Only if something is wrong is each message's
-crc computed, to find the first. Nothing here knows files or which offset belongs where, nor what is
-wrong where the sound messages end: that is for the plain scan to say. Source: format/message.py.
+`structure` checks sizes, magic, key and value lengths exactly. The CRCs are checked all together
+(see `crc`): a single wrong CRC is always found; several in one window cancel each other with a
+probability of 2^-32. Only if something is wrong, the CRC of each message is computed, to find the
+first wrong one. This module does not know files, nor which offset belongs where. It does not name
+the damage at which the sound messages end: the plain scan does. Source: format/message.py.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ _WINDOW_BYTES = 1 << 18  # one crc call; its copy stays in a processor's cache
 
 
 def check(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:
-    """Return the messages that `scan` would find in some bytes from byte 0 on; O(bytes).
+    """Return the sound messages from byte 0 on, up to the first damage, as `scan` would; O(bytes).
 
     `boundaries` are those that `find_beginnings` returns for `data`.
     """
@@ -30,7 +30,7 @@ def check(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:
 
 
 def _count_right_crcs(data: memoryview, messages: Structure) -> int:
-    """Return how many messages in front have the right crc."""
+    """Return how many messages there are before the first wrong CRC."""
     boundaries, count = messages.boundaries, len(messages)
     scratch = allocate(_WINDOW_BYTES)
     start = 0
@@ -51,7 +51,7 @@ def _count_right_crcs(data: memoryview, messages: Structure) -> int:
 
 
 def _count_one_by_one(data: memoryview, boundaries: Positions, crcs: Words) -> int:
-    """Return how many messages in front have the right crc; not all have."""
+    """Return how many messages there are before the first wrong CRC, which exists."""
     borders = boundaries.tolist()
     for count, stored in enumerate(crcs.tolist()):
         if crc32(data[borders[count] + UNCOVERED_BYTES : borders[count + 1]]) != stored:

@@ -1,10 +1,10 @@
 """Arrow columns of byte strings as numpy sees them, and several of them cut into common blocks.
 
-Columns may be plain or chunked, in any chunks, of bytes or texts, with 32-bit or 64-bit offsets,
-views or of fixed size, with nulls, and slices of larger ones. A `Column` is always the same: its
-bytes back to back, a start for each row, and which rows are null. Null rows have no bytes: what
-Arrow keeps behind a null is not looked at. Nothing here knows a message. Source: Arrow's columnar
-format.
+Arrow has many forms of such columns: plain or chunked, bytes or texts, with 32-bit or 64-bit
+offsets, views, of fixed size, with nulls, and slices of larger columns. A `Column` has one form:
+its bytes back to back, a start for each row, and which rows are null. A null row has no bytes;
+bytes that Arrow may keep for it are ignored. This module does not know messages. Source: Arrow's
+columnar format.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ BLOCK_BYTES = 1 << 20
 
 
 class Column(NamedTuple):
-    """Some rows of byte strings: `array` is a `pa.BinaryArray` that is no slice of another.
+    """Some rows of byte strings: row n is `data[starts[n]:starts[n] + lengths[n]]`.
 
-    `lengths` has 0 where `is_null`, which is None if no row is null; otherwise row n is
-    `data[starts[n]:starts[n + 1]]`.
+    `is_null` is None if no row is null; a null row has length 0. `array` is the same column as a
+    `pa.BinaryArray` that is not a slice of another one.
     """
 
     array: Any
@@ -39,14 +39,14 @@ class Column(NamedTuple):
 
     @property
     def fixed_length(self) -> int | None:
-        """The length that all rows have; None if they differ, or if one is null."""
+        """The length of all rows; None if they differ, one is null or there is none. O(rows)."""
         if self.is_null is not None or not len(self):
             return None
         length = int(self.lengths[0])
         return length if (self.lengths == length).all() else None
 
     def rows(self, length: int) -> NDArray[np.uint8]:
-        """Return the bytes as a table with a row for each, if all have this length."""
+        """Return the bytes as a table, without copying; all rows must have this length."""
         shape = (len(self), length)
         return np.ndarray(shape, np.uint8, buffer=self.data or b"")
 
@@ -56,8 +56,9 @@ def blocks(
 ) -> Iterator[list[Column]]:
     """Yield equally long Arrow columns in common blocks that fit into a processor's cache.
 
-    A block has at most `block_rows` rows and `block_bytes` bytes in all columns together, unless
-    one row has more. Raises ValueError if the columns are not equally long, or not byte strings.
+    A block has at most `block_rows` rows, and at most `block_bytes` bytes in all columns together
+    unless one row has more. Empty columns give no block. Raises ValueError if the columns are not
+    equally long, or not byte strings.
     """
     if len({len(column) for column in columns}) > 1:
         raise ValueError(f"columns of different lengths: {[len(column) for column in columns]}")
@@ -65,7 +66,7 @@ def blocks(
         [_plain(column) for column in columns], names=list(map(str, range(len(columns))))
     )
     for batch in table.to_batches(max_chunksize=block_rows):
-        whole = [_column(array) for array in batch.columns]  # mostly a block already
+        whole = [_column(array) for array in batch.columns]  # mostly small enough for one block
         ends = np.cumsum(sum(column.lengths for column in whole))
         if len(ends) and ends[-1] <= block_bytes:
             yield whole
@@ -79,10 +80,10 @@ def blocks(
 
 
 def allocate(size_bytes: int) -> NDArray[np.uint8]:
-    """Return bytes to be filled, from Arrow's memory pool.
+    """Return an array of bytes with any content, from Arrow's memory pool.
 
-    It keeps what is given back; fresh pages from the operating system cost more than the work that
-    is done in them.
+    The pool reuses freed memory. Fresh pages from the operating system would cost more than the
+    work that is done in them.
     """
     memory: NDArray[np.uint8] = np.frombuffer(pa.allocate_buffer(size_bytes), np.uint8)
     return memory

@@ -1,22 +1,23 @@
 """CRC-32 of many messages: one call for each, or one call for all of them.
 
-    crc32_of_each   the crc of each slice, crc32_of_rows that of each row: for writing
-    crcs_match      are all stored crcs right? one crc over the whole buffer: for checking
+    crc32_of_each   the CRC of each slice, crc32_of_rows the CRC of each row: for writing
+    crcs_match      are all stored CRCs right? one CRC over the whole buffer: for checking
 
-CRC-32 is linear: think of its register as starting at 0, without the inversions at the beginning
-and at the end. Four bytes are added (xor) to the register, then it is shifted four times; so four
-bytes equal to the register make it 0. A message's first 16 bytes are not covered by its crc. In
-their place these are put:
+CRC-32 is linear. Think of its register as starting at 0, without the inversions at the beginning
+and at the end. The register takes in four bytes by xor, and is then shifted by four bytes. So four
+bytes that equal the register make it 0. The CRC of a message does not cover its first 16 bytes. To
+check many messages, these bytes are replaced:
 
-    4 bytes     ~crc of the message in front: if that is right, the register becomes 0
+    4 bytes     ~crc of the message before: if that CRC is right, the register becomes 0
     8 bytes     zeros: it stays 0
-    4 bytes     what makes a register of 0 all ones, the start of a fresh crc
+    4 bytes     the word that takes a register of 0 to all ones, the start of a fresh CRC
 
-So behind each message the register is its ~crc, and behind the last one that is compared. Shifting
-can be undone, so one wrong crc always shows; several could cancel each other, by 2^-32.
+So after each message the register is its ~crc, and the last one is compared. Shifting is
+reversible. So a single wrong CRC is always found; several wrong ones could cancel each other, with
+a probability of 2^-32.
 
-isal computes CRC-32 several times as fast as zlib; it is used if it is installed, and that is
-decided here only. Nothing here knows what a message is. Source: ours.
+isal computes CRC-32 several times as fast as zlib. Only this module decides which one is used: isal
+if it is installed. This module does not know messages. Source: ours.
 """
 
 from collections.abc import Callable, Iterable
@@ -66,7 +67,7 @@ def _crcs(pieces: Iterable[bytes], count: int) -> Words:
 
 
 def in_place_of_uncovered(crcs: Words) -> NDArray[np.void]:
-    """Return the 16 bytes that must stand in front of each message when `crcs_match` is asked.
+    """Return the 16 bytes that replace the first ones of each message for `crcs_match`.
 
     >>> in_place_of_uncovered(np.array([0x12345678, 0], np.uint32))[1].tobytes()[:12].hex()
     '87a9cbed0000000000000000'
@@ -78,16 +79,16 @@ def in_place_of_uncovered(crcs: Words) -> NDArray[np.void]:
 
 
 def crcs_match(data: Any, crcs: Words) -> bool:
-    """Tell if the stored crcs of all messages in a buffer are right; O(bytes), one crc call.
+    """Return whether the stored CRCs of all messages in a buffer are right; O(bytes), in one call.
 
-    `data` are the messages back to back, at least one, `in_place_of_uncovered` in place of the
-    first 16 bytes of each.
+    `data` holds the messages back to back, at least one. The first 16 bytes of each must be
+    replaced by `in_place_of_uncovered(crcs)`.
     """
     return crc32(data, _ALL_ONES) == int(crcs[-1])
 
 
 def _inverse_of_four_bytes(register: int) -> int:
-    """Return the word whose 4 bytes, the lowest first, take the register from 0 to `register`."""
+    """Return the word whose 4 bytes, lowest first, take the register from 0 to `register`."""
     for _ in range(32):
         carry = register >> 31
         register = (register ^ (_POLYNOMIAL if carry else 0)) << 1 & _ALL_ONES | carry
@@ -95,5 +96,5 @@ def _inverse_of_four_bytes(register: int) -> int:
 
 
 _FRESH_START = _inverse_of_four_bytes(_ALL_ONES)
-# In front of other bytes they do not change the crc of these: the register is all ones again.
+# Put before other bytes, they do not change the CRC of these: the register is all ones again.
 NEUTRAL_BYTES = np.array((_ALL_ONES, 0, _FRESH_START), _IN_PLACE).tobytes()

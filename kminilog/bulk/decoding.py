@@ -1,10 +1,10 @@
-"""The messages in some bytes as Arrow columns, without a look at their crcs.
+"""The messages in some bytes as Arrow columns; CRCs and offsets are not checked.
 
     offset int64 | position int64 | key binary | value binary
 
-Null keys and null values are null. Whether the crcs are right and the offsets in order is for
-`checking`; a compressed message is one row, its value as it stands. Nothing here knows files.
-Source: format/message.py; Arrow's columnar format.
+Null keys and null values are null. A compressed message is one row, with its compressed value. The
+caller checks CRCs (`checking`) and the order of offsets. This module does not know files. Source:
+format/message.py; Arrow's columnar format.
 """
 
 from typing import Any
@@ -29,9 +29,10 @@ SCHEMA = pa.schema(
 
 
 def to_batch(data: Any, messages: Structure, start_position: int = 0) -> Any:
-    """Return messages in some bytes, less than 2 GiB, as a record batch with SCHEMA; O(bytes).
+    """Return the messages of a structure as a record batch with SCHEMA; O(bytes).
 
-    `structure` or `checking` has found them; `data` begins at byte `start_position` of its file.
+    `data` has the bytes that the structure was read from, less than 2 GiB. It begins at byte
+    `start_position` of its file. The batch is a copy.
     """
     positions = messages.positions + start_position
     columns = [pa.array(messages.offsets), pa.array(positions), keys_of(data, messages)]
@@ -41,7 +42,7 @@ def to_batch(data: Any, messages: Structure, start_position: int = 0) -> Any:
 
 
 def keys_of(data: Any, messages: Structure) -> Any:
-    """Return the keys of messages in some bytes as a `pa.BinaryArray`."""
+    """Return the keys of a structure's messages as a `pa.BinaryArray`, a copy; O(bytes)."""
     starts = messages.positions + HEADER_BYTES
     return _strings(data, starts, messages.key_ends, messages.is_key_null)
 
@@ -57,7 +58,7 @@ def _strings(data: Any, starts: Positions, ends: Positions, is_null: NDArray[np.
 
 
 def _rows(data: Any, starts: Positions, ends: Positions) -> Any:
-    """Return the bytes as one copy of equal rows at equal distances; None if they are no rows."""
+    """Return the bytes as one copy, if rows are equally long and far apart; else None."""
     count = len(starts)
     if count < 2 or ends[0] == starts[0]:
         return None
@@ -71,7 +72,7 @@ def _rows(data: Any, starts: Positions, ends: Positions) -> Any:
 
 def _gathered(data: Any, starts: Positions, ends: Positions) -> Any:
     count = len(starts)
-    borders = np.empty(2 * count + 1, np.int32)  # in turn what is wanted and what lies between
+    borders = np.empty(2 * count + 1, np.int32)  # wanted bytes and the bytes between, in turn
     borders[:-1:2], borders[1::2] = starts, ends
     borders[-1] = ends.max(initial=0)
     pieces = pa.Array.from_buffers(

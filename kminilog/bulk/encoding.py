@@ -1,12 +1,12 @@
 """Columns of keys and values as the bytes of their messages: `encode` for many of them.
 
     Arrow      16 bytes + head6 + key + length4 + value    joined in C++, message by message
-    here       crc of each: the 16 bytes are chosen so that they do not count
-    here       offset8 + size4 + crc4 in their place
+    here       CRC of each; the 16 bytes are chosen so that they do not change it
+    here       offset8 + size4 + crc4 replace the 16 bytes
 
-Messages that all have the same lengths are rows of a table, and its columns are filled. Both ways
-give the same bytes. What fits into a processor's cache is done at a time. Nothing here knows files,
-segments or limits on sizes. Source: format/message.py.
+If all messages of a block have the same lengths, they are the rows of a table, and its columns are
+filled. Both ways give the same bytes. A block fits into a processor's cache. This module does not
+know files, segments or limits on sizes. Source: format/message.py.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _NOTHING = pa.scalar(b"", pa.binary())  # made once: Arrow takes long to make on
 
 
 class Encoded(NamedTuple):
-    """Some consecutive messages: their bytes, and how many of these each one has."""
+    """Some consecutive messages: their bytes, and the length of each message in bytes."""
 
     data: memoryview
     lengths: Integers
@@ -41,10 +41,11 @@ class Encoded(NamedTuple):
 def encode_columns(
     dialect: Dialect, first_offset: int, keys: Any, values: Any
 ) -> Iterator[Encoded]:
-    """Yield the messages that equally long Arrow columns of keys and values make, about 1 MiB each.
+    """Yield the messages of equally long Arrow columns of keys and values, about 1 MiB at a time.
 
-    A null key is no key. Raises NullValueError for a null value in a dialect that has none, and
-    ValueError as `blocks` does, in both cases perhaps after the first blocks.
+    They get the offsets from `first_offset` on. A null key is no key. O(bytes). Raises
+    NullValueError for a null value in a dialect without null values, perhaps after some blocks, and
+    ValueError as `blocks` does.
     """
     for key_block, value_block in blocks(keys, values):
         if value_block.is_null is not None and not dialect.has_value_length:
@@ -80,7 +81,7 @@ def _fill(columns: NDArray[np.uint8], rows: Any) -> None:
 
 
 def _encode_joined(dialect: Dialect, first_offset: int, keys: Column, values: Column) -> Encoded:
-    """Encode any messages; their beginnings are put in at the end, where place was left."""
+    """Encode messages of any lengths; put their first 16 bytes in at the end."""
     heads = np.zeros(len(keys), _PLACE_AND_HEAD)
     heads["place"] = np.void(NEUTRAL_BYTES)
     heads["magic"], heads["key_length"] = MAGIC, _stored_lengths(keys)
@@ -118,7 +119,7 @@ def _as_strings(table: NDArray[Any]) -> Any:
 
 
 def _join(parts: list[Any]) -> Any:
-    """Return the bytes of all columns, row by row one behind the other; null counts as empty."""
+    """Return the bytes of all columns, row by row and back to back; null counts as empty."""
     joined = pc.binary_join_element_wise(
         *parts, _NOTHING, null_handling="replace", null_replacement=b""
     )

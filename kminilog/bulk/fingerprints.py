@@ -21,7 +21,10 @@ _BEGINNING = np.dtype([("offset", ">i8"), ("size_and_crc", ">u8")])
 
 
 def fingerprint_messages(data: Any, boundaries: Positions, sums: RangeSums) -> None:
-    """Add the messages between these boundaries, as `find_beginnings` returns them; O(messages)."""
+    """Add the messages between these boundaries to the sums of their ranges; costs `add_messages`.
+
+    `boundaries` are those that `find_beginnings` returns for `data`.
+    """
     fields = everywhere(data, CRC_END)[boundaries[:-1]].view(_BEGINNING)
     sizes_and_crcs = fields["size_and_crc"].astype(np.uint64)
     add_messages(sums, fields["offset"].astype(np.int64), sizes_and_crcs)
@@ -30,9 +33,10 @@ def fingerprint_messages(data: Any, boundaries: Positions, sums: RangeSums) -> N
 def add_messages(
     sums: RangeSums, offsets: NDArray[np.int64], sizes_and_crcs: NDArray[np.uint64]
 ) -> None:
-    """Add messages to the sums of their ranges; of each its offset, and size * 2^32 + crc.
+    """Add messages to the sums of their ranges, in place; outside all ranges they do not count.
 
-    O(messages * ranges between the smallest and the greatest offset).
+    `sizes_and_crcs` has size * 2^32 + CRC of each message. O(messages * ranges between the smallest
+    and the greatest offset).
     """
     if not len(offsets) or len(sums.borders) < 2:
         return

@@ -1,8 +1,9 @@
 """Which segment each message goes into, and which messages get an index entry.
 
-The same layout as `storage.partition_log` gives, rolls by age apart, without the messages: their
-lengths are enough. `due` is `format.index_entry.is_due` for all positions at once. Nothing here
-knows files. Source: storage/partition_log.py (`_must_roll`), storage/segment.py (`add`).
+The layout is that of `storage.partition_log`, except for rolls by age. The lengths of the messages
+are enough to compute it. `due` is `format.index_entry.is_due` for all positions at once; tests
+compare the two. This module does not know files. Source: storage/partition_log.py,
+storage/rolling.py, storage/segment.py (`add`).
 """
 
 from bisect import bisect_right
@@ -20,9 +21,9 @@ Integers = NDArray[np.int64]
 
 
 class Piece(NamedTuple):
-    """Consecutive messages that go into one segment, by their numbers: `start` to `stop` - 1.
+    """Consecutive messages that go into one segment: those with the numbers `start` to `stop` - 1.
 
-    `entries` are the index entries that they are due: relative offset and position, row by row.
+    `entries` has their index entries as rows of relative offset and position.
     """
 
     base_offset: int
@@ -38,9 +39,10 @@ def due(
     slots: range | None = None,
     at_most: int | None = None,
 ) -> list[int]:
-    """Return the slots, of messages at ascending positions, that get an index entry.
+    """Return the slots of the messages that get an index entry; positions are ascending.
 
-    Only those in `slots` are looked at, and the first `at_most` returned. O(entries log slots).
+    Only messages in `slots` count (None: all), and only the first `at_most` entries are returned.
+    O(entries log slots).
 
     >>> due(np.array([0, 50, 101, 150, 201, 203]).data, 0, 100)
     [2, 5]
@@ -61,9 +63,10 @@ def due(
 def are_due(
     positions: Integers, last_indexed_position: int, interval_bytes: int, guess: Integers
 ) -> bool:
-    """Tell if exactly the messages at the guessed positions, ascending, get an entry.
+    """Return whether exactly the messages at the guessed positions get an index entry.
 
-    What `due` would say, all at once: faster where an index is at hand. O(entries log messages).
+    `guess` is ascending. The answer is that of `due`, but computed at once: faster where an index
+    gives the guess. O(entries log messages).
 
     >>> are_due(np.array([0, 50, 101, 150, 201, 203]), 0, 100, np.array([101, 203]))
     True
@@ -80,7 +83,7 @@ def are_due(
 
 
 class Layout:
-    """Where the next message of a partition goes: the state that a segment leaves behind."""
+    """Where the next message of a partition goes: the state of its last segment."""
 
     def __init__(
         self,
@@ -93,7 +96,7 @@ class Layout:
         entry_count: int = 0,
         last_indexed_position: int = 0,
     ) -> None:
-        """Go on in the segment named `base_offset`; in an empty one if nothing else is given."""
+        """Continue the segment named `base_offset`, which is empty unless the rest says more."""
         self.dialect = dialect
         self.settings = settings
         self.base_offset = base_offset
@@ -105,7 +108,7 @@ class Layout:
     def place(self, lengths: Integers) -> Iterator[Piece]:
         """Yield where the next messages go, in order; O(messages) in numpy, O(entries) in Python.
 
-        A piece whose `base_offset` is not the one before begins a new segment. The lengths must not
+        A piece with another `base_offset` than the piece before begins a new segment. No length may
         be above segment.bytes.
         """
         ends = np.cumsum(lengths, dtype=np.int64)
@@ -122,7 +125,7 @@ class Layout:
             indexed = due(view, last_indexed - shift, interval, slots, max(room, 0))
             if room <= 0:
                 stop = must_stay
-            elif len(indexed) >= room:  # the index is full behind that message
+            elif len(indexed) >= room:  # the index is full after that message
                 stop = min(stop, max(must_stay, indexed[room - 1] + 1))
             stop = min(stop, len(ends))
             if stop > start:
@@ -134,9 +137,10 @@ class Layout:
             start = stop
 
     def _first_that_may_roll(self, start: int) -> int:
-        """Return the first message that need not be in this segment, whatever its size.
+        """Return the first message that may begin a new segment.
 
-        A segment never rolls if its successor would have the same name, as that of an empty one.
+        A segment does not roll while its successor would have the same name, as an empty segment's
+        would.
         """
         ahead = 0
         while not self._can_roll(self.next_offset + ahead):

@@ -1,8 +1,8 @@
 """The partition of many keys at once, by murmur2; the fast twin of `partitioners.keyed`.
 
-Keys of one length are the rows of a table, and each step of the hash is one operation on a column
-of it. Keys of different lengths are sorted, the longest first: then those that still have a word
-left to mix are always the first ones. Source: format/hashing.py; Kafka: Utils.murmur2.
+Keys of one length are the rows of a table; each step of the hash is one operation on a column of
+it. Keys of different lengths are sorted, the longest first. So the keys that still have a word to
+mix are always the first ones. Source: format/hashing.py; Kafka: Utils.murmur2.
 """
 
 from typing import Any
@@ -23,10 +23,10 @@ Hashes = NDArray[np.uint32]
 
 
 def partition_column(keys: Any, partitions: int) -> Any:
-    """Return where Kafka's clients from 0.9 on put each key, as a `pa.Int32Array`; null for null.
+    """Return the partition of each key as a `pa.Int32Array`; null for a null key.
 
-    `keys` is any Arrow column of byte strings or texts. Raises ValueError for other columns.
-    O(bytes).
+    Kafka's clients from 0.9 on choose the same partitions. `keys` is any Arrow column of byte
+    strings or texts. Raises ValueError for other columns. O(bytes).
 
     >>> partition_column(pa.array(["k1", "k2", None]), 7).to_pylist()
     [0, 2, None]
@@ -66,7 +66,7 @@ def _of_one_length(rows: NDArray[np.uint8]) -> Hashes:
 def _of_mixed_lengths(keys: Column) -> Hashes:
     order = _longest_first(keys.lengths)
     lengths, starts = keys.lengths[order], keys.starts[:-1].astype(np.int64)[order]
-    # A word may be read where a key has only one byte left: so there must be some behind the last.
+    # A word is read even where a key has one byte left, so bytes are added after the last key.
     padded = np.frombuffer(bytes(keys.data) + bytes(_WORD_BYTES - 1), np.uint8)
     words = np.ndarray(len(padded) - _WORD_BYTES + 1, "<u4", padded, strides=1)
     hashes = lengths.astype(np.uint32) ^ np.uint32(_SEED)

@@ -1,7 +1,7 @@
-"""Where the records of a bulk job go: many at once, by nothing but their keys and their places.
+"""The partitions of the records of a bulk job: a function of their keys and their places only.
 
-A producer's partitioner remembers what it chose before. The tasks of a bulk job know nothing of
-each other, and may run twice. So the suite's names mean here:
+A producer's partitioner remembers what it chose before. The tasks of a bulk job do not know each
+other's choices, and may run twice. So in a bulk job the names of the partitioners mean:
 
     default-2.4 default-0.9 built-in   murmur2 of the key, and in turn without one
     default-0.8                        Java's hash code of the key, and in turn without one; slower
@@ -10,13 +10,14 @@ each other, and may run twice. So the suite's names mean here:
     uniform-sticky sticky-cache        a hash of seed, file and stretch of STICKY_ROWS rows
     package.module.Class               the class is asked, record by record; slow
 
-*In turn* goes by the row of a record and the number of its file: neighbours are spread evenly, and
-so are files of one record each. Kafka sticks to a partition until a batch is full, but a bulk job
-has no batches to fill. What is text is a text to default-0.8 and to a class, as at the producer.
+*In turn* means: the row of a record plus the number of its file, modulo the partitions. So
+neighbours are spread evenly, and so are files of one record each. Kafka sticks to a partition until
+a batch is full, but a bulk job has no batches. As at the producer, default-0.8 and a class get a
+key that is UTF-8 as a text.
 
-A class gets one instance a task. It sees no values, and in the old interface no record without key:
-that goes in turn. What it answers should depend on the key alone, else it depends on how the source
-was divided. Source: partitioners/.
+Each task makes one instance of a class. The class sees no values. In the old interface it sees no
+record without key; such a record goes in turn. Its answers should depend on the key only. Else they
+depend on how the source was divided into tasks. Source: partitioners/.
 """
 
 import re
@@ -47,7 +48,7 @@ from kminilog.producer_settings import PRODUCER_SETTINGS
 
 STICKY_ROWS = 128
 PLACE_TEXT = re.compile(r"file (\d+), position (\d+), row (\d+): ")
-"""How an error names a record's place; who knows the files can put their names in."""
+"""How an error names a record's place. A caller who knows the files can put their names in."""
 
 _CACHED_KEYS = 1 << 16
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -58,7 +59,7 @@ Partitions = NDArray[np.int32]
 
 
 class Places(NamedTuple):
-    """Where records are in a source: number of the file, position and row in it, one array each."""
+    """The places of records in a source: arrays of file number, position and row in the file."""
 
     rank: Integers
     position: Integers
@@ -70,9 +71,9 @@ Ask = Callable[[bytes], int]
 
 
 def check_partitioner(partitioner: str) -> None:
-    """Raise SettingError for an unknown name, and PluginError for a class that cannot be had.
+    """Raise SettingError for an unknown name, and PluginError for a class that cannot be loaded.
 
-    Imports the class, but makes none: it is for tasks to do that.
+    Imports the class, but makes no instance: the tasks do that.
     """
     check_name(partitioner)
     if is_path(partitioner):
@@ -80,11 +81,12 @@ def check_partitioner(partitioner: str) -> None:
 
 
 def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "topic") -> Choose:
-    """Return what chooses the partitions of records: an Arrow column of keys, and their places.
+    """Return a function of an Arrow column of keys and their places to an array of partitions.
 
-    `topic` is what a class is told. Raises SettingError for an unknown name and PluginError for a
-    class that cannot be had; calls raise PluginError for what a class does, with the record's place
-    as in PLACE_TEXT. O(bytes of keys), in numpy if the module does not say slow.
+    `topic` is the name that a class is given. Raises SettingError for an unknown name, PluginError
+    for a class that cannot be loaded or made. The function raises PluginError for an error or a
+    wrong answer of the class, with the record's place as in PLACE_TEXT. It costs O(bytes of keys),
+    in numpy unless the table of this module says slow.
 
     >>> import pyarrow as pa
     >>> places = Places(np.zeros(4), np.zeros(4), np.arange(4))
@@ -151,7 +153,7 @@ def _or_none(ask: Ask) -> Callable[[bytes | None], int | None]:
 
 
 def _asked(answers: Iterable[int | None], places: Places, partitions: int) -> Partitions:
-    """The answers as an array; in turn where there is none."""
+    """Return the answers as an array; a record without an answer goes in turn."""
     count = len(places.row)
     found = np.fromiter((-1 if a is None else a for a in answers), np.int32, count)
     return np.where(found < 0, _in_turn(places, partitions), found)

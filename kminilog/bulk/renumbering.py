@@ -1,8 +1,8 @@
-"""Messages that were written without knowing their offsets get them, and their segments the names.
+"""Messages that were written before their offsets were known get them; their segments get names.
 
 A *run* is what one task writes for one partition: segments with offsets from 0, as if they were a
-partition of their own. Which offsets they get is known when all tasks are done. That can be changed
-in place, because the crc does not cover the offset:
+partition of their own. The final offsets are known when all tasks are done. They can be written in
+place, because the CRC does not cover the offset:
 
     what a run has                    what it gets, if it begins at offset 100
     offsets           0, 1, 2, ...    100, 101, 102, ...: 8 bytes of each message
@@ -10,10 +10,11 @@ in place, because the crc does not cover the offset:
     index entries     relative        the same; only where the dialect names a first segment by its
                                       first message and others by the one before, one more
 
-This is done in staging, before the manifest is written: a crash in the middle leaves a job that is
-not committed, and is swept; after the commit point there is nothing but renaming, which can be
-repeated. Each run begins a new segment; but behind a documented segment 0 that holds only offset 0
-no name is free, so the run's first message joins it. Source: ours.
+This happens in staging, before the manifest is written. A crash in the middle leaves a job that is
+not committed, and the next writer deletes its staging. After the commit point there are only
+renames, which are idempotent. Each run begins a new segment. There is one exception: after a
+documented segment 0 that holds only offset 0 no name is free, so the run's first message joins that
+segment. Source: ours.
 """
 
 import os
@@ -47,13 +48,13 @@ def renumber(
     *,
     before: Path | None = None,
 ) -> int:
-    """Move the segments of a run to `target`; return the offset that comes behind it.
+    """Move the segments of a run to `target`, and return the offset that follows its last one.
 
-    Its first message gets `first_offset`. `before` is the directory of the messages in front of
-    it, if there are any but in `target`: looked at only where the dialect has no name for another
-    segment; what is there stays, and a copy of it goes on in `target`. Once it returns, all bytes
-    are on the disk, but names in `target` may not be; modification times stay. Raises
-    CorruptLogError if the run is not whole. O(bytes).
+    The first message gets `first_offset`. `before` is the directory of the segments before the run,
+    if these are not in `target`. It is read only in the exception above: its segment 0 stays, and a
+    copy in `target` takes the message. Once it returns, all bytes are on the disk, but names in
+    `target` may not be. Modification times stay. Raises CorruptLogError if the run is not whole.
+    O(bytes).
     """
     target.mkdir(parents=True, exist_ok=True)
     next_offset = first_offset
@@ -75,13 +76,13 @@ def renumber(
 
 
 def _named_for(segment: Segment, directory: Path, first_offset: int) -> Segment:
-    """Return a segment like this one, with the name that it gets for its first offset."""
+    """Return the segment that the dialect names for this first offset."""
     base_offset = segment.dialect.base_offset_for(first_offset)
     return Segment(directory, base_offset, segment.dialect, segment.index_interval_bytes)
 
 
 def _number_file(segment: Segment, first_offset: int) -> int:
-    """Give the messages of a file their offsets; return the offset that comes next."""
+    """Give the messages of a file their offsets; return the offset after the last one."""
     next_offset = first_offset
     descriptor = os.open(segment.log_path, os.O_WRONLY)
     try:
@@ -97,7 +98,7 @@ def _number_file(segment: Segment, first_offset: int) -> int:
 
 
 def _move(old: Segment, new: Segment) -> None:
-    """Give a segment its new name; its index entries count from the number in it."""
+    """Give a segment its new name, and make its index entries relative to the number in it."""
     old.index.load()
     shift = (new.first_offset - new.base_offset) - (old.first_offset - old.base_offset)
     if shift:
@@ -109,8 +110,11 @@ def _move(old: Segment, new: Segment) -> None:
 
 
 def _join(old: Segment, new: Segment, before: Path | None) -> list[Segment]:
-    """Put the first message of `old` behind the one message of `new`, and the others into a segment
-    that can then follow it; return that, if there are others."""
+    """Append the first message of `old` to `new`, which holds one message.
+
+    The other messages go into a new segment, which can then follow. Return that segment in a list,
+    or an empty list if there are no others.
+    """
     if not new.log_path.exists():
         assert before, "where is the segment that the run goes on in?"
         for suffix in (INDEX_SUFFIX, LOG_SUFFIX):

@@ -1,15 +1,15 @@
-"""What one segment can get wrong; the fast twin of `verification.segment_checks.check_segment`.
+"""The checks of one segment; the fast twin of `verification.segment_checks.check_segment`.
 
 A segment is perfectly sound if
 
-    log           all messages have the right crc and agree in their fields, to the end of the file
+    log           all messages have the right CRC and consistent fields, to the end of the file
     offsets       each follows the one before without a gap, from the name's on; none is compressed
     index         has exactly the entries that are due
     keys          belong to this partition, where that is known
 
-All of that is seen in whole windows. Of a segment that is not perfectly sound nothing is said here:
-it is left to the plain twin, which names each fault, and allows what is none. So both give the same
-summaries. Source: verification/segment_checks.py.
+Whole windows are checked for this. If a segment is not perfectly sound, the plain twin checks it
+again: it names each fault, and accepts what is none. So both give the same summaries. Source:
+verification/segment_checks.py.
 """
 
 from collections.abc import Sequence
@@ -43,15 +43,16 @@ def check_segment(
     *,
     window_bytes: int = WINDOW_BYTES,
 ) -> SegmentSummary:
-    """Return what the plain one returns; O(file), memory O(window + index).
+    """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
-    Fast for a sound segment; a `KeyedPartition` by murmur2 makes it faster than other functions.
+    It is fast for a perfectly sound segment, and fastest if `partition_of` is a `KeyedPartition` by
+    murmur2, or None. Another segment is read twice.
     """
     check = _SoundCheck(topic_partition.partition, segment, partition_of, RangeSums(borders))
     try:
         is_sound = check.run(window_bytes)
     except OSError:
-        is_sound = False  # it is the plain one's to say why
+        is_sound = False  # the plain twin reports why
     if is_sound:
         return check.summary()
     return check_plainly(topic_partition, segment, partition_of, borders)
@@ -72,8 +73,8 @@ class _SoundCheck:
         self._entries: Positions = np.empty((0, 2), np.int64)  # offset, position
 
     def run(self, window_bytes: int) -> bool:
-        """Tell if all is sound."""
-        self._log_bytes = self._segment.file_bytes  # before the index, as the plain one
+        """Return whether the whole segment is perfectly sound."""
+        self._log_bytes = self._segment.file_bytes  # before the index, as the plain twin does
         data = read_regular(self._segment.index.path)
         if len(data) % ENTRY_SIZE_BYTES:
             return False
@@ -92,7 +93,7 @@ class _SoundCheck:
         return end == self._log_bytes and self._entries_seen == len(self._entries)
 
     def _take(self, start: int, window: memoryview, messages: Structure) -> bool:
-        """Tell if the messages of a window are sound, and keep what is to be known of them."""
+        """Return whether the messages of a window are sound; add them to the sums."""
         count = len(messages)
         is_plain = not messages.is_compressed.any()
         if not is_plain or count_following(messages, self._next_offset) < count:
@@ -130,7 +131,7 @@ class _SoundCheck:
         return all(partition_of(key) == self._partition for key in keys.to_pylist())
 
     def summary(self) -> SegmentSummary:
-        """Return what is in the segment, if it is sound."""
+        """Return the summary of a sound segment; call it after `run` has returned True."""
         segment, next_offset = self._segment, self._next_offset
         count = next_offset - segment.first_offset
         return SegmentSummary(

@@ -1,8 +1,8 @@
-"""How far a segment is sound, and what is whole behind damage: fast twins of storage.segment_scan.
+"""How far a segment is sound, and what is whole after damage: fast twins of storage.segment_scan.
 
-The file is read in windows, and each is checked as a whole; the index gives hints where messages
-begin, and is not believed. Where something is wrong, the plain twin is asked what to say of it.
-Recovery takes both as `FAST`. Source: storage/segment_scan.py.
+The file is read in windows, and each window is checked as a whole. The index gives hints where
+messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
+Recovery takes both functions as one value, `FAST`. Source: storage/segment_scan.py.
 """
 
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ _FEW_MESSAGES = 100
 def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
     """Return what `storage.segment_scan.examine` returns; O(file), memory O(window).
 
-    Beside a writer it may see one message more or less, as the plain one may.
+    While a writer appends, it may see one message more or less than the plain twin.
     """
     next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
-    segment.index.load()  # as the plain one does
+    segment.index.load()  # as the plain twin does
     present = index_entries(segment.index.path)
-    hints = present[:, 1].copy()  # numpy would make one for each search
+    hints = present[:, 1].copy()  # contiguous: else numpy would copy it for each search
     true_count = 0
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
@@ -55,7 +55,7 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
         return Examined(next_offset, sound_bytes, entries, None, true_count)
     here = IndexEntry(next_offset - segment.base_offset, sound_bytes)
     stopped = examine_plainly(segment, here)
-    if stopped.sound_bytes != sound_bytes:  # a writer has gone on meanwhile
+    if stopped.sound_bytes != sound_bytes:  # a writer has appended meanwhile
         return examine_plainly(segment)
     return Examined(next_offset, sound_bytes, entries, stopped.fault, true_count)
 
@@ -69,8 +69,8 @@ def survey(
 ) -> Remains:
     """Return what `storage.segment_scan.survey` returns; O(bytes), memory O(window).
 
-    The first `few` messages behind each damage are read one by one: where damage is frequent, there
-    would be a whole window for each.
+    The first `few` messages after each damage are read one by one. Else frequent damage would cost
+    a whole window each time.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0
@@ -83,7 +83,7 @@ def survey(
 def _offsets_of_whole(
     segment: Segment, position: int, few: int, window_bytes: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the offsets of the whole messages at or behind a position, piece by piece."""
+    """Yield the offsets of the whole messages at or after a position, piece by piece."""
     dialect, path = segment.dialect, segment.log_path
     hints = index_hints(segment.index.path)
     while found := find_message(dialect, path, position):
@@ -103,21 +103,21 @@ def _offsets_of_whole(
 
 
 def count_following(messages: Structure, next_offset: int) -> int:
-    """Return how many messages in front have offsets that may follow each other from this one on.
+    """Return how many of the first messages continue the log from `next_offset` on.
 
-    The same as `format.message.follows` for each.
+    It applies the rule of `format.message.follows` to each message. O(messages).
     """
     offsets = messages.offsets
     if not len(offsets):
         return 0
     before = np.append(np.int64(next_offset - 1), offsets[:-1])
-    # Larger at all, because the difference of two int64 may wrap around.
+    # Compare first, because the difference of two int64 may wrap around.
     does_follow = (offsets > before) & (messages.is_compressed | (offsets - before == 1))
     return len(offsets) if does_follow.all() else int(np.argmin(does_follow))
 
 
 def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Positions) -> Positions:
-    """Return which of the messages at these positions get an entry, mostly those that have one."""
+    """Return the slots of the messages that get an index entry; try first those that have one."""
     interval_bytes = segment.index_interval_bytes
     if len(positions):
         guess = hints[slice(*hints.searchsorted([positions[0], positions[-1] + 1]))]
@@ -133,7 +133,7 @@ def _count_true(
     offsets: NDArray[np.int64],
     next_offset: int,
 ) -> int:
-    """Return how many index entries lead to one of these messages; see `leads_to`."""
+    """Return how many of the present index entries lead to one of these messages."""
     first, last = present[:, 1].searchsorted([positions[0], positions[-1] + 1])
     relative_offsets, entry_positions = present[first:last].T
     slots = positions.searchsorted(entry_positions)

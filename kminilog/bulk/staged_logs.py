@@ -1,7 +1,7 @@
-"""What tasks have staged: sealed, so that a manifest can name it; and several runs made one.
+"""What tasks have staged: sealed, so that a manifest can name it, or several runs joined into one.
 
-A sealed log is on the disk; its bytes have a digest, and its messages fingerprints. `publish` puts
-it into a topic. Source: storage/publish/publication.py.
+A sealed log is on the disk. Its bytes have a digest (SHA-256), and its messages have fingerprints.
+`publish` makes it part of a topic. Source: storage/publish/publication.py.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _JOINED_DIR = ".joined"
 def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition:
     """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on.
 
-    O(bytes): all are read once more, for the digest. Raises CorruptLogError as `join_runs`.
+    O(bytes), because all bytes are read once more for the digest. Raises CorruptLogError for bytes that are not messages.
     """
     log.flush()
     log.close()
@@ -47,12 +47,13 @@ def join_runs(
     target: Path,
     first_offset: int,
 ) -> StagedPartition:
-    """Make one staged partition of several runs, which follow each other in the order given.
+    """Join several runs of a partition in the given order, and return one staged partition.
 
-    Each was staged by itself, with offsets from 0 (`open_staged_log`). The first message of the
-    first gets `first_offset`, where the partition in `target` ends. Once it returns, the joined
-    files survive a power failure, names included. Raises PublicationError if a run is not what its
-    task wrote, and CorruptLogError for bytes that are no messages. See renumbering.py.
+    Each run was staged by itself, with offsets from 0 (`open_staged_log`). The first message gets
+    `first_offset`, where the partition in `target` ends. The files of the runs are moved and
+    changed (renumbering.py). Once it returns, the joined files survive a power failure, names
+    included. O(bytes). Raises PublicationError if a run is not what its task wrote, and
+    CorruptLogError for bytes that are not messages.
     """
     joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
     for run in runs:

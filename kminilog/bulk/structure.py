@@ -1,8 +1,8 @@
-"""The fields of many messages, as far as they agree with each other.
+"""The fields of many messages, as far as the fields of each message agree with each other.
 
-What `format.message.decode` checks of a message besides its crc is checked here of all at once:
-size, magic, key length, value length. The first message that it would refuse ends the structure.
-Offsets are read, not judged. Source: format/message.py.
+This module makes the checks of `format.message.decode` for all messages at once: size, magic, key
+length and value length, but not the CRC. The first message that `decode` would refuse ends the
+structure. Offsets are read, but not checked. Source: format/message.py.
 """
 
 from typing import Any, NamedTuple
@@ -31,8 +31,9 @@ _LENGTH = np.dtype(">i4")
 class Structure(NamedTuple):
     """Messages, each a row: where they and their parts begin, and what their fields say.
 
-    `boundaries` has one more than there are messages: where the last one ends. A key runs from
-    byte 22 of its message to `key_ends`, a value from `value_starts` to the end of its message.
+    `boundaries` has one number more than there are messages: where the last message ends. A key
+    goes from byte 22 of its message to `key_ends`, a value from `value_starts` to the end of its
+    message.
     """
 
     boundaries: Positions
@@ -66,9 +67,10 @@ class Structure(NamedTuple):
 
 
 def read_structure(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:
-    """Return the messages between these boundaries, up to the first that is not sound.
+    """Return the messages between these boundaries, up to the first one whose fields disagree.
 
-    `boundaries` are those that `find_beginnings` returns for `data`. O(messages).
+    `boundaries` are those that `find_beginnings` returns for `data`. CRCs are not checked.
+    O(messages).
     """
     positions, ends = boundaries[:-1], boundaries[1:]
     headers = everywhere(data, HEADER_BYTES)[places(positions)].copy().view(_HEADER)

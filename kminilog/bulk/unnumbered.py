@@ -1,11 +1,11 @@
 """Messages that have no offsets yet, as an Arrow column: to be sorted first, then written.
 
-    mark      8 bytes, where the offset will be: any number, such as the partition
-    rest      size, crc, magic, key and value, as they will be: the crc does not cover the offset
+    mark      8 bytes where the offset will be: any number, such as the partition
+    rest      size, CRC, magic, key and value in their final form: the CRC does not cover the offset
 
-So records become messages where they are read, and what moves on is one string for each; or for
-several that stay together, since for whoever moves rows each of them is work. Files and partitions
-are not known here. Source: format/message.py.
+So records become messages where they are read. Spark then moves one byte string for each message,
+or for several that stay together, because each row that it moves has a cost. This module does not
+know files and partitions. Source: format/message.py.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,10 @@ _BLOCK_BYTES = 4 << 20  # so that it has many rows to be walked at once
 
 
 def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[Any]) -> Any:
-    """Return the messages that equally long Arrow columns of keys and values make, marked.
+    """Return the messages of equally long Arrow columns of keys and values, each with its mark.
 
-    Raises what `encode_columns` raises, and ValueError for 2 GiB or more.
+    The result is an Arrow column with a row for each message. O(bytes). Raises what
+    `encode_columns` raises, and ValueError if the messages have 2 GiB or more.
     """
     parts, lengths = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)]
     for encoded in encode_columns(dialect, 0, keys, values):
@@ -47,12 +48,13 @@ def encode_unnumbered(dialect: Dialect, keys: Any, values: Any, marks: NDArray[A
 def join_groups(
     messages: Any, groups: NDArray[Any], row_bytes: int
 ) -> tuple[NDArray[np.int64], Any]:
-    """Return a column with fewer rows, and of each the slot of its first message in `messages`.
+    """Return the slot of the first message of each joined row, and the joined rows.
 
-    A row has consecutive messages of one group, one at least; no more than `row_bytes` bytes of
-    them begin in a row. Groups are any numbers.
+    `messages` has one message in each row; `groups` has a number for each. A joined row has one or
+    more messages of one group, in their order. A new row begins about every `row_bytes` bytes.
+    O(messages).
     """
-    # By 16 bits numpy sorts fastest. Groups that share them are still told apart.
+    # numpy sorts 16-bit numbers fastest. `is_first` separates groups that share their low 16 bits.
     order = np.argsort(groups.astype(np.uint16), kind="stable")
     _, offsets, data = messages.take(pa.array(order)).buffers()
     borders = np.frombuffer(offsets, np.int32)[: len(order) + 1]
@@ -74,9 +76,9 @@ def marks_of(messages: Any) -> Integers:
 
 
 def number(dialect: Dialect, messages: Any, first_offset: int) -> Iterator[Encoded]:
-    """Yield the messages of all rows with offsets from `first_offset` on; marks are gone.
+    """Yield the messages of all rows with offsets from `first_offset` on, in place of their marks.
 
-    A few MiB each time. Where they begin is found from row to row (boundaries.py).
+    Each result has a few MiB. The rows are hints where messages begin (boundaries.py). O(bytes).
     """
     for (block,) in blocks(messages, block_bytes=_BLOCK_BYTES):
         data = np.frombuffer(block.data, np.uint8).copy()
@@ -89,5 +91,5 @@ def number(dialect: Dialect, messages: Any, first_offset: int) -> Iterator[Encod
 
 
 def put_numbers(data: Any, positions: NDArray[Any], numbers: NDArray[Any]) -> None:
-    """Put numbers, one for each message at these positions, where the offsets stand."""
+    """Write a number into the offset field of each message at these positions, in place."""
     everywhere(data, MARK_BYTES)[positions] = numbers.astype(_MARK).view(f"V{MARK_BYTES}")

@@ -5,10 +5,10 @@
                        [m3 m4 m5 m]      each begins where the messages of the one before end
                                 [m6 m7]
 
-Where messages begin is told by size fields alone (boundaries.py), with the index as hints, which
-are not believed. `checked_windows` adds what `checking` says of them. A message larger than a
-window makes the window larger. The bytes of a window are the caller's until the next one comes: it
-may change them. Source: ours.
+Size fields say where messages begin (boundaries.py); positions in the index are hints, which are
+verified. `checked_windows` also checks the messages. A message larger than a window makes the
+window larger. A caller may change the bytes of a window, and must not use them once it has asked
+for the next window. Source: ours.
 """
 
 import os
@@ -30,7 +30,7 @@ from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
 WINDOW_BYTES = 1 << 22
-_FIRST_WINDOW_BYTES = 1 << 16  # behind damage the next one may be near
+_FIRST_WINDOW_BYTES = 1 << 16  # after damage, the next damage may be near
 
 
 def windows(
@@ -43,8 +43,9 @@ def windows(
 ) -> Iterator[tuple[int, memoryview, Positions]]:
     """Yield windows: position in the file, bytes, and boundaries of at least one message in them.
 
-    From byte `begin` to byte `end`, or to the end that there is now; up to the first size field
-    that is wrong, or that promises more bytes than there are. O(bytes).
+    They go from byte `begin` to byte `end` (None: the end of the file now). They stop earlier at
+    the first size field that is wrong or promises more bytes than there are. O(bytes); memory stays
+    at one window. Raises FileNotFoundError and other OSErrors.
     """
     buffer = allocate(min(window_bytes, _FIRST_WINDOW_BYTES))
     with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
@@ -65,7 +66,7 @@ def windows(
             if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
                 return
             if not used_bytes and outcome.needed_bytes <= len(buffer):
-                return  # somebody has cut the file meanwhile
+                return  # another process has cut the file meanwhile
             larger_bytes = max(min(4 * len(buffer), window_bytes), outcome.needed_bytes)
             if larger_bytes > len(buffer):
                 buffer = allocate(larger_bytes)
@@ -79,7 +80,10 @@ def checked_windows(
     *,
     window_bytes: int = WINDOW_BYTES,
 ) -> Iterator[tuple[int, memoryview, Structure]]:
-    """Yield windows with their sound messages; the last is that in which something is wrong."""
+    """Yield windows with their sound messages; the first window with damage is the last one.
+
+    That window may have no sound message. Bounds, cost and errors are those of `windows`.
+    """
     for position, window, boundaries in windows(
         segment, hints, begin, end, window_bytes=window_bytes
     ):
@@ -90,9 +94,10 @@ def checked_windows(
 
 
 def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions]]:
-    """Yield windows of all of a file that a job has staged.
+    """Yield the windows of a whole file that a job has staged.
 
-    Raises CorruptLogError at the end, if not all of it is messages by their size fields.
+    Raises CorruptLogError at the end, if the file does not consist of messages by their size
+    fields. CRCs are not checked.
     """
     end = 0
     for position, window, boundaries in windows(segment, index_hints(segment.index.path)):
@@ -105,7 +110,7 @@ def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions
 
 
 def segments_in(directory: Path, dialect: Dialect, settings: TopicSettings) -> list[Segment]:
-    """Return the segments in a directory of staging, ascending."""
+    """Return the segments in a staging directory, ascending by the number in their names."""
     parsed = filter(None, map(parse_segment_file, os.listdir(directory)))
     base_offsets = sorted(base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX)
     interval_bytes = settings.index_interval_bytes
@@ -113,7 +118,10 @@ def segments_in(directory: Path, dialect: Dialect, settings: TopicSettings) -> l
 
 
 def index_entries(index_path: Path) -> Positions:
-    """Return the entries of an index file that `OffsetIndex.load` takes, row by row."""
+    """Return rows of relative offset and position: the entries that `OffsetIndex.load` accepts.
+
+    These are the entries before the first one that does not ascend. Without a file there are none.
+    """
     try:
         data = read_regular(index_path)
     except FileNotFoundError:
@@ -124,5 +132,5 @@ def index_entries(index_path: Path) -> Positions:
 
 
 def index_hints(index_path: Path) -> Positions:
-    """Return the positions in an index file, whatever they are worth."""
+    """Return the positions in an index file. They are hints and may be wrong."""
     return index_entries(index_path)[:, 1].copy()

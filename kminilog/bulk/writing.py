@@ -1,9 +1,9 @@
 """Writing columns of messages into the segments of a partition; the fast twin of `PartitionLog`.
 
-The files are those that `PartitionLog.append` makes of the same messages, byte for byte, rolls by
-age apart. For bulk jobs that write where nobody reads yet: a failure leaves a prefix of the
-messages, and nothing is undone. The caller holds the lock, or writes in a place of its own.
-Source: storage/partition_log.py, storage/segment.py.
+The files equal, byte for byte, those that `PartitionLog.append` makes of the same messages, except
+for rolls by age. It is for bulk jobs that write where nobody reads yet: a failure leaves a prefix
+of the messages, and nothing is undone. The caller holds the lock, or writes into a directory of its
+own. Source: storage/partition_log.py, storage/segment.py.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from kminilog.storage.segment import Segment
 
 
 class ColumnWriter:
-    """Goes on where an open `PartitionLog` stands; that one is closed, `reopen` gives the next."""
+    """Continues where an open `PartitionLog` ends, and closes that one; `reopen` opens it again."""
 
     def __init__(self, log: PartitionLog) -> None:
         log.close()
@@ -46,29 +46,30 @@ class ColumnWriter:
     def append(self, keys: Any, values: Any) -> range:
         """Write equally long Arrow columns of keys and values, and return their offsets.
 
-        Once it returns the bytes are with the operating system; `flush` brings them to the disk.
-        Raises, with perhaps a part of the messages written: MessageTooLargeError above
-        max.message.bytes or segment.bytes, NullValueError, ValueError for other columns, OSError.
+        Once it returns, the bytes are in the page cache: they survive a crash of the process;
+        `flush` brings them to the disk. O(bytes). Raises MessageTooLargeError for a message above
+        max.message.bytes or segment.bytes, NullValueError, ValueError for other columns, and
+        OSError. Then some of the messages may have been written.
         """
         return self._append(encode_columns(self._log.dialect, self.next_offset, keys, values))
 
     def append_unnumbered(self, messages: Any) -> range:
-        """Write messages that have no offsets yet, one or several in a row (unnumbered.py).
+        """Write messages that have no offsets yet, and return the offsets that they get.
 
-        They are whole, and those of the dialect. Raises MessageTooLargeError and OSError as
-        `append` does.
+        A row has one or more whole messages in the log's dialect (unnumbered.py). Survives, costs
+        and raises as `append`, without the errors of columns.
         """
         return self._append(number(self._log.dialect, messages, self.next_offset))
 
     def flush(self) -> None:
-        """Bring all that was written to the disk, names too; it then survives a power failure."""
+        """Bring all written bytes and file names to the disk; they then survive a power failure."""
         for segment in self._touched:
             segment.flush()
         sync(self._log.directory)
         del self._touched[:-1]
 
     def reopen(self) -> PartitionLog:
-        """Return the log with all that was written, open; nothing more is to be appended here."""
+        """Return the log, opened with all that was written; append nothing here after that."""
         log = self._log
         return PartitionLog.open(log.directory, log.topic_partition, log.dialect, log.settings)
 
