@@ -28,7 +28,8 @@ _JOINED_DIR = ".joined"
 def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition:
     """Bring a staged log to the disk, close it, and return what it holds from `first_offset` on.
 
-    O(bytes), because all bytes are read once more for the digest. Raises CorruptLogError for bytes that are not messages.
+    O(bytes), because all bytes are read once more for the digest. Raises
+    CorruptLogError for bytes that are not messages.
     """
     log.flush()
     log.close()
