@@ -9,7 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.source.batch_sizes import PARQUET_ROWS, TO_PYTHON, session_of_small_batches
+from kminilog.spark.source.batch_sizes import (
+    PARQUET_ROWS,
+    SHUFFLE_TASKS,
+    TO_PYTHON,
+    session_of_small_batches,
+)
 from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import Source
 
@@ -54,6 +59,20 @@ def test_rows_are_as_few_as_32_mebibytes_hold(spark, tmp_path, value_bytes, rows
     with session_for(spark, path) as own:
         assert settings_of(own) == {PARQUET_ROWS: rows, TO_PYTHON: str(32 * MIB)}
         assert settings_of(spark) == before
+
+
+def test_shuffle_has_four_tasks_for_each_core_unless_its_user_has_set_their_number(spark, tmp_path):
+    (path := tmp_path / "no.parquet").write_bytes(b"no Parquet")
+    users = spark.newSession()
+    users.conf.unset(SHUFFLE_TASKS)
+    assert users.conf.get(SHUFFLE_TASKS) == "200"  # Spark's default
+    with session_for(users, path) as own:
+        assert own.conf.get(SHUFFLE_TASKS) == str(4 * spark.sparkContext.defaultParallelism)
+    assert users.conf.get(SHUFFLE_TASKS) == "200"
+    for number in ("3", "200"):
+        users.conf.set(SHUFFLE_TASKS, number)
+        with session_for(users, path) as own:
+            assert own.conf.get(SHUFFLE_TASKS) == number
 
 
 def test_session_of_a_job_has_what_its_user_has_set_and_is_active_no_longer(spark, tmp_path):

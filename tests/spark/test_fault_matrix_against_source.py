@@ -24,8 +24,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.format.dialect import DIALECTS, Dialect
+from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.settings import TopicSettings
+from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
+from kminilog.spark.source.batch_sizes import SHUFFLE_TASKS
 from kminilog.spark.source.records import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
@@ -180,6 +182,29 @@ def test_many_faults_in_one_log_are_named_one_by_one(spark, forger):
         "altered": 5,
         "extra": 2,
     }
+
+
+def test_stages_have_few_tasks_though_the_session_has_200_for_a_shuffle(spark, tmp_path):
+    """Whose records are missing and whose messages are extra takes the most shuffles."""
+    forger = written(tmp_path, KAFKA, "runs")
+    altered, first, second = (by_line(forger, line) for line in (90, 47, 47 + 23))
+    altered.flip(-1, 0x40)
+    forger.exchange(first, second)
+    forger.write()
+    users = spark.newSession()
+    users.conf.unset(SHUFFLE_TASKS)
+    assert users.conf.get(SHUFFLE_TASKS) == "200"
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup())
+    report = check(users, forger)
+    assert found(report) == placed(
+        forger, [("key-order", second, 47, None), ("altered", altered, 90, None)]
+    )
+    jobs = [tracker.getJobInfo(job) for job in set(tracker.getJobIdsForGroup()) - before]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    tasks = [stage.numTasks for stage in stages if stage]
+    most = TASKS_PER_CORE * spark.sparkContext.defaultParallelism
+    assert max(tasks) <= 4 * most, tasks  # a union of four shuffled tables
 
 
 def placed(

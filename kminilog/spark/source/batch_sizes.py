@@ -1,11 +1,12 @@
-"""How many bytes of records Spark reads at once, and hands to Python at once: a bounded number.
+"""A job's own session: Spark reads few bytes of records at once, and shuffles into few tasks.
 
 Spark counts rows, not bytes. A task holds 4,096 rows of a Parquet file in the memory of the JVM;
 records of 100 kB fill that memory. Spark hands 64 MiB to Python at once, and a worker makes several
-copies of that. Both numbers are settings of a session, and other jobs may use the same session. So
-a job gets a session of its own. It is the active session of the thread, because Spark looks for
-Python data sources there. In this session Parquet's nanoseconds are numbers, from which
-`read_source` makes texts. This module does not know what the job does. Source: ours; Spark's
+copies of that. A shuffle has 200 tasks on any number of cores; with few records each task takes
+longer to start than to run. These numbers are settings of a session, and other jobs may use the
+same session. So a job gets a session of its own. It is the active session of the thread, because
+Spark looks for Python data sources there. In this session Parquet's nanoseconds are numbers, from
+which `read_source` makes texts. This module does not know what the job does. Source: ours; Spark's
 configuration.
 """
 
@@ -17,12 +18,14 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.nanoseconds import NANOS_AS_LONG
 from kminilog.spark.source.records import Source
 
 TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
 PARQUET_ROWS = "spark.sql.parquet.columnarReaderBatchSize"
+SHUFFLE_TASKS = "spark.sql.shuffle.partitions"
 _BATCH_BYTES = 32 << 20
 _MOST_ROWS = 4096
 
@@ -34,7 +37,8 @@ def session_of_small_batches(
     """Yield a session that reads a source with about 32 MiB of records in memory at once.
 
     It starts with the settings, views and functions that `spark` has now, and shares its
-    SparkContext. What is set or registered in one of them later is not in the other. At the end the
+    SparkContext. What is set or registered in one of them later is not in the other. A shuffle has
+    TASKS_PER_CORE tasks for each core, unless the user has set their number. At the end the
     thread's active session is as before. Reads the footers of Parquet files, O(row groups), to know
     how long rows are; a footer that cannot be read counts as 0.
     """
@@ -46,6 +50,8 @@ def session_of_small_batches(
     try:
         own.conf.set(TO_PYTHON, str(_BATCH_BYTES))
         own.conf.set(NANOS_AS_LONG, "true")
+        if own.conf.get(SHUFFLE_TASKS, None) is None:
+            own.conf.set(SHUFFLE_TASKS, str(spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
         parquet = files if source.format == "parquet" else []
         row_bytes = max((_row_bytes(file.path) for file in parquet), default=0)
         if row_bytes * _MOST_ROWS > _BATCH_BYTES:
