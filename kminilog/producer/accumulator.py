@@ -10,8 +10,8 @@ Invariants
     A2  the buffer of a batch goes back to the pool when the batch is complete, never while it is in
         flight: somebody might still read it (KAFKA-19012)
 
-A batch is ready once it is full, has another one behind it, or has lingered; all are while somebody
-flushes or waits for memory. Source: S2; Kafka: RecordAccumulator.
+A batch is ready once it is full, another batch follows it, or linger.ms is over. During a flush,
+and while a call waits for memory, all batches are ready. Source: S2; Kafka: RecordAccumulator.
 """
 
 from collections import deque
@@ -27,14 +27,17 @@ from kminilog.producer.buffer_pool import BufferPool
 
 
 class Appended(NamedTuple):
-    """Whether a record's batch is full now, and whether it began with this record."""
+    """Whether the batch of a record is full now, and whether it began with this record."""
 
     is_batch_full: bool
     is_batch_new: bool
 
 
 class Accumulator:
-    """The queues of one producer, by its complete config; any thread appends, one drains."""
+    """The queues of one producer. Any thread may append; one thread drains.
+
+    `config` is the producer's complete config.
+    """
 
     def __init__(self, config: Mapping[str, Any], pool: BufferPool, clock: Clock) -> None:
         self._batch_size_bytes: int = config["batch.size"]
@@ -51,7 +54,7 @@ class Accumulator:
     # ---- for those who send records
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Tell if an open batch of the partition takes a record of that many bytes; else close it.
+        """Return whether the partition has an open batch with room for a record; else close it.
 
         A closed batch does not linger: it is ready, wherever the record goes.
         """
@@ -66,11 +69,10 @@ class Accumulator:
         size_bytes: int,
         waiting: Waiting,
     ) -> Appended:
-        """Put a record, of so many bytes, into the open batch of its partition or into a new one.
+        """Put a record of `size_bytes` into the open batch of its partition, or into a new one.
 
-        Waits for memory if a new batch needs it; raises
-        BufferExhaustedError if none comes within max.block.ms, ValueError for a record above
-        buffer.memory, ClientClosedError.
+        Waits for memory if a new batch needs it. Raises BufferExhaustedError if there is none
+        within max.block.ms, ValueError for a record above buffer.memory, and ClientClosedError.
         """
         with self._lock:
             self._refuse_if_closed()
@@ -78,11 +80,11 @@ class Accumulator:
             if batch:
                 batch.append(key, value, waiting)
                 return Appended(batch.is_full, is_batch_new=False)
-        # Not under the lock: who drains must get it, or no memory would ever come back.
+        # Not under the lock: the thread that drains needs it to bring memory back.
         buffer = self._pool.allocate(max(self._batch_size_bytes, size_bytes), self._max_block_ms)
         with self._lock:
             batch = self._batch_with_room(topic_partition, size_bytes)
-            if batch or self._is_closed:  # somebody was faster
+            if batch or self._is_closed:  # another thread was faster
                 self._pool.deallocate(buffer)
             self._refuse_if_closed()
             is_new = batch is None
@@ -115,15 +117,15 @@ class Accumulator:
         return sizes
 
     def ready(self) -> list[TopicPartition]:
-        """Return the partitions whose first batch should be sent now, sendable or not."""
+        """Return the partitions whose first batch should be sent now, even if one is in flight."""
         now_ms = self._clock.now_ms()
         with self._lock:
             return [place for place, batch in self._first_batches() if self._due(batch) <= now_ms]
 
     def drain(self) -> Iterator[Batch]:
-        """Take the first batch of each partition that is ready and has none in flight.
+        """Yield the first batch of each partition that is ready and has none in flight.
 
-        Each is taken when it is asked for: what a callback does in between is seen.
+        A batch is taken when the iteration reaches it, so effects of callbacks in between count.
         """
         for topic_partition in self.ready():
             with self._lock:
@@ -145,7 +147,7 @@ class Accumulator:
         return batch
 
     def put_back(self, batch: Batch, *, not_before_ms: int) -> None:
-        """Put a batch that failed in front of its queue, to be sent again, not before a time."""
+        """Put a failed batch at the front of its queue, to be sent again at that time or later."""
         with self._lock:
             batch.is_in_flight = False
             batch.not_before_ms = not_before_ms
@@ -153,7 +155,7 @@ class Accumulator:
             self._queues.setdefault(batch.topic_partition, deque()).appendleft(batch)
 
     def complete(self, batch: Batch) -> None:
-        """Let the next batch of the partition go, and give the memory back."""
+        """Give the memory of a batch back, and let the next batch of its partition be sent."""
         with self._lock:
             self._in_flight.pop(batch.topic_partition, None)
         batch.is_in_flight = False
@@ -178,15 +180,14 @@ class Accumulator:
             return [*self._in_flight.values(), *queued]
 
     def set_flushing(self, is_flushing: bool) -> None:
-        """Make all batches ready at once; each True needs its False."""
+        """Make all batches ready at once; each call with True needs one with False later."""
         with self._lock:
             self._flush_count += 1 if is_flushing else -1
 
     def close(self) -> list[Batch]:
-        """Take no more records, and return all batches that are not done; they count as done now.
+        """Take no more records, and return all batches that were not done; they count as done now.
 
-        The memory of those that were waiting is back in the pool; that of a batch in flight stays
-        away from it.
+        The memory of waiting batches goes back to the pool. That of batches in flight does not.
         """
         with self._lock:
             self._is_closed = True
@@ -217,7 +218,7 @@ class Accumulator:
         return ((place, queue[0]) for place, queue in self._queues.items() if queue)
 
     def _due(self, batch: Batch) -> int:
-        """When a first batch becomes ready."""
+        """Return the time at which the first batch of a queue becomes ready, in ms."""
         is_pressed = self._flush_count or self._is_closed or self._pool.waiter_count
         if batch.attempts or is_pressed or batch.is_full:
             return batch.not_before_ms

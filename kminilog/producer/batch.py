@@ -2,8 +2,8 @@
 
     buffer  | message | message | message | room |        format v0, as a produce request carries it
 
-A batch is open until a record does not fit or it is drained; then it is sent, perhaps several
-times, and done once. Its offsets count from 0: the leader gives out the real ones.
+A batch is open until a record does not fit, or until it is drained. Then it is sent, perhaps
+several times, and completed once. Its offsets count from 0; the leader assigns the real ones.
 
 Source: S2 (batches of the accumulator); Kafka: ProducerBatch, MemoryRecords.
 """
@@ -21,21 +21,21 @@ Callback = Callable[[RecordMetadata, Exception | None], object]
 
 
 class SendFuture(Future[RecordMetadata]):
-    """What `send` returns: the place of a record once it is known, or the error.
+    """The result of `send`: the place of a record once it is known, or the error.
 
-    Once there is an error, `in_doubt` says where the record is if it was written all the same; None
-    if it was not.
+    After an error, `in_doubt` says where the record is if it was written all the same. It is None
+    if no attempt can have written it.
     """
 
     in_doubt: RecordMetadata | None = None
 
     def cancel(self) -> bool:
-        """Return False: what was sent cannot be called back."""
+        """Return False: a record that was sent cannot be cancelled."""
         return False
 
 
 class Waiting(NamedTuple):
-    """A record in a batch: who wants to know what becomes of it."""
+    """What waits for the result of one record in a batch: its future and its callback."""
 
     future: SendFuture
     callback: Callback | None
@@ -51,7 +51,7 @@ def request_bytes(key: bytes | None, value: bytes | None) -> int:
 
 
 class Batch:
-    """One batch; the accumulator that made it is the only one to change it."""
+    """One batch; only the accumulator that made it changes it."""
 
     def __init__(self, topic_partition: TopicPartition, buffer: bytearray, now_ms: int) -> None:
         self.topic_partition = topic_partition
@@ -64,12 +64,12 @@ class Batch:
         self.is_in_flight = False
         self.is_done = False
         self.in_doubt: Sequence[int] = ()
-        """Offsets at which an attempt may have left the first records without a word."""
+        """Offsets at which a failed attempt may have left the first records."""
         self._is_closed = False
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more goes into it."""
+        """Whether it takes no more records."""
         return self._is_closed or self.size_bytes >= len(self.buffer)
 
     def has_room(self, size_bytes: int) -> bool:
@@ -77,7 +77,7 @@ class Batch:
         return not self._is_closed and self.size_bytes + size_bytes <= len(self.buffer)
 
     def append(self, key: bytes | None, value: bytes | None, waiting: Waiting) -> None:
-        """Encode a record behind the others; there must be room."""
+        """Encode a record after the others; there must be room."""
         data = encode(KAFKA, len(self.records), key, value)
         end = self.size_bytes + len(data)
         self.buffer[self.size_bytes : end] = data
@@ -89,11 +89,11 @@ class Batch:
         self._is_closed = True
 
     def data(self) -> bytes:
-        """Return what to send: a copy, as a network would make one."""
+        """Return a copy of the bytes to send, as a network would make one. O(bytes)."""
         return bytes(memoryview(self.buffer)[: self.size_bytes])
 
     def metadata(self, first_offset: int) -> list[RecordMetadata]:
-        """Return where each record is, if the first has this offset; NO_OFFSET: nobody knows."""
+        """Return where each record is, if the first has this offset, which may be NO_OFFSET."""
         topic, partition = self.topic_partition
         step = 0 if first_offset == NO_OFFSET else 1
         return [

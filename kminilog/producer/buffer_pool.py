@@ -1,30 +1,31 @@
-"""The memory of one producer: bounded, reused, and handed out to whoever has waited longest.
+"""The memory of one producer: bounded, reused, and given to the call that has waited longest.
 
     memory = free list (buffers of the poolable size, made already)
            + available (not made into buffers yet)
-           + in use    (lent out, or collected by the first who waits)
+           + in use    (lent out, or collected by the first call in the queue)
 
-A request is granted at once if that much memory is there: a buffer of the free list if it has the
-poolable size, else new memory, for which buffers of the free list are taken apart as far as needed.
-Otherwise the caller waits in a queue. The first in the queue collects what comes back, bit by bit;
-if it fails (no time left, Ctrl-C, close) it gives that back. Who leaves the queue wakes the next.
+A request is granted at once if enough memory is free. A request of the poolable size gets a buffer
+of the free list. Any other gets new memory, for which buffers of the free list are given up as far
+as needed. If too little is free, the call waits in a queue. The first call in the queue collects
+memory as it comes back; if it fails (time-out, Ctrl-C, close), it gives that memory back. A call
+that leaves the queue wakes the next one.
 
 Invariants
     B1  free list + available + in use = memory
     B2  only the first in the queue has collected anything, and never all that it needs
     B3  a buffer is in the free list once at most, and has the poolable size
 
-Overtaking: the queue is fair among those who wait. A newcomer whose request can be granted does not
-join it, as in Kafka; what it finds has come back since the first in the queue looked last.
+Overtaking: the queue is fair among waiting calls. As in Kafka, a new call that can be granted at
+once does not join the queue. It takes memory that the first waiting call has not collected yet.
 
-The pool cannot see who still reads a buffer. A buffer of a batch that is on its way to a broker
-must not be given back, whatever became of the batch: the next batch would write over it, and wrong
-messages would be sent (KAFKA-19012). Who holds the batch (the accumulator) must see to it.
+The pool cannot see who still reads a buffer. The buffer of a batch that is in flight to a broker
+must not be given back, even if the batch has failed: the next batch would overwrite it, and wrong
+messages would be sent (KAFKA-19012). The owner of the batch, the accumulator, ensures this.
 
 How to wait is an argument: `new_condition` makes one condition for each waiting call, around the
 pool's lock. Source: S2 1; Kafka: BufferPool. Differs: the documents' code loses what a failed
-caller had collected and wakes nobody; Kafka's first in the queue collects only after it was woken
-once, and Kafka does not notice a buffer that is given back twice (docs/differences.md).
+call had collected, and wakes nobody. In Kafka the first call in the queue collects only after it
+was woken once, and a buffer that is given back twice is not noticed (docs/differences.md).
 """
 
 import threading
@@ -40,7 +41,7 @@ WAIT_RATIO = "bufferpool-wait-ratio"
 
 
 class PoolMetrics(Protocol):
-    """What the pool needs of a producer's metrics: a sensor that is told how long calls wait."""
+    """What the pool needs of a producer's metrics: a sensor of how long calls wait."""
 
     def sensor(self, name: str) -> Any: ...
     def add_ratio(self, name: str, group: str, sensor: Any) -> None: ...
@@ -49,24 +50,24 @@ class PoolMetrics(Protocol):
 class WaitCondition(Protocol):
     """What the pool needs of a condition; `threading.Condition` is one.
 
-    Both calls are made by a thread that holds the lock.
+    The caller of both methods holds the lock.
     """
 
     def wait(self, timeout_seconds: float, /) -> bool:
-        """Release the lock, wait, take the lock again; take it also if an exception goes through.
+        """Release the lock, wait, and take the lock again, also if an exception passes through.
 
-        Return False if the time is over, True if something may have changed: the pool looks, and
-        waits again if need be. Instead of waiting it may do the work that brings memory back.
+        Return False if the time is over, and True if something may have changed. The pool then
+        looks again. Instead of waiting, this may do the work that brings memory back.
         """
         ...
 
     def notify(self) -> None:
-        """Let the one who waits return from `wait`; without effect if nobody does."""
+        """Wake the call that waits; do nothing if none does."""
         ...
 
 
 class _Waiter:
-    """One call that waits: what it still needs, what it has, how to wake it."""
+    """One waiting call: what it needs, what it has collected, and how to wake it."""
 
     def __init__(self, condition: WaitCondition, needed_bytes: int) -> None:
         self.condition = condition
@@ -119,7 +120,7 @@ class BufferPool:
         self._waiters: deque[_Waiter] = deque()
         self._is_closed = False
 
-    # ---- what is there; exact at the moment of asking, if other threads are busy
+    # ---- what is there; other threads may change it at once
 
     @property
     def available_bytes(self) -> int:
@@ -139,14 +140,15 @@ class BufferPool:
     # ---- taking and giving back
 
     def allocate(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray:
-        """Return a buffer of that many bytes, with anything in it; wait for memory if need be.
+        """Return a buffer of that many bytes, with any content; wait for memory if necessary.
 
-        `max_time_to_block_ms` is the budget for all the waiting of this call together; 0 does not
-        wait at all. What waiting took goes to the sensor, on failure too.
+        `max_time_to_block_ms` is the budget for all the waiting of this call; with 0 it does not
+        wait. The sensor gets the time of waiting, also on failure.
 
-        Raises ValueError for more than the whole memory, BufferExhaustedError when the time is over
-        and ClientClosedError when the pool is closed, before or while waiting. An exception that
-        comes out of waiting goes through. Whatever it raises, it has taken nothing.
+        Raises ValueError for a negative size and for more than the whole memory,
+        BufferExhaustedError when the time is over, and ClientClosedError if the pool is closed
+        before or during waiting. An exception of the condition passes through. A call that raises
+        keeps no memory.
 
         >>> from kminilog.clock import ManualClock
         >>> from kminilog.producer.metrics import Metrics
@@ -184,20 +186,20 @@ allocations.
             raise
 
     def deallocate(self, buffer: bytearray, size_bytes: int | None = None) -> None:
-        """Take a buffer back, and wake who waits longest; a closed pool takes buffers too.
+        """Take a buffer back, and wake the first waiting call; a closed pool takes buffers too.
 
-        `size_bytes` is the size it was allocated with; by default what it has now. They differ if
-        the buffer has grown or was replaced by another one meanwhile; such a buffer is not reused.
+        `size_bytes` is the size that was allocated; the default is the size of `buffer` now. If the
+        two differ, the buffer has grown or was replaced, and is not reused.
 
         Raises ValueError for a buffer that was given back already, and for a size of which no
-        buffer is out.
+        buffer is lent out.
         """
         size_bytes = len(buffer) if size_bytes is None else size_bytes
         is_poolable = size_bytes == len(buffer) == self.poolable_size_bytes
         self._give_back(size_bytes, buffer if is_poolable else None)
 
     def close(self) -> None:
-        """Refuse to allocate from now on; calls that wait fail with ClientClosedError."""
+        """Refuse to allocate from now on; waiting calls fail with ClientClosedError."""
         with self._lock:
             self._is_closed = True
             for waiter in self._waiters:
@@ -242,7 +244,7 @@ allocations.
                 self._collect(waiter)
             if waiter.is_served:
                 return
-            # Asked last: memory that came back in the last moment is taken.
+            # Look at the clock last, so that memory that came back just in time is taken.
             remaining_ms = deadline_ms - self._clock.now_ms()
             if is_time_over or remaining_ms <= 0:
                 raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)

@@ -1,14 +1,15 @@
-"""Bringing batches to the leaders, and the answers back: one round at a time.
+"""Sending batches to the leaders and taking their answers, one round at a time.
 
     ready batch --produce--> leader --(acks -1: replicated?)--> done: futures, callbacks
                                 |
                                 +-- failed: after retry.backoff.ms again, at most `retries` times
 
-Each batch is tried 1 + `retries` times, then its records are lost and their futures say so; what
-the sender of a record does then is up to it: stop, or go on (S4). A batch whose leader went away
-before all in-sync replicas were seen to follow is sent again although it may have been kept: its
-records are in doubt, and may be there twice (as in Kafka before idempotence). A write that failed
-and could not be undone, or that is still going on when the producer gives up, leaves doubt too.
+A batch is tried up to 1 + `retries` times, with back-off. Then its records are lost, and their
+futures say so. The caller decides whether to stop or to go on (S4). If a leader fails before all
+in-sync replicas have a batch, the batch is sent again although it may have been kept. Its records
+are *in doubt*: they may be there twice, as in Kafka before the idempotent producer. A write that
+failed and could not be undone leaves doubt too. So does one that goes on when the producer gives
+up.
 
 Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
 """
@@ -29,7 +30,7 @@ Done = Callable[[Batch, int, Exception | None], object]
 
 
 class DeliverySettings(NamedTuple):
-    """What a producer's settings say about delivery."""
+    """The settings of a producer that concern delivery."""
 
     acks: int
     retries: int
@@ -49,11 +50,11 @@ class DeliverySettings(NamedTuple):
 
 
 class DeliveryReport(NamedTuple):
-    """How many records are where, as far as the producer knows.
+    """How many records were acknowledged, lost, and left in doubt, as far as the producer knows.
 
-    `retries` counts batches that were sent again; `in_doubt` the records that an attempt may have
-    left in the log without a word, counted for each attempt: if they were sent again, they may be
-    there twice, and if they count as lost, once.
+    `retries` counts batches that were sent again. `in_doubt` counts, for each failed attempt, the
+    records that it may have left in the log. If these were sent again, they may be there twice; if
+    they count as lost, they may be there once.
     """
 
     acknowledged: int = 0
@@ -63,14 +64,14 @@ class DeliveryReport(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step did: batches that were sent, and batches of which something was heard."""
+    """What one step did: the batches that it sent, and the batches with an answer."""
 
     sent: list[Batch]
     heard: list[Batch]
 
 
 class _Sent(NamedTuple):
-    """A batch that waits for the in-sync replicas."""
+    """A batch that waits until the in-sync replicas have it."""
 
     batch: Batch
     produced: Produced
@@ -78,7 +79,11 @@ class _Sent(NamedTuple):
 
 
 class Delivery:
-    """The sender's work without its thread; one caller at a time."""
+    """The work of the sender without its thread; one caller at a time.
+
+    `on_done` is called once for each batch, with its first offset or its error. `on_failure` is
+    called after each failed attempt.
+    """
 
     def __init__(
         self,
@@ -105,9 +110,9 @@ class Delivery:
         return bool(self._sent)
 
     def step(self) -> Step:
-        """Hear what became of earlier batches, and send those that are ready.
+        """Take the answers for earlier batches, send the ready ones, and return both.
 
-        May be called again from a callback: the inner call then does what is left.
+        A callback may call this again: the inner call then does what is left.
         """
         heard = self._hear()
         sent = []
@@ -117,7 +122,7 @@ class Delivery:
         return Step(sent, heard)
 
     def abort(self, error: Exception) -> None:
-        """Give up: the records of all batches fail; the buffers of those in flight stay away."""
+        """Fail the records of all batches. The memory of batches in flight is not reused."""
         sent, self._sent = self._sent, {}
         for batch in self._accumulator.close():
             if batch.topic_partition in sent and batch.is_in_flight:
@@ -209,7 +214,7 @@ class Delivery:
 
 
 def _offsets_in_doubt(error: BaseException | None) -> Sequence[int]:
-    """Where the first records of a batch may be although its append has failed."""
+    """Return where the first records of a batch may be although its append has failed."""
     if isinstance(error, WriteFailedError):
         return error.in_doubt
     return _offsets_in_doubt(error.__cause__) if error else ()

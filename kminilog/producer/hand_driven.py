@@ -1,7 +1,7 @@
-"""A producer made of what its settings name, without a thread: it works when it is told to.
+"""A producer made from its settings, without a thread: it works only when a method is called.
 
-Around the producer stands here what a message does not need on its way: classes of the user's,
-metrics, and what the `built-in` partitioner wants to hear of queues and stalled leaders.
+This module adds what a message does not need on its way: a user's classes, metrics, and the news of
+queues and stalled leaders that the `built-in` partitioner needs.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer, KIP-794.
 """
@@ -34,13 +34,13 @@ def _ignore(_: str) -> None:
 
 
 class HandDrivenProducer(BareProducer):
-    """A producer that works when it is told to; a context manager that closes it.
+    """A producer without a thread; as a context manager it closes itself.
 
-    `config` has Kafka's dotted names, see producer.settings. A `partitioner` is used, as it is,
+    `config` has Kafka's dotted names, see producer_settings. A `partitioner` is used as it is,
     instead of the one that the settings name; `interceptors` come before those of the settings.
-    `alongside` is called while the producer waits, to let others work, and tells if they did:
-    `cluster.replicate` is one. `on_error` is told what interceptors, callbacks and hooks of a
-    partitioner have raised, which harms no record. Raises SettingError, PluginError.
+    While the producer waits it calls `alongside`, which lets others work and returns whether they
+    did, as `cluster.replicate` does. `on_error` gets a line if an interceptor, a callback or a hook
+    of a partitioner raises; no record is affected. Raises SettingError, PluginError.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class HandDrivenProducer(BareProducer):
         )
 
     def step(self) -> Step:
-        """Do one round of the sender's work, and tell the partitioner of queues and stalls."""
+        """Do one round of the sender's work; tell the partitioner the queues and the stalls."""
         cluster = self._cluster.metadata()
         sizes = self._accumulator.queue_sizes()
         self._routing.on_queues(sizes, self._stalled(sizes, cluster), cluster)

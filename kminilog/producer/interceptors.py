@@ -1,15 +1,15 @@
-"""The chain that sees every record on its way out, and hears what became of it.
+"""The chain of interceptors: it sees every record before sending, and hears the result.
 
-    on_send              before the record is serialised and placed; may answer with another record
-    on_acknowledgement   when it is acknowledged, or has failed
+    on_send              before the record is serialised and placed; may return another record
+    on_acknowledgement   when the record is acknowledged, or has failed
     close                when the producer is closed
 
-They are called in the order of the list. Each `on_send` gets what the last one that succeeded has
-answered. An interceptor that raises is passed over: neither the record nor the others suffer. Each
-failure is told to `on_error`; nothing is kept or logged here.
+Interceptors are called in the order of the list. Each `on_send` gets the record that the last
+successful one returned. If an interceptor raises, it is skipped: the record and the other
+interceptors are not affected. `on_error` gets a line for each failure; nothing is stored or logged.
 
 Source: S2 2; Kafka: ProducerInterceptor, ProducerInterceptors. Differs: Kafka trusts what `on_send`
-answers; here an answer that is no record counts as a failure (docs/differences.md).
+returns; here anything but a record counts as a failure (docs/differences.md).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,25 +21,25 @@ from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecor
 class ProducerInterceptor:
     """One link of the chain; this one changes nothing.
 
-    A class in `interceptor.classes` need not be a subclass, and may leave out any method. Threads
-    that send call `on_send`, the one that delivers calls `on_acknowledgement`.
+    A class in `interceptor.classes` need not be a subclass, and may leave out any method. The
+    threads that send call `on_send`; the thread that delivers calls `on_acknowledgement`.
     """
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take the producer's settings, all of them; called once, before anything else."""
+        """Take all settings of the producer; called once, before any other method."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         """Return the record to send: the same, or another one."""
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: BaseException | None) -> None:
-        """Hear where a record is, or why it was not sent.
+        """Take note of where a record is, or of the error that kept it from being sent.
 
         With an error, `metadata` has no offset, and no partition if none was chosen.
         """
 
     def close(self) -> None:
-        """Hear that the producer is closed."""
+        """Release what the interceptor holds; the producer is being closed."""
 
 
 def _ignore(text: str) -> None:
@@ -71,7 +71,7 @@ class ProducerInterceptors:
         self._on_error = on_error
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """Return what the chain makes of a record; the record itself if all of them fail."""
+        """Return the record as the chain has changed it; the record itself if all of them fail."""
         for interceptor in self._interceptors:
             answer = self._call(interceptor, "on_send", record)
             if isinstance(answer, ProducerRecord):
@@ -90,8 +90,8 @@ class ProducerInterceptors:
     ) -> None:
         """Tell every interceptor that a record was not sent.
 
-        The metadata names no offset, and the partition that was chosen, or else the one that the
-        record names, or else UNKNOWN_PARTITION.
+        The metadata has NO_OFFSET. Its partition is the chosen one, else the one that the record
+        names, else UNKNOWN_PARTITION.
         """
         named = record.partition if partition is None else partition
         place = UNKNOWN_PARTITION if named is None else named
@@ -103,7 +103,7 @@ class ProducerInterceptors:
             self._call(interceptor, "close")
 
     def _call(self, interceptor: ProducerInterceptor, call: str, *arguments: object) -> object:
-        """Return what an interceptor answers, None if it has no such method or has failed."""
+        """Return what a method returns; None if the interceptor lacks it or it has failed."""
         method = getattr(interceptor, call, None)
         if method is None:
             return None

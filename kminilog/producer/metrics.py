@@ -1,9 +1,9 @@
-"""What a producer measures about itself: durations, and what fraction of the time they make up.
+"""What a producer measures about itself: durations, and their share of the time.
 
-A *sensor* is told how long something took; a *metric* is a number that is worked out of a sensor
-when somebody asks. There is one kind of metric: the share that a sensor's durations have of the
-last `window_ms`. Not here: counts, averages, reporters. Time comes from the clock that is handed
-over.
+A *sensor* records how long something took. A *metric* is a number that is computed from a sensor
+when it is read. There is one kind of metric: the share of a sensor's durations in the last
+`window_ms`. There are no counts, averages or reporters. Time comes from the clock that is passed
+in.
 
 Source: S2 1; Kafka: Metrics, Sensor, Rate. Differs: Kafka keeps sums of two periods of 30 s, so its
 window jumps; here it slides.
@@ -18,7 +18,7 @@ WINDOW_MS = 30_000
 
 
 class Sensor:
-    """Takes durations, and remembers those of the last `window_ms`; any thread may tell or ask."""
+    """Records durations, and keeps those of the last `window_ms`; any thread may call it."""
 
     def __init__(self, window_ms: int) -> None:
         self._window_ms = window_ms
@@ -26,17 +26,17 @@ class Sensor:
         self._spans: deque[tuple[int, int]] = deque()  # (began, ended), by when they ended
 
     def record(self, duration_ms: int, now_ms: int) -> None:
-        """Take note of something that lasted `duration_ms` and has ended now."""
+        """Record something that lasted `duration_ms` and has ended at `now_ms`."""
         with self._lock:
             self._forget(now_ms)
             if duration_ms > 0:
                 self._spans.append((now_ms - duration_ms, now_ms))
 
     def ratio(self, now_ms: int) -> float:
-        """Return how much of the last `window_ms` the durations make up; O(durations in it).
+        """Return the share of the durations in the last `window_ms`; O(durations in it).
 
-        Durations that overlap count each, so the ratio is above 1 if several threads wait for most
-        of the time. A duration counts when it has ended, and only with what lies in the window.
+        Overlapping durations count each, so the ratio is above 1 if several threads wait for most
+        of the time. A duration counts once it has ended, and only with its part in the window.
 
         >>> sensor = Sensor(window_ms=1_000)
         >>> sensor.record(250, now_ms=10_000)
@@ -76,7 +76,7 @@ class Metrics:
         self._ratios: dict[tuple[str, str], Sensor] = {}
 
     def sensor(self, name: str) -> Sensor:
-        """Return the sensor of that name; the first one who asks for it makes it."""
+        """Return the sensor of that name; the first call makes it."""
         return self._sensors.setdefault(name, Sensor(self.window_ms))
 
     def add_ratio(self, name: str, group: str, sensor: Sensor) -> None:
@@ -89,7 +89,7 @@ class Metrics:
         self._ratios[name, group] = sensor
 
     def value(self, name: str, group: str) -> float:
-        """Return what a metric is now. Raises ValueError if there is none of that name and group.
+        """Return a metric's value now. Raises ValueError if that group has no metric of that name.
 
         >>> from kminilog.clock import ManualClock
         >>> Metrics(ManualClock()).value("wait-ratio", "producer-metrics")
@@ -103,6 +103,6 @@ class Metrics:
         return sensor.ratio(self._clock.now_ms())
 
     def values(self) -> dict[tuple[str, str], float]:
-        """Return what all metrics are now, by name and group."""
+        """Return the values of all metrics now, by name and group."""
         now_ms = self._clock.now_ms()
         return {key: sensor.ratio(now_ms) for key, sensor in list(self._ratios.items())}

@@ -1,9 +1,8 @@
 """The parts of a producer that its settings name: serialisers and interceptors, a user's own too.
 
-A class of the user's is made without arguments, and configured if it has `configure`. A serialiser
-is chosen by `key.serializer` and `value.serializer`, and where these are not given by
-`serializer.class`, for both, as in 0.8. Source: S0 7, S1 3, S2 2; Kafka: KafkaProducer, 0.8:
-ProducerConfig.
+A user's class is made without arguments, and configured if it has `configure`. `key.serializer` and
+`value.serializer` name the serialisers. If one of them is not given, `serializer.class` counts in
+its place, as in 0.8. Source: S0 7, S1 3, S2 2; Kafka: KafkaProducer, 0.8: ProducerConfig.
 """
 
 from collections.abc import Mapping
@@ -18,9 +17,10 @@ _INTERCEPTORS = "interceptor.classes"
 
 
 def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None) -> Serializer:
-    """Return the serialiser of a name or dotted path; `setting` is who asks for it.
+    """Return the serialiser of a name or dotted path; `setting` is the setting that names it.
 
-    A class of the user's is made and configured with `config`. Raises PluginError if it cannot be.
+    A user's class is made, and configured with `config`. Raises PluginError if that fails, or if
+    the class has no method `serialize`.
 
     >>> serializer("integer", "key.serializer")("orders", -2)
     b'\\xff\\xff\\xff\\xfe'

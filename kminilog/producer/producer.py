@@ -3,10 +3,9 @@
     send   interceptors -> serialisers -> partitioner -> memory of the pool -> batch
     step   ready batches -> leaders -> futures, callbacks, interceptors
 
-There is no thread here: what was sent waits until `step`, `flush` or `close` is called, or until
-memory runs out. So a producer can be stepped through, and with a clock that is moved by hand every
-run is the same. `producer.hand_driven` makes one of what its settings name, and `producer.sender`
-adds a thread that steps.
+There is no thread here: records wait until `step`, `flush` or `close` is called, or until memory
+runs out. So a debugger can step through a producer, and with a manual clock every run is the same.
+`producer.hand_driven` makes a producer from its settings; `producer.sender` adds a thread.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
 """
@@ -38,7 +37,7 @@ METRIC_GROUP = "producer-metrics"
 
 
 class Parts(NamedTuple):
-    """What a producer is handed: classes that may be the user's, and metrics."""
+    """The parts of a producer that come from outside: perhaps a user's classes, and metrics."""
 
     partitioner: Partitioner
     interceptors: ProducerInterceptors
@@ -48,11 +47,11 @@ class Parts(NamedTuple):
 
 
 class BareProducer:
-    """A producer that works when it is told to; a context manager that closes it.
+    """A producer without a thread; as a context manager it closes itself.
 
-    `config` is complete (`producer_settings`). `alongside` is called while the producer waits, to
-    let others work, and tells if they did: `cluster.replicate` is one. `on_error` is told what
-    callbacks and hooks of a partitioner have raised, which harms no record.
+    `config` is complete (`producer_settings`). While the producer waits it calls `alongside`, which
+    lets others work and returns whether they did, as `cluster.replicate` does. `on_error` gets a
+    line if a callback or a hook of a partitioner raises; no record is affected.
     """
 
     def __init__(
@@ -102,16 +101,16 @@ class BareProducer:
     # ---- sending
 
     def send(self, record: ProducerRecord, callback: Callback | None = None) -> SendFuture:
-        """Put a record on its way and return a future of its place.
+        """Put a record into a batch, and return a future of its place.
 
-        The callback gets the place and None, or a place without offset and the error, before the
-        future is done; it runs in the thread that steps, so it must not wait, and what it raises
-        goes to `on_error`. Once `send` returns, the record is in memory only. May wait up to
-        max.block.ms for memory.
+        Before the future is done, the callback gets the place and None, or a place without offset
+        and the error. It runs in the thread that steps, so it must not wait; an exception of it
+        goes to `on_error`. Once `send` returns, the record is in memory only: a crash loses it. May
+        wait up to max.block.ms for memory.
 
-        What is known to be wrong at once is raised here, and no callback is called: a partition
-        that does not exist, PluginError of a partitioner, SerializationError, BufferExhaustedError,
-        ClientClosedError. Nothing was written then.
+        Raises at once, without a callback: UnknownTopicOrPartitionError, PluginError of a
+        partitioner, SerializationError, BufferExhaustedError, ValueError for a record above
+        buffer.memory, ClientClosedError. Then nothing was written.
         """
         if self._is_closed:
             raise ClientClosedError("producer")
@@ -149,19 +148,19 @@ class BareProducer:
 
     @property
     def report(self) -> DeliveryReport:
-        """What became of the records so far."""
+        """How many records were acknowledged, lost and left in doubt so far."""
         return self._delivery.report
 
     def step(self) -> Step:
-        """Do one round of the sender's work: hear of earlier batches, send those that are ready."""
+        """Do one round of the sender's work: take answers for earlier batches, send ready ones."""
         self.is_ready = False
         return self._delivery.step()
 
     def flush(self, timeout_ms: int | None = None) -> bool:
-        """Return when it is known what became of all that was sent before; False if time ran out.
+        """Wait until all records sent before are acknowledged or lost; return False on a time-out.
 
-        From a callback of a producer with a thread: ValueError, since the thread would wait for
-        itself.
+        What an acknowledged record survives depends on `acks`. Raises ValueError in a callback of a
+        producer with a thread, because the thread would wait for itself.
         """
         deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
         pending = self._accumulator.batches
@@ -176,7 +175,10 @@ class BareProducer:
             self._accumulator.set_flushing(False)
 
     def close(self, timeout_ms: int | None = None) -> None:
-        """Flush, then take no more records. What is not done in time fails: ClientClosedError."""
+        """Take no more records, and flush. Records that are not done in time fail.
+
+        Their futures have ClientClosedError. A second call does nothing.
+        """
         if self._is_closed:
             return
         self._is_closed = True
@@ -209,15 +211,15 @@ class BareProducer:
         return SteppingCondition(lock, self._drive, self._clock)
 
     def _on_batch(self) -> None:
-        """A batch has begun, or is full; here nobody waits for it."""
+        """Called when a batch has begun or is full; a producer with a thread wakes it."""
 
     def _stop_stepping(self) -> None:
-        """The producer is being closed; here nobody steps by itself."""
+        """Called by `close`; a producer with a thread stops it."""
 
     # ---- steps
 
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
-        """Tell everybody what became of the records of a batch."""
+        """Give interceptors, callbacks and futures the result of each record of a batch."""
         places = batch.metadata(first_offset)
         in_doubt = (RecordMetadata(*batch.topic_partition, offset) for offset in batch.in_doubt)
         for (future, callback), place in zip(batch.records, places, strict=True):
@@ -228,7 +230,7 @@ class BareProducer:
                 except Exception as raised:  # noqa: BLE001 - the caller's; must not stop the others
                     self._on_error(f"callback: {type(raised).__name__}: {raised}")
             if future.done():
-                continue  # close had no more time for it
+                continue  # `close` has failed it already
             if error:
                 future.in_doubt = next(in_doubt, None)
                 future.set_exception(error)
@@ -236,7 +238,7 @@ class BareProducer:
                 future.set_result(place)
 
     def _drive(self, until_ms: int | None) -> None:
-        """Take a step; if neither that nor the others get on, let time pass until they may."""
+        """Take a step; if neither it nor `alongside` did anything, sleep until a batch is due."""
         if any(self.step()) | bool(self._alongside()):
             return
         due_ms = self._accumulator.next_due_ms()

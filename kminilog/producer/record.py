@@ -1,4 +1,4 @@
-"""A record to send, and what became of it.
+"""A record to send, and where it was written.
 
 Source: S1 3, S2; Kafka: ProducerRecord, RecordMetadata.
 """
@@ -10,7 +10,9 @@ NO_OFFSET = -1
 
 
 class ProducerRecord(NamedTuple):
-    """A topic, a key and a value as the serialisers take them, and a partition if one is wanted.
+    """A topic, a key and a value as the serialisers take them, and a partition.
+
+    Without `partition`, the partitioner chooses one.
 
     >>> ProducerRecord("orders", value=b"two teapots")
     ProducerRecord(topic='orders', key=None, value=b'two teapots', partition=None)
@@ -23,10 +25,10 @@ class ProducerRecord(NamedTuple):
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record is.
+    """Where a record was written.
 
-    `offset` is NO_OFFSET if nobody told (acks = 0) or if sending failed; then `partition` may be
-    UNKNOWN_PARTITION.
+    `offset` is NO_OFFSET if the leader did not answer (acks = 0) or if sending failed. If sending
+    failed, `partition` may be UNKNOWN_PARTITION.
     """
 
     topic: str

@@ -1,7 +1,7 @@
-"""Which partition a record goes to, and what a partitioner must hear to say so.
+"""Which partition a record goes to, and what a partitioner must know to choose it.
 
-The record's own partition, if it names one that exists; else the partitioner's answer. Partitioners
-know nothing of threads: here is the lock that lets in one at a time. Source: S0 7, S2 3; Kafka:
+If the record names a partition, it goes there. Else the partitioner chooses. Partitioners do not
+know threads, so a lock here lets in one thread at a time. Source: S0 7, S2 3; Kafka:
 KafkaProducer.partition.
 """
 
@@ -16,10 +16,10 @@ from kminilog.producer.record import ProducerRecord
 
 
 class Routing:
-    """A partitioner at work; any thread may call it.
+    """A partitioner and its lock; any thread may call it.
 
-    `has_room` tells if an open batch of a topic's partition takes so many bytes more. What the
-    partitioner raises when it is only told something goes to `on_error`.
+    `has_room` answers whether a partition of a topic has an open batch with room for so many bytes.
+    `on_error` gets a line if a hook of the partitioner raises.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Routing:
         cluster: ClusterMetadata,
         size_bytes: int,
     ) -> int:
-        """Return the partition for a record that takes so many bytes in a batch.
+        """Return the partition of a record that needs `size_bytes` in a batch.
 
         Raises UnknownTopicOrPartitionError for a topic or a partition that does not exist, and
-        PluginError if a partitioner of the user's fails.
+        PluginError if a user's partitioner fails.
         """
         topic, key, value, partition = record
         if partition is None:
@@ -64,7 +64,7 @@ class Routing:
         is_batch_full: bool,
         cluster: ClusterMetadata,
     ) -> None:
-        """Take note that a record is in a batch."""
+        """Tell the partitioner that a record is in a batch, unless the record named a partition."""
         if record.partition is None:
             with self._lock, self._noting_errors():
                 self._partitioner.on_appended(
@@ -82,13 +82,13 @@ class Routing:
         stalled: Mapping[str, Collection[int]],
         cluster: ClusterMetadata,
     ) -> None:
-        """Take note of how many batches of each topic wait, and whose leaders take nothing."""
+        """Tell the partitioner how many batches wait, and which partitions' leaders are stalled."""
         with self._lock, self._noting_errors():
             for topic, sizes in queue_sizes.items():
                 self._partitioner.on_queues(topic, sizes, cluster, stalled=stalled[topic])
 
     def on_failure(self) -> None:
-        """Take note that sending failed: the metadata is asked for again."""
+        """Tell the partitioner that the metadata is refreshed, because sending has failed."""
         with self._lock, self._noting_errors():
             self._partitioner.on_metadata_refresh()
 
@@ -99,7 +99,7 @@ class Routing:
 
     @contextmanager
     def _noting_errors(self) -> Iterator[None]:
-        """What a partitioner raises when it is told something must harm no record."""
+        """Hand an exception of a hook to `on_error`, so that it harms no record."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - it may be the user's

@@ -27,8 +27,8 @@ _PATIENCE_SECONDS = 1.0
 class Producer(HandDrivenProducer):
     """A producer with a thread that sends; see HandDrivenProducer for all else.
 
-    The thread ends with `close`; it is a daemon, so a process that ends without closing its
-    producer loses what was not sent yet.
+    `close` ends the thread. It is a daemon thread: a process that ends without closing its producer
+    loses the records that were not sent yet.
     """
 
     def __init__(
@@ -72,5 +72,5 @@ class Producer(HandDrivenProducer):
         self._clock.sleep_ms(1)
 
     def _stop_stepping(self) -> None:
-        # Who was given no time to flush does not wait for a callback that takes long, either.
+        # The time-out of `close` covers the flush; a slow callback must not make it much longer.
         self._sender.stop(timeout_seconds=_PATIENCE_SECONDS)

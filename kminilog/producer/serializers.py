@@ -1,4 +1,4 @@
-"""From a key or a value to its bytes: what a serialiser is, and those of the suite.
+"""From a key or a value to its bytes: what a serialiser is, and the built-in ones.
 
     bytes          bytes or bytearray, as they are
     string         text, in UTF-8
@@ -7,8 +7,8 @@
     a.b.Class      a class of the user's: serialize(topic, data) -> bytes or None;
                    `configure(config)` and `close()` if it has them
 
-None is null: the built-in ones leave it as it is, a class of the user's gets it. Kafka's own
-classes are known by their Java names; `named_parts` loads those of the user's.
+None is null: a built-in serialiser leaves it as it is, a class of the user's gets it. Kafka's own
+classes are known by their Java names, too; `named_parts` loads a user's classes.
 Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
 IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 """
@@ -29,7 +29,7 @@ _JAVA_NAMES = {
 
 
 class Serializer:
-    """Call it with a topic and a key or a value to get the bytes; `close` when it is used no more.
+    """A function of a topic and a key or a value to bytes. Call `close` after the last use.
 
     >>> to_bytes = built_in_serializer("string", "value.serializer")
     >>> to_bytes("orders", "två tekannor"), to_bytes("orders", None)
@@ -54,7 +54,7 @@ the message was not written
         self._close = close
 
     def __call__(self, topic: str, data: Any) -> bytes | None:
-        """Return the bytes of a key or a value, None for null. Raises SerializationError."""
+        """Return the bytes of a key or a value; None for null. Raises SerializationError."""
         try:
             encoded = self._encode(topic, data)
         except Exception as error:  # a class of the user's can raise anything
@@ -68,13 +68,13 @@ the message was not written
         raise SerializationError(self._what, serializer=self.name, reason=reason)
 
     def close(self) -> None:
-        """Close the user's class, if it can be closed; what that raises goes through."""
+        """Close the user's class, if it has `close`; an exception of that passes through."""
         if self._close:
             self._close()
 
 
 def short_name(name: str) -> str:
-    """Return what one of Kafka's classes is called here; any other name as it is.
+    """Return the short name of one of Kafka's classes; any other name as it is.
 
     >>> short_name("kafka.serializer.StringEncoder"), short_name("integer")
     ('string', 'integer')
@@ -83,7 +83,9 @@ def short_name(name: str) -> str:
 
 
 def built_in_serializer(name: str, setting: str) -> Serializer | None:
-    """Return the serialiser of a name, None if there is none; `setting` is who asks for it.
+    """Return the built-in serialiser of a name; None if there is none of that name.
+
+    `setting` is the setting that names it; errors mention it.
 
     >>> to_bytes = built_in_serializer("integer", "key.serializer")
     >>> to_bytes("orders", -2)
@@ -95,7 +97,7 @@ def built_in_serializer(name: str, setting: str) -> Serializer | None:
 
 
 class _NotTakenError(Exception):
-    """Why a built-in serialiser does not take something."""
+    """The reason why a built-in serialiser refuses a key or a value."""
 
 
 def _encode_bytes(data: object) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Which leaders take nothing although there is something for them, and for how long.
+"""Which leaders take no batch although one is ready for them, and for how long.
 
 Source: Kafka: RecordAccumulator.NodeLatencyStats (KIP-794).
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Stalls:
-    """The times at which each node had something to take, and took something.
+    """The times at which each node last had a batch ready, and last took one.
 
     >>> stalls = Stalls()
     >>> stalls.note(0, ready=[1, 2], served=[1, 2])
@@ -21,7 +21,7 @@ class Stalls:
         self._served_ms: dict[int, int] = {}
 
     def note(self, now_ms: int, *, ready: Iterable[int], served: Iterable[int]) -> None:
-        """Take down for which nodes something is ready now, and which of them took something."""
+        """Record for which nodes a batch is ready now, and which of them took one."""
         for node in ready:
             self._ready_ms[node] = now_ms
             self._served_ms.setdefault(node, now_ms)
@@ -29,7 +29,7 @@ class Stalls:
             self._served_ms[node] = now_ms
 
     def nodes(self, timeout_ms: int) -> set[int]:
-        """Return the nodes that took nothing for longer than this while something was ready."""
+        """Return the nodes that took nothing for longer than this while a batch was ready."""
         return {
             node
             for node, ready_ms in self._ready_ms.items()

@@ -1,7 +1,7 @@
-"""Waiting without a second thread: who would wait for a condition takes steps until it holds.
+"""Waiting without a second thread: instead of waiting for a condition, take steps until it holds.
 
-A hand-driven producer that runs out of memory must send something, or no memory would ever come
-back. Its pool gets this instead of `threading.Condition`.
+A hand-driven producer that runs out of memory must send something itself, because nothing else
+brings memory back. Its pool gets this condition instead of `threading.Condition`.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from kminilog.clock import Clock
 
 
 class SteppingCondition:
-    """A condition for one thread; `step` is given the time at which the wait ends, in ms."""
+    """A condition for one thread; `step` gets the time at which the wait ends, in ms."""
 
     def __init__(self, lock: Lock, step: Callable[[int], object], clock: Clock) -> None:
         self._lock = lock
@@ -20,7 +20,7 @@ class SteppingCondition:
         self._is_notified = False
 
     def wait(self, timeout: float) -> bool:
-        """Take steps until notified; return False if so many seconds have passed before that."""
+        """Take steps until notified; return False if `timeout` seconds pass before that."""
         until_ms = self._clock.now_ms() + round(timeout * 1000)
         self._is_notified = False
         self._lock.release()
