@@ -1,1 +1,1 @@
-"""Verification: everything that is wrong with a log, named by class and place. No Spark here."""
+"""Verification: find every fault of a log, and report its class and place. Uses no Spark."""

@@ -1,18 +1,18 @@
-"""Which finding another one comes from, as far as their places can prove it.
+"""Find the cause of a finding: another finding, as far as their places can prove it.
 
-A message with a wrong offset may also stand in the wrong order: that is the same place, and so one
-thing. A missing record belongs between two messages of its partition that are where they should
-be, by the order of the source. What is lost lies between them, too:
+A message with a wrong offset may also be out of order by its key. Both findings have the same
+place, so one is the cause of the other. A missing record belongs between two stored messages, by
+the order of the source. Damage between these two messages may be why it is missing:
 
     source   r4   r5   r6   r7        r5 and r6 are missing
     log      m4  ~~~~~~~~~  m7        bad-crc at offset 5: two messages are lost, m5 and m6
 
-As many records are missing there as messages are lost: then these are the lost ones, and nothing
-else can be. Are they more or fewer, then the damage may be why, and no more is said.
+If as many records are missing there as messages are lost, the lost messages are these records: the
+cause is certain. With another number, the damage is only a possible cause.
 
-The other way round, the account of a source tells why a range of messages is `altered`, and why a
-log ends before its job did: of one message in the range it says what is wrong with it, or messages
-have come in front of the range or are gone, so that all others have other offsets. Source: ours.
+In the other direction, comparison with a source explains findings of the storage: a range of
+messages is `altered`, or a log ends before its job did. Then one message in that range has a
+finding, or messages in front of it were added or lost, which shifts offsets. Source: ours.
 """
 
 from collections.abc import Iterable
@@ -33,9 +33,9 @@ DAMAGE = (*LOSSES, FindingClass.OFFSET_OVERLAP, FindingClass.OFFSET_DISORDER)
 
 
 class Slot(NamedTuple):
-    """Where a missing record belongs: behind offset `before`, in front of `after`.
+    """Where a missing record belongs: behind offset `before`, in front of offset `after`.
 
-    There it is the `number`-th, from 1 on, of `missing_count` missing ones.
+    It is number `number`, from 1 on, of `missing_count` records that are missing there.
     """
 
     partition: int
@@ -46,7 +46,7 @@ class Slot(NamedTuple):
 
 
 def cause_of(slot: Slot, findings: Iterable[Finding]) -> Cause | None:
-    """Return the damage that a missing record comes from, None if none is there.
+    """Return the damage that explains a missing record; None if no damage lies in its slot.
 
     >>> damage = Finding(FindingClass.BAD_CRC, "orders", 0, "", offset=5)
     >>> cause_of(Slot(0, 4, 7, 2, 2), [damage]) == Cause(damage.kind, damage.place, True)
@@ -74,7 +74,7 @@ def cause_of(slot: Slot, findings: Iterable[Finding]) -> Cause | None:
 
 
 def cause_at(found: Finding, findings: Iterable[Finding]) -> Cause | None:
-    """Return the damage that stands at the very message that a finding is about, if there is one.
+    """Return the damage at the same message as a finding; None if there is none.
 
     >>> damage = Finding(FindingClass.OFFSET_DISORDER, "orders", 0, "", "0" * 20, 5, 170)
     >>> late = Finding(FindingClass.KEY_ORDER, "orders", 0, "", "0" * 20, 99, 170)
@@ -89,10 +89,10 @@ def cause_at(found: Finding, findings: Iterable[Finding]) -> Cause | None:
 
 
 def cause_in_source(stored: Finding, findings: Iterable[Finding]) -> Cause | None:
-    """Return what the account of a source says of a finding of the storage, None if nothing.
+    """Return the cause that comparison with a source gives for a finding of the storage, or None.
 
-    `findings` are those of the account, and messages in a wrong partition. A cause that has one
-    itself is not named, but that.
+    `findings` are those of that comparison, and messages in a wrong partition. If the cause has a
+    cause itself, it returns that one.
 
     >>> stored = Finding(FindingClass.ALTERED, "orders", 0, "", offset=0, last_offset=9)
     >>> altered = Finding(FindingClass.ALTERED, "orders", 0, "", offset=5)
@@ -110,14 +110,14 @@ def cause_in_source(stored: Finding, findings: Iterable[Finding]) -> Cause | Non
 
 
 def _is_in(stored: Finding, found: Finding) -> bool:
-    """Tell if both are about one message, or about a range and one of its messages."""
+    """Tell if both findings are about one message, or about a range and a message in it."""
     if stored.kind not in (FindingClass.ALTERED, FindingClass.WRONG_PARTITION):
         return False
     return found.partition == stored.partition and found.offset in _offsets(stored)
 
 
 def _may_have_moved(stored: Finding, found: Finding) -> bool:
-    """Tell if messages have other offsets than their job gave them, because of what was found."""
+    """Tell if `found` may have shifted the offsets of the messages of `stored`."""
     is_end = stored.kind == FindingClass.MANIFEST_MISMATCH and stored.segment is not None
     if not (is_end or stored.kind == FindingClass.ALTERED):
         return False

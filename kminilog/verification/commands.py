@@ -1,13 +1,13 @@
-"""The command that shows what a finding is about, ready for a shell.
+"""For each finding, the shell command that shows it.
 
     a message that is whole       find TOPIC-P OFFSET --explain     every step of the search
-    damage, or a wrong offset     dump SEGMENT.log --hex            the messages and what is between
+    damage, or a wrong offset     dump SEGMENT.log --hex            messages and bytes between them
     an index                      dump SEGMENT.index
-    a record that is not stored   verify TOPIC --against SOURCE     its line or row says the rest
+    a record that is not stored   verify TOPIC --against SOURCE     with its line or row
     a range of messages           consume TOPIC --partition P       their keys and values
     anything else                 verify TOPIC
 
-Whether it works is for tests: each is run. Source: ours.
+The tests run every one of these commands. Source: ours.
 """
 
 import shlex
@@ -41,7 +41,7 @@ _READING = {
 
 
 def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
-    """Return a `kminilog` command line; `scope` is what a report says was looked at.
+    """Return the `kminilog` command line for a finding; `scope` is that of the report.
 
     >>> name = "00000000000000000000"
     >>> found = Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170)
@@ -52,7 +52,7 @@ def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
 
 
 def quoted(word: str) -> str:
-    r"""Return a word for a shell; one that a terminal must not see gets bash's own quotes.
+    r"""Return a word quoted for a shell; by bash's `$'...'` if it is not printable.
 
     >>> print(quoted("a b"), quoted("a\x1b'b"))
     'a b' $'a\x1b\x27b'

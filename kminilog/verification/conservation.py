@@ -2,10 +2,10 @@
 
     source + extra + duplicate  =  stored + rejected + missing
 
-Each record of the source is stored, rejected or missing; each message that is stored has a record,
-or is extra, or a duplicate. `source` and `stored` are counted where they are read, the others where
-records and messages are compared. So an equation that does not hold says that something was counted
-wrongly, or changed meanwhile. Source: ours.
+Each record of the source is stored, rejected or missing. Each stored message belongs to a record,
+or is extra, or is a duplicate. `source` and `stored` are counted while reading, the others while
+comparing records with messages. So if the equation does not hold, a count is wrong, or the data has
+changed meanwhile. Source: ours.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ LEFT_SIDE, RIGHT_SIDE = ("source", "extra", "duplicate"), ("stored", "rejected",
 
 
 def holds(counts: Mapping[str, int]) -> bool:
-    """Tell if both sides of the equation are the same.
+    """Tell if both sides of the equation are equal.
 
     >>> holds(dict(source=9, extra=0, duplicate=1, stored=8, rejected=0, missing=2))
     True

@@ -1,11 +1,11 @@
-"""What a verification has looked at, and what it has not: why, and which option would.
+"""What a verification has checked, and what it has not: why not, and which option would check it.
 
-    checked     messages, indexes, ...: each aspect that was looked at, somewhere at least
-    unchecked   an aspect, where, why, and the option that asks for it
-                asked: it was wanted and could not be done, so the verdict is not `ok`
-                not asked: the verdict stays, and the report says so all the same
+    checked     messages, indexes, ...: each aspect that was checked in at least one place
+    unchecked   an aspect, where, why not, and the option that asks for it
+                asked: the user wanted it and it was not possible, so the verdict is not `ok`
+                not asked: the verdict may be `ok`, but the report lists it, too
 
-So a reader of a report never has to guess what `ok` means. Source: ours.
+So the reader of a report knows exactly what `ok` means. Source: ours.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from kminilog.verification.partition_checks import PartitionSummary
 
 
 class Aspect(StrEnum):
-    """What can be checked; the names are for scripts, too."""
+    """What can be checked; scripts depend on these names."""
 
     MESSAGES = "messages"
     INDEXES = "indexes"
@@ -29,7 +29,7 @@ class Aspect(StrEnum):
 
 
 class Unchecked(NamedTuple):
-    """One aspect that was not checked; `where` is a topic, a partition, a file, or nothing."""
+    """One aspect that was not checked; `where` is a topic, a partition, a file, or empty."""
 
     what: Aspect
     where: str
@@ -50,7 +50,7 @@ def coverage_of(
 ) -> tuple[list[Aspect], list[Unchecked]]:
     """Return what was checked of a topic, and what was not.
 
-    `has_rule` tells if it is known where keys belong. With one partition, there is nothing to know.
+    `has_rule` tells if the partitioner of the keys is known; with one partition none is needed.
     """
     checked = []
     if any(summary.segment_count or not summary.unchecked for summary in summaries):
@@ -91,7 +91,7 @@ def coverage_of(
 
 
 def in_words(unchecked: dict[str, Any]) -> str:
-    """Return one entry of `unchecked`, as a report has it, for a human eye.
+    """Return one entry of a report's `unchecked` as a line of text.
 
     >>> in_words(NO_SOURCE.to_json())
     'source: none is named; give --against SOURCE'

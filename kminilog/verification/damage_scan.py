@@ -1,16 +1,16 @@
-"""The messages of a `.log` and the damage between them, in turn, to the end of the file.
+"""Read the messages of a `.log` and the damage between them, in order, to the end of the file.
 
-Reading goes on behind damage with the first message, wherever it starts, whose crc is right.
+Behind damage it continues with the first message that has a right crc, at any byte.
 
     m0 m1 ~~~~~~ m3 m4 ~~~      m0 | m1 | damage, m3 | m4 | damage
                                           bad-crc,         torn-tail, or damage as before
                                           bad-magic or
                                           bad-length
 
-A stretch of damage is named once, by what its beginning looks like; that of a wrong size field by
-the crc, which does not cover it. Which offset belongs where is not known here. A writer may be at
-work: what it has finished at a second look is no damage. Source: ours; Kafka stops at the first
-invalid message.
+A stretch of damage gets one finding, by the fault at its beginning. If the crc is right for another
+size, the fault is the size field, which the crc does not cover. This module does not check offsets.
+A writer may be at work: a message that is complete at a second look is no damage. Source: ours;
+Kafka stops at the first invalid message.
 """
 
 import struct
@@ -34,11 +34,11 @@ from kminilog.verification.findings import FindingClass
 
 _SIZE_AND_CRC = struct.Struct(">iI")
 _MAX_REPAIRED_BYTES = 1 << 26
-_LOOKS = 10_000  # some ten milliseconds: a writer between two steps needs microseconds
+_LOOKS = 10_000  # this takes some ten milliseconds; a writer's next step takes microseconds
 
 
 class Damage(NamedTuple):
-    """A stretch of bytes that is no message, from a position on."""
+    """A stretch of bytes that holds no message; it begins at `position`."""
 
     kind: FindingClass
     position: int
@@ -46,7 +46,7 @@ class Damage(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A message and the damage in front of it; with no message: damage to the end of the file."""
+    """A message and the damage in front of it; without a message: damage to the end of the file."""
 
     position: int
     message: Message | None
@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 
 def walk(segment: Segment, end: int) -> Iterator[Step]:
-    """Yield every whole message that begins before byte `end`; O(bytes), in windows."""
+    """Yield every whole message that begins before byte `end`, and all damage; O(bytes)."""
     damage: Damage | None = None
     position = 0
     while position < min(end, segment.file_bytes):
@@ -74,9 +74,9 @@ def walk(segment: Segment, end: int) -> Iterator[Step]:
 def _examine(
     segment: Segment, position: int, outcome: NeedMoreBytes | CorruptMessage
 ) -> tuple[Damage | None, int]:
-    """Return what is wrong where no message is, and where to go on.
+    """Return the damage at a position, and where to continue.
 
-    Nothing is wrong if a writer has finished the message meanwhile.
+    The damage is None if a writer has finished the message meanwhile.
     """
     file_bytes = segment.file_bytes
     if _message_at(segment, position):
@@ -99,12 +99,12 @@ def _examine(
         return Damage(kind, position, detail), end
     claimed_end = position + outcome.length_bytes
     if end < claimed_end and (claimed_end == file_bytes or _message_at(segment, claimed_end)):
-        end = claimed_end  # the message that was found is part of this one's value
+        end = claimed_end  # the message that was found is inside the value of this one
     return Damage(FindingClass(outcome.fault.value), position, outcome.detail), end
 
 
 def has_grown(path: Path, size_bytes: int) -> bool:
-    """Tell if a file has another size than it had, now or within a moment: a writer is at work."""
+    """Tell if the size of a file changes, now or within milliseconds: then a writer is at work."""
     return any(regular_status(path).st_size != size_bytes for _ in range(_LOOKS))
 
 
@@ -114,10 +114,10 @@ def _message_at(segment: Segment, position: int) -> bool:
 
 
 def repaired_size(data: bytes) -> int | None:
-    """Return the size field that these bytes should have, if only that field is wrong in them.
+    """Return the right size of a message, if only its size field is wrong; else None.
 
-    `data` is one message, from its offset field to where it really ends. The crc does not cover the
-    size, so it can tell: None if it does not match the bytes, or if the size is right.
+    `data` is the message from its offset field to its real end. The crc does not cover the size. So
+    if the crc matches these bytes, only the size can be wrong. O(bytes).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

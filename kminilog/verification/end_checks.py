@@ -1,12 +1,12 @@
-"""Does a log end where it is known to have ended?
+"""Check that a log does not end too early.
 
-    lost-end            it ends below its recovery point, up to which it was on the disk; or it did
-                        so once, and what was lost is on record: its offsets are given out again
-    manifest-mismatch   it ends before the last job did, and no recovery point speaks of that
+    lost-end            it ends below its recovery point, up to which it was on the disk; or it once
+                        did, as `.cuts` records: then new messages got the lost offsets
+    manifest-mismatch   it ends before its last job ended, and the recovery point does not show it
 
-One damage, one finding: the end of a log that ends in damage has its finding, which then says how
-far the log was on the disk. What a follower has cut off is no loss. Source: ours; Kafka takes the
-recovery point only for where to begin recovery.
+One damage gets one finding. A log that ends in damage has a finding already; that then says how far
+the log was on the disk. What a follower truncates is no loss. Source: ours; Kafka uses the recovery
+point only to decide where recovery begins.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _LOST = {
 
 
 def log_end_offset(segments: Sequence[SegmentSummary]) -> int:
-    """Return where the next message will go; damaged messages count, but at the very end."""
+    """Return the log end offset; damaged messages count, except at the very end of the log."""
     return max((s.next_offset or s.start_offset for s in segments), default=0)
 
 
@@ -34,14 +34,14 @@ def judge_end(
     segments: Sequence[SegmentSummary],
     findings: Sequence[Finding],
 ) -> list[Finding]:
-    """Return the findings of a partition with those about its end.
+    """Return the findings of a partition, and those about its end.
 
-    `segments` in the order of their messages. An index entry for a message that is missing at the
-    end is no finding of its own.
+    `segments` are in the order of their messages. An index entry for a message that is missing at
+    the end gets no finding of its own.
     """
     end = log_end_offset(segments)
     known_end, job_end = jobs.recovery_point or 0, 0 if jobs.findings else jobs.end
-    # A cut that a crash has interrupted counts as far as it has come.
+    # If a crash has interrupted a cut, only the part that was made counts.
     cuts = [c for c in jobs.cuts if c.is_done or c.first_offset <= end < c.next_offset]
     lost = [_lost_before(cut, end) for cut in cuts if cut.reason in _LOST]
     if any(s.unchecked for s in segments):

@@ -1,12 +1,12 @@
 """The classes of findings, their severity and their place.
 
-A finding is one thing that is wrong, of one class, at one place. The *place* is a segment, an
-offset and a position; the position counts bytes of the `.index` for `index-order`,
-`index-position` and `index-past-end`, of the `.log` for all others. A `Tally` counts all findings
-and keeps only a few of each class, so that its memory does not grow with the damage.
+A finding is one fault, of one class, at one place. The *place* is a segment, an offset and a
+position. The position is a byte of the `.index` for `index-order`, `index-position` and
+`index-past-end`, and a byte of the `.log` for all other classes. A `Tally` counts all findings but
+keeps only a few of each class, so its memory does not grow with the damage.
 
-How findings are made, and which of them matter to whom, is not known here. Source: ours; Kafka's
-DumpLogSegments looks at checksums and index entries only.
+This module neither makes findings nor judges them. Source: ours; Kafka's DumpLogSegments checks
+only checksums and index entries.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,10 +19,10 @@ SAMPLE_COUNT = 20
 
 
 class FindingClass(StrEnum):
-    """What can be wrong: with the stored bytes, and, in the last four, against a source.
+    """The kinds of faults: of the stored bytes and, the last four, in comparison with a source.
 
-    `altered` is both: a range of messages by the fingerprints of the job that wrote them, or one
-    message against its record.
+    `altered` is of both kinds: the fingerprint of a range differs from its job's manifest, or one
+    message differs from its record.
     """
 
     BAD_CRC = "bad-crc"
@@ -54,14 +54,14 @@ _IN_INDEX = {
     FindingClass.INDEX_PAST_END,
     FindingClass.ORPHAN_FILE,
 }
-# No message is lost or wrong, and recovery mends it.
+# No message is lost or wrong, and recovery repairs it.
 _WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
 
 
 class Cause(NamedTuple):
-    """The finding that another one comes from, by its class and its place.
+    """The finding that explains another one, by its class and its place.
 
-    Unless it `is_certain`, the other one may have come about in another way.
+    Unless it `is_certain`, the other finding may have another cause.
     """
 
     kind: FindingClass
@@ -74,11 +74,11 @@ class Cause(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, or, with `stands_for` above 1, the sample for several like it.
+    """One fault; or, with `stands_for` above 1, the sample for several faults of this class.
 
-    `segment` is the 20 digits; `source` names the record of a source that is concerned. The
-    partition is -1 if it is not known: a record without a key that is missing. With `last_offset`
-    it is known only that the place is somewhere from `offset` up to there.
+    `segment` is the segment's 20 digits; `source` names the record of a source. The partition is -1
+    if it is not known, as for a missing record without a key. With `last_offset`, the fault is
+    somewhere from `offset` to `last_offset`.
     """
 
     kind: FindingClass
@@ -95,7 +95,7 @@ class Finding(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, for a human eye.
+        """The place as text.
 
         >>> name = "00000000000000000000"
         >>> Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170).place
@@ -129,7 +129,7 @@ class Finding(NamedTuple):
 
 
 def severity(kind: FindingClass) -> str:
-    """Return "warning" for what recovery mends without any loss, else "error".
+    """Return "warning" for a fault that recovery repairs without any loss, else "error".
 
     >>> severity(FindingClass.BAD_CRC), severity(FindingClass.INDEX_SPARSE)
     ('error', 'warning')
@@ -138,7 +138,7 @@ def severity(kind: FindingClass) -> str:
 
 
 def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
-    """Return the classes of these names; ValueError that lists all of them if one is unknown.
+    """Return the classes with these names; ValueError, which lists all names, for an unknown one.
 
     >>> parse_classes(["offset-gap"])
     frozenset({<FindingClass.OFFSET_GAP: 'offset-gap'>})
@@ -150,7 +150,7 @@ def parse_classes(names: Collection[str]) -> frozenset[FindingClass]:
 
 
 class Tally:
-    """Per class: how many findings, and the first SAMPLE_COUNT of them.
+    """For each class, the number of findings and the first SAMPLE_COUNT of them.
 
     >>> tally = Tally()
     >>> for offset in range(30):
@@ -168,7 +168,7 @@ class Tally:
             self.add(finding)
 
     def add(self, finding: Finding, count: int | None = None) -> None:
-        """Count a finding, `count` times if that is given, else as often as it stands for."""
+        """Count a finding `count` times; by default, `stands_for` times. O(1)."""
         kind = finding.kind
         times = finding.stands_for if count is None else count
         self._counts[kind] = self._counts.get(kind, 0) + times
@@ -177,7 +177,7 @@ class Tally:
             samples.append(finding._replace(stands_for=1))
 
     def counts(self) -> dict[FindingClass, int]:
-        """Return how many findings there are of each class, in the order in which classes came."""
+        """Return the number of findings of each class, in the order of the classes' first ones."""
         return dict(self._counts)
 
     def total(self) -> int:
@@ -189,7 +189,7 @@ class Tally:
         return list(self._samples.get(kind, ()))
 
     def findings(self) -> list[Finding]:
-        """Return all samples, class by class; the last of a class stands for those not kept."""
+        """Return all samples by class; the last one of a class also stands for those not kept."""
         found = []
         for kind, samples in self._samples.items():
             surplus = self._counts[kind] - len(samples)

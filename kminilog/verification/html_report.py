@@ -1,12 +1,12 @@
-"""A report as one page that needs nothing else: no network, no script, no other file.
+"""A report as one self-contained HTML page: no network, no script, no other file.
 
-    verdict      what was looked at, and how it came out
+    verdict      what was checked, and the result
     account      the two sides of the equation as two bars of the same length
-    partitions   how large each is beside the others, and where along its offsets findings are
+    partitions   the size of each compared with the others, and where in its offsets findings are
     findings     by severity; each sample with its place and the command that shows it
 
-It is made of what `verify --json` prints, nothing else. Names of files and keys come from anywhere:
-all text is escaped, control characters too. It is well-formed XML as well as HTML. Source: ours.
+It uses only what `verify --json` prints. Names and keys may hold any characters, so the page
+escapes all text, even control characters. It is valid XML as well as HTML. Source: ours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ Json = Mapping[str, Any]
 
 
 def render_html(report: Json) -> str:
-    """Return the page.
+    """Return the page as text; `report` is what `verify --json` prints.
 
     >>> page = render_html({"verdict": "ok", "scope": {"topics": ["<u>"]}, "partitions": [],
     ...     "conservation": {}, "findings": [], "checked": [], "unchecked": [], "allowed": []})
@@ -41,7 +41,7 @@ def render_html(report: Json) -> str:
 
 
 def text(value: object) -> str:
-    r"""Return any text as it may stand in a page, within tags or quotes.
+    r"""Return `str(value)` escaped for a page, between tags or in quotes.
 
     >>> print(text('<a href="x">\x00\x1b'))
     &lt;a href=&quot;x&quot;&gt;\x00\x1b
@@ -50,7 +50,7 @@ def text(value: object) -> str:
 
 
 def number(value: int) -> str:
-    """Return a number with its thousands apart.
+    """Return a number with thousands separators.
 
     >>> number(1234567)
     '1,234,567'

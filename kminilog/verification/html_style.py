@@ -1,7 +1,7 @@
-"""How a report looks: a style sheet for light and dark, from a telephone to a wide screen.
+"""The style sheet of a report: light and dark, from a telephone to a wide screen.
 
-Colours never tell anything alone: there is always a word, and marks of errors are taller than those
-of warnings. Nothing is fetched. What stands on the page is not known here. Source: ours.
+No information is in a colour alone: there is always a word, and marks of errors are taller than
+those of warnings. It loads nothing, and knows nothing of the page's content. Source: ours.
 """
 
 STYLE = """

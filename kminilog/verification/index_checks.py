@@ -1,21 +1,21 @@
-"""What one `.index` gets wrong, by comparison with the messages of its `.log`.
+"""Find the faults of one `.index`, by comparison with the messages of its `.log`.
 
-The messages are told one by one, in the order of their offsets. An entry is *true* if the message
-with its offset begins at its position. Then, slot by slot:
+The caller passes the messages one by one, ascending by offset. An entry is *true* if the message
+with its offset begins at its position. The classes of faults, slot by slot:
 
     index-order      zero, or not above the true entries before it; or the file ends inside a slot
     index-past-end   not true, and its position is not inside the `.log`
-    index-position   not true, though its position is
-    index-sparse     a message was due an entry by the one rule, `is_due`, and has none
+    index-position   not true, and its position is inside the `.log`
+    index-sparse     a message was due an entry by the rule `is_due`, and has none
 
-One fault has one name. A bad slot stands for one entry that is due. Damage in the log is not named
-again in the index: entries for the offsets it concerns are not judged. It may have moved all that
-stands behind it (a message is gone, or there twice), so the next entry may be off by any number of
-bytes, and from there on entries may be off by exactly as many.
+One fault gets one finding. A bad slot replaces one entry that is due. Damage in the log gets no
+second finding in the index: entries for its offsets are not judged. If the damage removed or
+repeated a message, all bytes behind it have moved. So the next entry may be wrong by any number of
+bytes, and the entries behind that one by exactly the same number.
 
-An entry more than is due does no harm: Kafka's own rule counts appended sets, not messages. This
-module reads no file and does not know what a fault in the log is. Source: ours; Kafka:
-DumpLogSegments, OffsetIndex.sanityCheck.
+An additional entry is no fault: Kafka's rule counts appended sets, not messages. This module reads
+no file and does not know the faults of a log. Source: ours; Kafka: DumpLogSegments,
+OffsetIndex.sanityCheck.
 """
 
 from array import array
@@ -32,7 +32,7 @@ _TRUE, _NOT_JUDGED = 1, 2
 
 
 class IndexFault(NamedTuple):
-    """One thing that is wrong; `position` is a byte of the `.log` only for `index-sparse`."""
+    """One fault; `position` is a byte of the `.log` for `index-sparse`, else of the `.index`."""
 
     kind: FindingClass
     offset: int | None
@@ -41,7 +41,7 @@ class IndexFault(NamedTuple):
 
 
 class _Absent(NamedTuple):
-    """Messages that are due an entry and have none: how many, and the first one."""
+    """Messages that are due an entry but have none: their number, and the first of them."""
 
     total: int = 0
     offset: int = 0
@@ -53,7 +53,7 @@ class _Absent(NamedTuple):
 
 
 class IndexCheck:
-    """The entries of one index, waiting for the messages. Memory: O(entries)."""
+    """Compares the entries of one index with the messages that it is told. Memory O(entries)."""
 
     def __init__(self, data: bytes, base_offset: int, interval_bytes: int) -> None:
         self._base_offset = base_offset
@@ -64,9 +64,9 @@ class IndexCheck:
         slots = (decode_entries(data[start : start + ENTRY_SIZE_BYTES])[0] for start in starts)
         fields = array("i", chain.from_iterable(slots))
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
-        self._verdicts = bytearray(len(self._positions))  # of each slot; at first all are false
+        self._verdicts = bytearray(len(self._positions))  # of each slot; at first none is true
         self._last_indexed = 0
-        self._shift: int | None = 0  # by how much entries are off; None: any number is fine
+        self._shift: int | None = 0  # by how many bytes entries are off; None: any number
         self._absent_between = _Absent()  # in front of the last true entry
         self._absent_behind = _Absent()
         self._waiting = iter(sorted(range(len(starts)), key=self._relative_offsets.__getitem__))
@@ -76,9 +76,9 @@ class IndexCheck:
         return len(self._positions)
 
     def tell_message(self, lowest_offset: int, offset: int, position: int) -> None:
-        """Compare with a message that is where it belongs.
+        """Compare the entries with a message that is where it belongs.
 
-        A compressed one takes up the offsets from `lowest_offset` to its own `offset`.
+        A compressed message holds the offsets from `lowest_offset` to its own `offset`.
         """
         while self._awaited_offset <= offset:
             if self._awaited_offset >= lowest_offset:
@@ -92,9 +92,9 @@ class IndexCheck:
             self._last_indexed = shifted
 
     def tell_fault(self, offset: int, next_offset: int) -> None:
-        """Pass over a fault in the log that concerns the offsets `offset` to `next_offset` - 1.
+        """Skip a fault of the log that affects the offsets `offset` to `next_offset` - 1.
 
-        That may be none.
+        This range may be empty.
         """
         while self._awaited_offset < next_offset:
             if self._awaited_offset >= offset:
@@ -105,10 +105,10 @@ class IndexCheck:
     def faults(
         self, told_bytes: int, log_bytes: int, *, may_lag: bool = False
     ) -> Iterator[IndexFault]:
-        """Yield what is wrong, once all messages in the first `told_bytes` are told.
+        """Yield the faults, after the caller has told all messages in the first `told_bytes`.
 
-        A writer may have added some since then, up to the `log_bytes` that the log has now, and may
-        be about to add entries: then the index `may_lag`.
+        A writer may have appended messages since then, up to `log_bytes`. If it may still be about
+        to append their entries, the index `may_lag`.
         """
         bad_slots = out_of_order = first_out_of_order = 0
         last_offset, last_position = -1, 0
@@ -148,7 +148,7 @@ class IndexCheck:
         )
 
     def _compare(self, position: int) -> None:
-        """Accept the awaited entry if the message it waits for, at `position`, is where it says."""
+        """Accept the current entry if its message, at `position`, is where the entry points."""
         entry_position = self._positions[self._slot]
         shift = entry_position - position
         if shift == 0 or self._shift in (None, shift):

@@ -1,18 +1,17 @@
-"""What the manifests of a topic's jobs say, against themselves and against what is stored.
+"""Compare the manifests of a topic's jobs with each other and with what is stored.
 
     altered             a range has as many messages as its job wrote, but another fingerprint
     manifest-mismatch   a manifest contradicts itself or another one
 
-One damage, one finding. In a range where something else is wrong, nothing is `altered`; a range
-with another number of messages is not judged at all: retention has deleted some, or whatever is
-missing has its finding. A manifest that contradicts itself is believed only in those of its
-partitions that do not, and not in where these end. Messages between the jobs are those of other
-producers. What was cut off a log is on record (storage/cuts.py): there a job ends earlier, and a
-later one may have the same offsets.
+One damage gets one finding. A range that has another finding is not `altered` as well. A range with
+another number of messages is not compared: retention deleted some, or what is missing has its own
+finding. If a manifest contradicts itself for one partition, its other partitions still count, but
+not where they end. Messages between the jobs come from other producers. If messages were cut off a
+log (storage/cuts.py), a job ends earlier there, and a later job may have the same offsets.
 
-First `jobs_of` reads the manifests, then segments are checked, which add up the fingerprints of
-ranges between `borders`, then `compare` tells the findings of a partition; where it ends is judged
-in end_checks.py. Source: ours.
+Three steps: `jobs_of` reads the manifests. The check of each segment sums up the fingerprints of
+the ranges between `borders`. `compare` returns the findings of a partition; end_checks.py checks
+where it ends. Source: ours.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,12 +29,12 @@ _UNKNOWN_PARTITION = -1
 
 @dataclass
 class PartitionJobs:
-    """What committed jobs wrote to a partition: `staged` are those that can be believed, by offset.
+    """What committed jobs wrote to a partition; `staged` has the valid entries, by offset.
 
-    `findings` are about the manifests alone; `end` is where the last of these jobs ends, if that
-    can be believed, and `last_job` its id. `cuts` are what was cut off its end; `unjudged` tells of
-    ranges that a cut has made too short for their fingerprints. Up to the `recovery_point` the log
-    was on the disk; None if nobody knows.
+    `findings` are about the manifests alone. `end` is where the last job ends, if that is certain,
+    and `last_job` is its id. `cuts` are the cuts off the log's end. `unjudged` names ranges that a
+    cut has shortened, so that their fingerprints say nothing. Up to the `recovery_point` the log
+    was on the disk; None if it is not known.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -48,7 +47,7 @@ class PartitionJobs:
 
     @property
     def borders(self) -> list[int]:
-        """The borders of all ranges that have a fingerprint; what is between two may have none."""
+        """The borders of all ranges with a fingerprint; between two may be a range without one."""
         rows = (row for _, staged in self.staged for row in staged.fingerprints)
         return sorted({border for first, count, _ in rows for border in (first, first + count)})
 
@@ -56,9 +55,9 @@ class PartitionJobs:
 def jobs_of(
     topic: str, partitions: int, manifests: Iterable[Manifest], cuts: Iterable[Cut] = ()
 ) -> list[PartitionJobs]:
-    """Return what the manifests of a topic say of each of its partitions, and what was cut off.
+    """Return, for each partition of a topic, what its manifests and its cuts say.
 
-    What is wrong with a manifest as a whole is a finding of partition 0, at a place unknown.
+    A fault of a manifest as a whole becomes a finding of partition 0, without a place.
     """
     jobs = [PartitionJobs() for _ in range(partitions)]
     for cut in cuts:
@@ -73,7 +72,7 @@ def jobs_of(
 
 
 def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
-    """Add what one manifest says, as far as it can be believed."""
+    """Add the valid entries of one manifest, and findings for the others."""
     contradictions = 0
     named = [staged.partition for staged in manifest.partitions]
     for slot, staged in enumerate(manifest.partitions):
@@ -128,7 +127,7 @@ def _believe(manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs) -
 
 
 def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> StagedPartition:
-    """Return what is left of what a job wrote to a partition: without what was cut off since."""
+    """Return what a job wrote to a partition, without the offsets that were cut off since."""
     gone = cuts_of_job(manifest, staged, cuts)
     if not gone:
         return staged
@@ -138,7 +137,7 @@ def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) 
 
 
 def _contradiction(staged: StagedPartition, partitions: int) -> str | None:
-    """Return what one entry of a manifest gets wrong by itself."""
+    """Return how one entry of a manifest contradicts itself; None if it does not."""
     if not 0 <= staged.partition < partitions:
         return f"it names partition {staged.partition}, the topic has {partitions}"
     if not 0 <= staged.first_offset <= staged.next_offset:
@@ -153,13 +152,13 @@ def _contradiction(staged: StagedPartition, partitions: int) -> str | None:
 
 
 def _borders(staged: StagedPartition) -> list[int]:
-    """Return where the ranges of a job begin, and last where they should end; none if none do."""
+    """Return the first offset of each range of a job, and the end of the last; [] if no ranges."""
     firsts = [first for first, _, _ in staged.fingerprints]
     return [staged.first_offset, *firsts[1:], staged.next_offset] if firsts else []
 
 
 def _order(topic_partition: TopicPartition, jobs: PartitionJobs) -> None:
-    """Put the jobs of a partition in the order of their offsets; no two can have the same ones."""
+    """Sort the jobs of a partition by offset; two jobs with the same offsets are a finding."""
     jobs.staged.sort(key=lambda job: (job[1].first_offset, job[0]))
     kept: list[tuple[str, StagedPartition]] = []
     for job_id, staged in jobs.staged:
@@ -180,9 +179,9 @@ def compare(
     segments: Sequence[SegmentSummary],
     findings: Sequence[Finding],
 ) -> list[Finding]:
-    """Return the findings of a partition with those by the manifests.
+    """Return the findings of a partition, and those from its manifests.
 
-    `segments` in the order of their messages. O(ranges + findings).
+    `segments` are in the order of their messages. O(ranges + findings).
     """
     wrong = [found for found in findings if severity(found.kind) == "error"]
     by_jobs = [*jobs.findings, *_altered(topic_partition, jobs, segments, wrong)]
@@ -218,7 +217,7 @@ def _altered(
 
 
 def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSummary]) -> bool:
-    """Tell if a finding is inside of some offsets, or may be: samples stand for others."""
+    """Tell if a finding is, or may be, at these offsets: a sample stands for several places."""
     if found.stands_for > 1:
         return any(
             s.name == found.segment and s.start_offset < end and (s.next_offset or end) > first
@@ -228,7 +227,7 @@ def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSu
 
 
 def misnamed(manifest: Manifest, file_name: str) -> Finding:
-    """Return the finding about a manifest in a file that is not named by its job."""
+    """Return the finding for a manifest whose file is not named after its job."""
     place = TopicPartition(manifest.topic, _UNKNOWN_PARTITION)
     return mismatch(place, manifest.job_id, f"it stands in the file {file_name}")
 
@@ -236,6 +235,6 @@ def misnamed(manifest: Manifest, file_name: str) -> Finding:
 def mismatch(
     topic_partition: TopicPartition, job_id: str, reason: str, offset: int | None = None
 ) -> Finding:
-    """Return a finding about what a job's manifest says."""
+    """Return a `manifest-mismatch` finding for a job's manifest."""
     detail = f"manifest of job {job_id}: {reason}"
     return Finding(FindingClass.MANIFEST_MISMATCH, *topic_partition, detail, offset=offset)

@@ -1,6 +1,6 @@
-"""A whole message with another offset than the one that belongs there: which fault is it?
+"""Decide which fault it is when a whole message has an unexpected offset.
 
-The crc does not cover the offset, so the message behind it is the witness:
+The crc does not cover the offset, so the next message decides. `e` is the expected offset:
 
     stands there        behind it    finding            because                          go on with
     e                   any          none                                                e + 1
@@ -12,10 +12,9 @@ The crc does not cover the offset, so the message behind it is the witness:
     x > e               else         offset-gap         e to x - 1 are missing           x itself
     x < e               else         offset-overlap     a copy of an offset seen before  e
 
-A damaged message between the two takes up one offset. A compressed message has the offset of the
-last message inside it and takes up all of them, so that any greater offset may be right. Where a
-segment ends too early for a witness, and where it begins, its neighbours know (partition_checks).
-Source: ours.
+A damaged message between the two counts as one offset. A compressed message has the offset of the
+last message inside it, so any greater offset may be right. At the end and the beginning of a
+segment, the neighbouring segment decides (partition_checks). Source: ours.
 """
 
 from typing import NamedTuple
@@ -27,9 +26,9 @@ _NOTHING = range(0)
 
 
 class OffsetFault(NamedTuple):
-    """What is wrong with an offset, which offsets that concerns, and which one to expect now.
+    """What is wrong with an offset, which offsets it affects, and which offset to expect now.
 
-    Behind a gap that is the one of the same message. `swapped_offset` may come next in spite of it.
+    Behind a gap, expect the same message's offset. `swapped_offset` may come next all the same.
     """
 
     kind: FindingClass
@@ -47,9 +46,9 @@ def judge_offset(
     missing: range = _NOTHING,
     is_damage_between: bool = False,
 ) -> OffsetFault | None:
-    """Return what is wrong with the offset of a message, None if it is the expected one.
+    """Return what is wrong with the offset of a message; None if it is the expected one. O(1).
 
-    `after` is the next whole message, `missing` the last gap in front of both.
+    `after` is the next whole message; `missing` is the last gap in front of both.
 
     >>> m7, m8, m9 = (Message(offset, 0, 0, 0, 0, None, b"") for offset in (7, 8, 9))
     >>> judge_offset(m7, 7, m8) is None
@@ -80,7 +79,7 @@ def judge_offset(
 
 
 def _is_altered(message: Message, expected: int, after: Message | None, reach: int) -> bool:
-    """Tell if what comes next goes on as if this message had an offset that may stand here."""
+    """Tell if the next message follows the expected offset, but not the one that stands here."""
     if after is None or goes_on(message.offset, after, reach):
         return False
     if is_plain(message):
@@ -89,7 +88,7 @@ def _is_altered(message: Message, expected: int, after: Message | None, reach: i
 
 
 def goes_on(offset: int, after: Message | None, reach: int = 1) -> bool:
-    """Tell if the message `after` may follow one with this offset; None may not."""
+    """Tell if the message `after` may follow one with this offset; False for None."""
     if after is None or after.offset <= offset:
         return False
     return after.offset <= offset + reach or not is_plain(after)
@@ -101,7 +100,7 @@ def is_plain(message: Message) -> bool:
 
 
 def gap(missing: range) -> OffsetFault:
-    """Return the fault that these offsets are missing in front of a message.
+    """Return the fault for offsets that are missing in front of a message.
 
     >>> gap(range(5, 6)).detail, gap(range(5, 9)).detail
     ('1 offset is missing: 5', '4 offsets are missing: 5 to 8')
@@ -114,7 +113,7 @@ def gap(missing: range) -> OffsetFault:
 
 
 def overlap(offset: int, expected: int) -> OffsetFault:
-    """Return the fault that an offset comes again."""
+    """Return the fault for an offset that occurs a second time."""
     detail = f"offset {offset} once more, where {expected} belongs"
     return OffsetFault(FindingClass.OFFSET_OVERLAP, detail, _NOTHING, expected)
 

@@ -1,19 +1,19 @@
-"""What the segments of a partition can get wrong together, and what else lies in its directory.
+"""Check the segments of a partition together, and the other files in its directory.
 
-Each segment is checked by itself first, here or elsewhere and in any order (Spark); what they say
-about themselves is small, and is joined here:
+Each segment is checked by itself first, in any order and in any process (Spark). This gives a small
+summary of each segment; this module joins the summaries:
 
-    the last message of a segment    has no witness in it: the next segment is one
-    the first message                goes on where the segment before ended; if it does, and the
-                                     name says another offset, the name is wrong; if not, but the
-                                     name does, messages are missing or there twice
-    a torn tail                      is one only in the last segment that holds anything
-    an index that points past the    is no second finding if the messages that it knows of are
+    the last message of a segment    only the next segment can tell if its offset was altered
+    the first message                should continue where the segment before ended; if it does, and
+                                     the name says another offset, the name is wrong; if it does
+                                     not, but fits the name, messages are missing or there twice
+    a torn tail                      is only possible in the last segment that is not empty
+    an index that points past the    gets no second finding if the messages that it points to are
     end                              missing in front of the next segment
     what jobs wrote, and the end     see manifest_checks.py and end_checks.py
 
-Segments stand in the order of their messages, whatever their names. What a writer, retention or a
-job changes in the directory meanwhile is no finding. Source: ours.
+It sorts segments by their messages, not by their names. What a writer, retention or a job changes
+in the directory meanwhile is no finding. Source: ours.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,16 +39,16 @@ from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import CheckSegment, PartitionOf, SegmentSummary
 
-_LOOKS = 500  # a pair of files appears and goes one file after the other
+_LOOKS = 500  # the two files of a segment appear and vanish one after the other
 
 
 @dataclass(frozen=True)
 class PartitionSummary:
-    """What is in a partition and what is wrong with it.
+    """The content of a partition, and its findings.
 
-    `log_end_offset` counts damaged messages, but for damage at the very end. `unchecked` says why
-    files could not be read, `unjudged` what of its jobs could not be compared because of a cut.
-    `has_jobs` and `has_recovery_point` tell what there was to compare it with.
+    `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
+    could not be read; `unjudged` names ranges of jobs that a cut made impossible to compare.
+    `has_jobs` and `has_recovery_point` tell with what the log could be compared.
     """
 
     topic: str
@@ -67,7 +67,7 @@ class PartitionSummary:
     notes: list[Finding] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `verify --json` prints under `partitions`; findings are counted only."""
+        """Return what `verify --json` prints under `partitions`, with the number of findings."""
         return {
             "topic": self.topic,
             "partition": self.partition,
@@ -89,8 +89,8 @@ def check_partition(
 ) -> PartitionSummary:
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
-    And all that committed `jobs` say they wrote. `check_segment` may be a faster equal. A directory
-    or a file that cannot be read is `unchecked`.
+    Compares them also with what committed `jobs` wrote. `check_segment` may be a faster equivalent.
+    A directory or a file that cannot be read becomes `unchecked`.
     """
     jobs = jobs or PartitionJobs()
     try:
@@ -111,9 +111,9 @@ def join_segments(
 ) -> PartitionSummary:
     """Check the segments of a partition together, and the names in its directory.
 
-    Segments that are gone by now, by retention, do not count. The summaries must have the
-    fingerprints between the borders of the `jobs`. `failure` is why there are no summaries, if the
-    segments could not be listed: that may have passed by now, but nothing was checked.
+    Ignores segments that retention has deleted meanwhile. The summaries must have the fingerprints
+    between the borders of the `jobs`. `failure` is the error if the segments could not be listed:
+    then nothing was checked, even if listing works again. O(segments + findings).
     """
     jobs = jobs or PartitionJobs()
     topic_partition, unchecked = reader.topic_partition, [str(failure)] if failure else []
@@ -153,7 +153,7 @@ def join_segments(
 def _with_recovery_point_now(
     reader: PartitionReader, jobs: PartitionJobs, ordered: Sequence[SegmentSummary]
 ) -> PartitionJobs:
-    """Look again if the log seems to end too early: whoever cuts it off lowers the point first."""
+    """Read the recovery point again if the log ends below it: a cut lowers the point first."""
     known = jobs.recovery_point or 0
     if known > log_end_offset(ordered):
         now = read_checkpoint(reader.directory.parent).get(reader.topic_partition, known)
@@ -165,7 +165,7 @@ def _with_recovery_point_now(
 
 
 def _list_directory(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
-    """Return the names in a directory, and those that should not be there with the reason."""
+    """Return all names in a directory, and the reason for each name that should not be there."""
     names = set(reader.file_names())
     strays = _strays(names)
     for _ in range(_LOOKS):
@@ -193,7 +193,7 @@ def _strays(names: set[str]) -> dict[str, str]:
 
 
 def _settle_doubts(summaries: Sequence[SegmentSummary]) -> list[SegmentSummary]:
-    """Decide, with the next segment as witness, if an offset at a segment's end was altered."""
+    """Decide by the next segment whether the last offset of a segment was altered."""
     settled = list(summaries)
     for slot in range(len(settled) - 1):
         summary, following = settled[slot], settled[slot + 1]
@@ -240,7 +240,7 @@ def _in_message_order(
 def _join(
     topic_partition: TopicPartition, dialect: Dialect, ordered: Sequence[SegmentSummary]
 ) -> list[Finding]:
-    """Return all findings of segments that stand in the order of their messages."""
+    """Return all findings of segments that are in the order of their messages."""
     findings: list[Finding] = []
     missing: list[range] = []
     reach: Sequence[int] = ()  # where the next segment may begin; empty: anywhere
@@ -262,11 +262,11 @@ def _join(
 
 
 def _reach(summary: SegmentSummary, before: Sequence[int]) -> Sequence[int]:
-    """Return the offsets with which the segment behind this one may begin."""
+    """Return the offsets with which the next segment may begin."""
     if summary.next_offset is None:
         return ()
     if before and summary.next_offset < before[0]:
-        return before  # all of it is there twice
+        return before  # this segment is a copy of messages before it
     return range(summary.next_offset, summary.next_offset + 1 + summary.ends_in_damage)
 
 
@@ -294,7 +294,7 @@ def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
 
 
 def _is_consequence(finding: Finding, missing: Iterable[range]) -> bool:
-    """Tell if an index entry leads past the end because its message is missing."""
+    """Tell if an index entry points past the end only because its message is missing."""
     return finding.kind == FindingClass.INDEX_PAST_END and any(
         finding.offset in offsets for offsets in missing
     )

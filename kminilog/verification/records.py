@@ -1,12 +1,12 @@
-"""What the small files of a log dir say of its partitions: read once, before any segment is.
+"""Read the small files of a log dir that say what its logs should hold.
 
     recovery-point-offset-checkpoint   up to where each log was on the disk
     .manifests/<job>.json              what jobs wrote where
     .cuts                              what was cut off the ends of logs
 
-A file that cannot be read, or is not what it should be, is `unchecked`, and the rest goes on. They
-are read before the segments: a log only grows, but for cuts, so what they name is in it. Source:
-ours.
+A file that cannot be read or is invalid becomes `unchecked`, and verification continues. It reads
+these files once, before the segments. A log only grows, except by cuts, so it then holds what they
+name. Source: ours.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from kminilog.verification.manifest_checks import PartitionJobs, jobs_of, misnam
 
 @dataclass
 class Records:
-    """All that is on record in a log dir; `findings` are about names of manifests."""
+    """The content of these files; `findings` are about the file names of manifests."""
 
     manifests: list[Manifest] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
@@ -36,14 +36,14 @@ class Records:
     unchecked: list[Unchecked] = field(default_factory=list)
 
     def partitions_of(self, topic: Topic) -> list[PartitionJobs]:
-        """Return what is on record of each partition of a topic."""
+        """Return what the files say of each partition of a topic, by number."""
         jobs = jobs_of(topic.name, topic.partitions, self.manifests, self.cuts)
         for topic_partition, partition in zip(topic.all_partitions(), jobs, strict=True):
             partition.recovery_point = self.recovery_points.get(topic_partition)
         return jobs
 
     def jobs_of(self, topic: str) -> list[Manifest]:
-        """Return the manifests of a topic's jobs, without what was cut off."""
+        """Return the manifests of a topic's jobs, without the offsets that were cut off."""
         return [
             replace(
                 job, partitions=[shortened(job, staged, self.cuts) for staged in job.partitions]
@@ -54,12 +54,12 @@ class Records:
 
 
 def read_records(log_dir: Path) -> Records:
-    """Return what is on record in a log dir; files that are missing or broken raise nothing."""
+    """Return the content of these files of a log dir; missing or invalid files raise nothing."""
     records = Records()
     try:
         records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
     except FileNotFoundError:
-        pass  # nothing is known
+        pass  # no recovery point is known
     except (OSError, ValueError) as error:
         records.unchecked.append(_unread(Aspect.LOG_ENDS, CHECKPOINT_FILE, error))
     _read_manifests(log_dir, records)

@@ -1,12 +1,12 @@
 """From findings to a verdict.
 
-    findings   something is wrong that is not allowed                     exit code 1
-    partial    nothing is, but something was asked and not checked        exit code 2
-    ok         all that was asked was checked, and nothing is wrong       exit code 0
+    findings   there is a finding whose class is not allowed              exit code 1
+    partial    no such finding, but a check that was asked is missing     exit code 2
+    ok         no such finding, and all checks that were asked are done   exit code 0
 
-The report of a check of the storage, and of one against a source, has the same form: only the
-latter has a `conservation`, the equation that accounts for every record. It is a contract that
-scripts depend on. Source: ours.
+A check of the storage and a comparison with a source make the same kind of report. Only the latter
+has a `conservation`, the equation that accounts for every record. Scripts depend on the JSON form,
+so it is a contract. Source: ours.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -40,7 +40,7 @@ _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 class Report:
     """What was checked, what was found, and what was not checked.
 
-    `seconds` is how long it took, None if nobody has measured it.
+    `seconds` is how long the verification took; None if it was not measured.
     """
 
     scope: dict[str, Any]
@@ -66,7 +66,7 @@ class Report:
         self.unchecked += unchecked
 
     def add_records(self, records: Records) -> None:
-        """Add what is wrong with the files of a log dir that are of no partition."""
+        """Add the findings about files of the log dir that belong to no partition."""
         for finding in records.findings:
             if finding.topic in self.scope["topics"]:
                 self.tally.add(finding)
@@ -74,14 +74,14 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """One of "ok", "findings" and "partial"."""
+        """One of "ok", "findings" and "partial"; the module says which when."""
         if self.tally.counts().keys() - self.allowed:
             return "findings"
         return "partial" if any(one.asked for one in self.unchecked) else "ok"
 
     @property
     def exit_code(self) -> int:
-        """The exit code that goes with the verdict."""
+        """The exit code for the verdict: 0, 1 or 2."""
         return _EXIT_CODES[self.verdict]
 
     def to_json(self) -> dict[str, Any]:
@@ -100,15 +100,15 @@ class Report:
         }
 
     def to_text(self) -> str:
-        """Return it for a human eye, as lines."""
+        """Return the report as lines of text."""
         return render_text(self.to_json())
 
     def to_html(self) -> str:
-        """Return it as one page that needs nothing else."""
+        """Return the report as one self-contained HTML page."""
         return render_html(self.to_json())
 
     def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Add to each sample its place in words, and the command that shows it."""
+        """Add to each sample its place as text, and the command that shows it."""
         samples = [
             {
                 **sample.to_json(),
@@ -131,10 +131,10 @@ def verify_storage(
     check_segment: CheckSegment = check_segment,
     clock: Clock | None = None,
 ) -> Report:
-    """Check everything that is stored of some topics, of all if none is named, in one process.
+    """Check all stored files of some topics, or of all topics, in one process; return the report.
 
-    Takes no lock; a writer may be at work. `check_segment` may be a faster equal. With a `clock`
-    the report says how long it took. Unless `strict_index` is asked, an index of the kafka dialect
+    Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. With a
+    `clock` the report says how long it took. Without `strict_index`, an index of the kafka dialect
     may lack entries that Kafka would not have written. Raises UnknownTopicOrPartitionError, and
     ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
     O(segments).
@@ -170,11 +170,11 @@ def verify_storage(
 def partition_rule(
     manifests: Iterable[Manifest], topic: Topic, partitioner: str | None
 ) -> PartitionOf | None:
-    """Return where keys of a topic belong: by this partitioner, else by the one on record.
+    """Return the rule that maps keys of a topic to partitions, or None if it is not known.
 
-    On record means that all committed jobs of the topic used it, by their `manifests`. None if
-    there is none, or if it is not one that places keys. Raises ValueError for a given partitioner
-    that is not one.
+    Without a given partitioner, it is the one in the `manifests`, if all committed jobs of the
+    topic used the same. None also if that one does not place records by their keys. Raises
+    ValueError for a given partitioner that does not.
     """
     if partitioner is None:
         recorded = {

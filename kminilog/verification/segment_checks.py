@@ -1,15 +1,15 @@
-"""What one segment can get wrong: its bytes, its offsets, its name, its index, its keys' partition.
+"""Check one segment: its bytes, offsets, name, index, and the partition of its keys.
 
-Each has a room of its own; here they come together, so that one fault gets one finding:
+Three modules do parts of this. Here their results meet, so that one fault gets one finding:
 
-    log_walk        messages and damage in turn; a damaged message takes up one offset
+    damage_scan     messages and damage, in order; a damaged message counts as one offset
     offset_checks   a whole message with a wrong offset
-    index_checks    the index, which is not judged where the log is damaged
+    index_checks    the index, which is not checked where the log is damaged
 
-The first message tells the true base, whatever the name: `name-base-mismatch`. Only if the index
-agrees with the name, not with the message, are messages missing in front of it, or copies. Where
-one segment alone cannot tell, its neighbours can (partition_checks.py), and the summary prepares
-it. Source: ours; Kafka: DumpLogSegments.
+If the name and the first message disagree, the name is wrong: `name-base-mismatch`. But if the
+index agrees with the name, messages are missing in front of the first one, or there twice. Where
+one segment is not enough, its neighbours decide (partition_checks.py); the summary has what they
+need. Source: ours; Kafka: DumpLogSegments.
 """
 
 from collections.abc import Sequence
@@ -40,11 +40,11 @@ def check_segment(
     partition_of: PartitionOf | None,
     borders: Sequence[int] = (),
 ) -> SegmentSummary:
-    """Read a segment and return what is in it and what is wrong; O(file), in windows.
+    """Read a segment and return its content and findings; O(file), in windows.
 
-    Messages with keys must be where `partition_of` puts them, if it is given. Fingerprints are
-    added up from each of the `borders` to the next. A file that cannot be read is `unchecked`. What
-    a writer adds meanwhile is neither read nor missed.
+    With `partition_of`, it checks that messages with keys are in their partition. It sums up
+    fingerprints from each of the `borders` to the next. A file that cannot be read becomes
+    `unchecked`. It ignores what a writer appends meanwhile.
     """
     check = _SegmentCheck(topic_partition, segment, partition_of, RangeSums(borders))
     unchecked = []
@@ -56,7 +56,7 @@ def check_segment(
 
 
 class _SegmentCheck:
-    """One reading of a segment: what is expected next, and what was found so far."""
+    """One reading of a segment: which offset comes next, and the findings so far."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _SegmentCheck:
     # ---- the log
 
     def _take(self, step: Step, following: Step | None) -> None:
-        """Judge one message and the damage in front of it; what follows is the witness."""
+        """Check one message and the damage in front of it; the step behind it helps to decide."""
         message = step.message
         if step.damage:
             self._take_damage(step.damage, is_last=message is None)
@@ -211,9 +211,9 @@ class _SegmentCheck:
     # ---- the name, and the index, which is relative to it
 
     def _judge_name(self, message: Message, after: Message | None) -> None:
-        """Take the first message's word for where the segment begins, unless the next denies it.
+        """Take the first message's offset for the base, unless the next message contradicts it.
 
-        From here on the index is compared with both beginnings.
+        From here on, compare the index with both bases: by the message and by the name.
         """
         named, offset = self._expected, message.offset
         if offset < 0 or follows(message, named) or (after and not goes_on(offset, after)):
@@ -226,7 +226,7 @@ class _SegmentCheck:
         self._start_offset = self._expected = offset
 
     def _trust_name(self) -> None:
-        """The index denies that the first message tells where the segment begins."""
+        """Take the name for right after all: the index contradicts the first message."""
         named, offset = self._segment.first_offset, self._start_offset
         fault = gap(range(named, offset)) if offset > named else overlap(offset, named)
         self._misnamed = self._finding(fault.kind, fault.detail, offset, 0)

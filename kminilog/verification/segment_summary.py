@@ -1,7 +1,7 @@
-"""What is known of one segment once it is checked, whoever checked it: small, and can be pickled.
+"""The summary of one checked segment: small, and picklable, so that Spark can send it.
 
-The plain check of a segment (segment_checks.py) and a faster equal of it give the same summary;
-those of a partition are joined in partition_checks.py. Source: ours.
+The plain check of a segment (segment_checks.py) and its faster equivalent return the same summary.
+partition_checks.py joins the summaries of a partition. Source: ours.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,18 +20,18 @@ PartitionOf = Callable[[bytes], int]
 
 @dataclass(frozen=True)
 class KeyedPartition:
-    """A `PartitionOf` by a keyed rule, in a topic with so many partitions; can be pickled."""
+    """A `PartitionOf` by a keyed rule and a number of partitions; picklable."""
 
     rule: KeyedRule
     partitions: int
 
     def __call__(self, key: bytes) -> int:
-        """Return where a key belongs."""
+        """Return the number of the partition where a key belongs."""
         return self.rule(key, self.partitions)
 
 
 class Doubt(NamedTuple):
-    """A finding about the last message, for which there is no witness in the segment.
+    """A finding about the last message, which only the next segment can decide.
 
     If the next segment begins with `expected_offset` + 1, the message's offset was altered.
     """
@@ -41,13 +41,13 @@ class Doubt(NamedTuple):
 
 
 class SegmentSummary(NamedTuple):
-    """What is in a segment and what is wrong with it; small, and can be pickled.
+    """The content of a segment, and its findings; small and picklable.
 
-    `first_offset` and `last_offset` are those of whole messages, None if there is none. The segment
-    accounts for the offsets from `start_offset` to `next_offset` - 1, damaged messages included,
-    and perhaps for one more if it `ends_in_damage`. None: not known. `fingerprints` are the sums
-    over the ranges that were asked for, as `RangeSums.rows` has them. `notes` would be findings by
-    a stricter rule.
+    `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
+    covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages; and
+    perhaps one more if it `ends_in_damage`. None means not known. `fingerprints` are the sums of
+    the requested ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict
+    rule.
     """
 
     base_offset: int
@@ -68,11 +68,11 @@ class SegmentSummary(NamedTuple):
     notes: tuple[Finding, ...] = ()
 
     def by_appended_sets(self) -> "SegmentSummary":
-        """Return the summary of an index in which Kafka may have left out entries.
+        """Return the summary by Kafka's rule: a present index may lack any entries that are due.
 
-        Kafka looks once for each appended set of messages if an entry is due, we for each message.
-        A set may be as large as its segment, and nothing in a file tells where it ended. So an
-        index that is there may hold any part of the entries that are due, even none.
+        Kafka decides once for each appended set if an entry is due, kminilog for each message. A
+        set may be as large as its segment, and no file shows where it ended. So an index of Kafka
+        may hold any part of the entries that are due here, even none.
         """
         noted = [
             found
@@ -89,9 +89,9 @@ CheckSegment = Callable[
 
 
 def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bool) -> CheckSegment:
-    """Return the check of the segments of a topic; what it returns can be pickled, as the given is.
+    """Return the check for the segments of a topic; it is picklable if `check_segment` is.
 
-    A file in Kafka's dialect may be of Kafka's making, and is judged so unless told otherwise.
+    Kafka may have written files in the kafka dialect. So its rule applies, unless `strict_index`.
     """
     if strict_index or not dialect.is_kafkas:
         return check_segment

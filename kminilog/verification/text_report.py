@@ -1,10 +1,9 @@
-"""A report for a human eye on a terminal: the totals, the equation, the findings, the verdict.
+"""A report as text for a terminal: the totals, the equation, the findings, the verdict.
 
-Errors stand in front of warnings, and what is allowed behind both. Below each class are its
-samples, each with its place, what is wrong there, and the command that shows it. A sample that
-comes from another one stands below that one. What was checked,
-and what was not, comes behind them. It is made of what `verify --json` prints, nothing else.
-Source: ours.
+Errors come first, then warnings, then allowed classes. Below each class are its samples, each with
+its place, its fault, and the command that shows it. A sample whose cause is another sample comes
+below that one. After the findings, the report lists what was checked and what was not. It uses only
+what `verify --json` prints. Source: ours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +31,7 @@ def render_text(report: Mapping[str, Any]) -> str:
 
 
 def equation(conservation: Mapping[str, Any]) -> str:
-    """Return the account of a source as one line.
+    """Return the conservation equation of a source as one line.
 
     >>> counts = dict(source=9, stored=8, missing=2, extra=0, duplicate=1, rejected=0, altered=3)
     >>> print(equation({**counts, "holds": True}))
@@ -47,7 +46,7 @@ def equation(conservation: Mapping[str, Any]) -> str:
 
 
 def totals(report: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Return how much was looked at: numbers with their units.
+    """Return how much was checked: numbers with their units.
 
     >>> part = {"segment_count": 1, "message_count": 2, "size_bytes": 60}
     >>> totals({"partitions": [part]})
@@ -60,13 +59,13 @@ def totals(report: Mapping[str, Any]) -> list[tuple[int, str]]:
 
 
 def by_severity(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the findings in the order in which they matter, each with `is_allowed`."""
+    """Return the findings: errors, warnings, then allowed ones; each gets `is_allowed`."""
     found = [{**f, "is_allowed": f["class"] in report["allowed"]} for f in report["findings"]]
     return sorted(found, key=lambda f: (f["is_allowed"], _SEVERITIES.index(f["severity"])))
 
 
 def consequences(report: Mapping[str, Any], found: Json, sample: Json) -> list[dict[str, Any]]:
-    """Return the samples that come from this one, or may do so, each with its `class`."""
+    """Return the samples whose certain or possible cause is this one, each with its `class`."""
     return [
         {**other, "class": kind["class"]}
         for kind in report["findings"]
@@ -77,7 +76,7 @@ def consequences(report: Mapping[str, Any], found: Json, sample: Json) -> list[d
 
 
 def link(consequence: Json) -> str:
-    """Return how sure it is that something comes from what stands above it.
+    """Return a word that says how certain the cause is: "so" or "may be why".
 
     >>> link({"cause": {"certain": True}}), link({"cause": {"certain": False}})
     ('so', 'may be why')
