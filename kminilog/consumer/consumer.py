@@ -2,13 +2,14 @@
 
     poll    membership: heartbeat, rebalance -> automatic commit -> records, partitions in turn
 
-A position is the offset of the next record that `poll` will return; a commit puts positions on
-record, for whoever has the partition next. So a record that was returned and not committed yet is
-returned again after a crash: at least once. An automatic commit puts on record what earlier calls
-of `poll` have returned, never what the call itself returns.
+A position is the offset of the next record that `poll` will return. A commit stores positions for
+the next owner of a partition. So a record that was returned but not committed is returned again
+after a crash: delivery is at least once. An automatic commit stores what earlier calls of `poll`
+have returned, never what the same call returns.
 
-There is no thread here: heartbeats are part of `poll`, so who does not poll for session.timeout.ms
-is taken for dead. Source: S1, S3 (SimpleConsumer, ConsumerConnector); Kafka: KafkaConsumer.
+There is no thread here: heartbeats are part of `poll`. So the group removes a consumer that does
+not poll for session.timeout.ms. Source: S1, S3 (SimpleConsumer, ConsumerConnector); Kafka:
+KafkaConsumer.
 """
 
 import re
@@ -38,13 +39,13 @@ def _nothing(_: list[TopicPartition]) -> None:
 
 
 class Consumer:
-    """A consumer of one source; one object, one thread; a context manager that closes it.
+    """A consumer of one source, for one thread; as a context manager it closes itself.
 
     `config` has Kafka's dotted names, see consumer.settings; a group needs `group.id` and the
-    `coordinator`. `on_assigned` is called after partitions came, `on_revoked` before some are given
-    up, while commits still count, `on_lost` after some are gone that others may have already.
-    `on_reset` is told when a position was outside of its log and auto.offset.reset has moved it;
-    without it that is a Python warning.
+    `coordinator`. `on_assigned` is called after partitions were added. `on_revoked` is called
+    before some are given up, while commits still count. `on_lost` is called after some were lost,
+    which others may read already. `on_reset` is called when auto.offset.reset has moved a position
+    that was outside of its log; the default gives a Python warning.
     """
 
     def __init__(
@@ -87,17 +88,17 @@ class Consumer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # What was returned may not have been worked on: then it must come again.
+        # After an exception, the returned records may be unprocessed: then they must come again.
         self.close(is_committing=error is None)
 
     # ---- what to read
 
     def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
-        """Read a share of these topics, or of all whose whole name matches `pattern`.
+        """Read a share of these topics, or of all topics whose whole name matches `pattern`.
 
-        What the share is decides the group, in the next calls of `poll`. Topics that are not there
-        are waited for. Raises ValueError without group.id, for a pattern that is none, or for both,
-        and SettingError if heartbeats would come too late.
+        The group decides the share, in the next calls of `poll`. A topic that does not exist yet is
+        read once it does. Raises ValueError without group.id, for a wrong pattern, and for both or
+        none of topics and pattern; SettingError if heartbeats would come too late for the session.
         """
         names = tuple(sorted(set(topics)))
         if bool(names) == (pattern is not None):
@@ -113,9 +114,10 @@ class Consumer:
         self._member.make_due()
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read just these partitions, without a group; where one begins: committed, else by reset.
+        """Read exactly these partitions, without being a member of a group.
 
-        Raises ValueError after `subscribe`.
+        Each begins at its committed offset, else by auto.offset.reset. Raises ValueError after
+        `subscribe`.
         """
         if self._member:
             raise ValueError("this consumer is subscribed; make another one to assign partitions")
@@ -123,7 +125,7 @@ class Consumer:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it knows what to read: always if assigned, else once its group has told."""
+        """Whether it knows what to read: always if assigned, else once it has its share."""
         return self._member is None or not self._member.is_waiting
 
     @property
@@ -134,10 +136,10 @@ class Consumer:
     # ---- reading
 
     def poll(self, timeout_ms: int = 0, max_records: int | None = None) -> list[ConsumerRecord]:
-        """Return the next records; none if there are none in time.
+        """Return the next records; none if there are none within `timeout_ms`.
 
-        At most `max_records`, or else max.poll.records; with 0 only what is due for the group is
-        done. Raises what GroupMember.keep and Fetching.take raise, and ClientClosedError.
+        Returns at most `max_records`, by default max.poll.records. With 0 it does only what is due
+        for the group. Raises what GroupMember.keep and Fetching.take raise, and ClientClosedError.
         """
         if self._is_closed:
             raise ClientClosedError("consumer")
@@ -160,11 +162,11 @@ class Consumer:
         except UnknownTopicOrPartitionError:
             if self._member is None:
                 raise
-            self._member.make_due()  # the group shares out what is left
+            self._member.make_due()  # the next rebalance leaves the deleted topic out
             return []
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on at this offset; ValueError for a partition that is not assigned."""
+        """Continue at this offset; ValueError for a partition that is not assigned."""
         self._fetching.seek(partition, offset)
 
     def position(self, partition: TopicPartition) -> int:
@@ -174,12 +176,12 @@ class Consumer:
     # ---- commits
 
     def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> None:
-        """Put offsets on record, of the next records to read; all positions if none are given.
+        """Store the offsets of the next records to read; without `offsets`, all positions.
 
         Once it returns, they survive kill -9. Raises UnknownMemberError or IllegalGenerationError
-        if others may have the partitions by now, ValueError without group.id, and
-        OffsetOutOfRangeError for an offset above the end of its log; nothing is committed then. Of
-        all positions, those above the end are left out: the next `poll` moves them.
+        if others may own the partitions by now, ValueError without group.id, and
+        OffsetOutOfRangeError for an offset above the end of its log; then nothing is committed.
+        Without `offsets`, positions above the end are left out: the next `poll` resets them.
         """
         coordinator, group = self._group()
         membership = self._member.membership if self._member else None
@@ -194,14 +196,14 @@ class Consumer:
         self._commit_due_ms = self._clock.now_ms() + self.config["auto.commit.interval.ms"]
 
     def committed(self) -> dict[TopicPartition, int]:
-        """Return what is on record for the group; ValueError without group.id."""
+        """Return the committed offsets of the group; ValueError without group.id."""
         coordinator, group = self._group()
         return dict(coordinator.committed(group))
 
     def close(self, *, is_committing: bool = True) -> None:
-        """Commit, if that is automatic, and leave the group, so that others take over at once.
+        """Commit, if enable.auto.commit is on, and leave the group, so that others take over.
 
-        Without `is_committing` what was returned since the last commit comes again.
+        Without `is_committing`, records returned since the last commit are returned again later.
         """
         if self._is_closed:
             return
@@ -222,7 +224,7 @@ class Consumer:
             try:
                 self.commit()
             except NO_MEMBER:
-                if not self._member.is_waiting:  # else the new share will tell
+                if not self._member.is_waiting:  # while it waits, the next `sync` finds out
                     self._member.forget()
 
     def _commits_by_itself(self) -> bool:

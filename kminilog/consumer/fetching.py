@@ -1,14 +1,14 @@
-"""Which offset comes next in each partition, and the records from there, partition by partition.
+"""The next offset of each partition, and the records from there, partition by partition.
 
-Partitions take turns, so that none waits for another that always has something. What was fetched
-and not handed out yet is kept for the next time. A position is the offset of the next record to be
-handed out; where nobody has said where to begin, or where that is out of range, `reset` decides:
+Partitions take turns, so that a busy one does not make others wait. Records that were fetched but
+not returned yet are kept for the next call. A position is the offset of the next record to return.
+If a partition has no position, or one that is out of range, `reset` decides:
 
     earliest  from the first offset that can be read
     latest    from the end on
     none      an error: NoOffsetError, OffsetOutOfRangeError
 
-A position that was out of range is a notice: from where reading goes on is not where it stopped.
+If a position was out of range, `on_reset` gets a notice, because records are skipped or repeated.
 
 Source: S3; Kafka: Fetcher, auto.offset.reset.
 """
@@ -27,9 +27,10 @@ from kminilog.format.names import TopicPartition
 
 
 class OffsetReset(NamedTuple):
-    """A position outside of the log, and the offset at which reading goes on instead.
+    """A position outside of the log, and the offset at which reading continues instead.
 
-    `reset` is what auto.offset.reset says; `is_committed` tells if the position was on record.
+    `reset` is the value of auto.offset.reset. `is_committed` tells if the position was a committed
+    offset.
     """
 
     topic_partition: TopicPartition
@@ -52,7 +53,7 @@ class OffsetReset(NamedTuple):
 
 
 class Fetching:
-    """The partitions of one consumer."""
+    """The positions of one consumer, and what it has fetched."""
 
     def __init__(
         self,
@@ -85,10 +86,10 @@ class Fetching:
     def keep_only(
         self, partitions: Iterable[TopicPartition], starts: Mapping[TopicPartition, int]
     ) -> None:
-        """Read these from now on; those that are new begin at `starts`, else by reset.
+        """Read these partitions from now on; new ones begin at `starts`, else by `reset`.
 
-        `starts` are committed offsets; one above the end of the log does not count. What reset says
-        is settled now if it can be: the end of a log is where it ends now.
+        `starts` has committed offsets; one above the end of its log does not count. A position by
+        `reset` is determined now if possible: with latest, it is the end that the log has now.
         """
         wanted = list(partitions)
         self._error = None
@@ -102,10 +103,10 @@ class Fetching:
             with suppress(NoOffsetError, LeaderNotAvailableError, UnknownTopicOrPartitionError):
                 if partition in new:
                     self._check_start(partition)
-                self.position(partition)  # else it is tried, or told, when it is read
+                self.position(partition)  # on an error, `take` tries again or raises it
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Go on at this offset. Raises ValueError for a partition that is not read."""
+        """Continue at this offset. Raises ValueError for a partition that is not read."""
         self._require(partition)
         self._positions[partition] = offset
         self._fetched.pop(partition, None)
@@ -121,14 +122,14 @@ class Fetching:
         return self._positions[partition]
 
     def positions_in_log(self) -> dict[TopicPartition, int]:
-        """Return the positions, without those that somebody has put above the end of a log."""
+        """Return the positions, without those above the end of their log, as after a wrong seek."""
         positions = self._positions.items()
         return {p: offset for p, offset in positions if self._end_below(p, offset) is None}
 
     def refuse_above_end(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Raise OffsetOutOfRangeError if one of these offsets lies above the end of its log.
 
-        What was taken before counts as inside, even if the log has been cut since.
+        An offset that `take` has reached is accepted, even if the log was cut since.
         """
         for partition, offset in offsets.items():
             end = self._end_below(partition, offset)
@@ -141,11 +142,11 @@ class Fetching:
                 )
 
     def take(self, max_records: int) -> list[ConsumerRecord]:
-        """Return up to so many records; each partition is asked once, the next one first.
+        """Return up to `max_records` records; fetch at most once from each partition, in turn.
 
-        A partition that nobody leads is passed over. Raises NoOffsetError or OffsetOutOfRangeError
-        if `reset` is none, and what the source raises for damage or for a topic that is gone. An
-        error takes nothing from other partitions: what they had is returned first.
+        A partition without leader is skipped. Raises NoOffsetError or OffsetOutOfRangeError if
+        `reset` is none, and what the source raises for damage or for a topic that is gone. If
+        records were taken before the error, they are returned, and the next call raises it.
         """
         if self._error:
             error, self._error = self._error, None
@@ -192,13 +193,13 @@ class Fetching:
             return self._source.fetch(partition, self._positions[partition], self._max_bytes)
 
     def _check_start(self, partition: TopicPartition) -> None:
-        """Nobody can have read up to a committed offset above the end: the log was cut since."""
+        """Reset a committed offset above the end of the log: the log was cut since the commit."""
         end = self._end_below(partition, self._positions[partition])
         if end is not None and self._reset != "none":
             self._go_on(partition, self._source.beginning(partition), end, is_committed=True)
 
     def _end_below(self, partition: TopicPartition, offset: int) -> int | None:
-        """The end of a log if this offset lies above it; None if not, or if nobody knows now."""
+        """Return the end of a log if this offset lies above it; None if not, or if unknown."""
         if offset > self._reached.get(partition, 0):
             with suppress(KMiniLogError):
                 end = self._source.log_end(partition)

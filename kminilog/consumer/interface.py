@@ -1,7 +1,7 @@
-"""What a consumer asks, whoever answers, and what it hands on.
+"""What a consumer needs from outside, as two interfaces, and the records that it returns.
 
     Source        topics and messages: a log dir, a cluster
-    Coordination  its group: who belongs to it, who owns what, what was read
+    Coordination  its group: the members, the owner of each partition, committed offsets
 
 Source: S1, S3; Kafka: Fetcher, ConsumerCoordinator, ConsumerRecord.
 """
@@ -40,7 +40,7 @@ class Source(Protocol):
         """Return messages from `offset` on, about `max_bytes` of them; none at the end.
 
         Raises OffsetOutOfRangeError, UnknownTopicOrPartitionError, and LeaderNotAvailableError if
-        nobody can answer now.
+        the partition has no leader now.
         """
         ...
 
@@ -55,7 +55,7 @@ class Source(Protocol):
     def log_end(self, topic_partition: TopicPartition) -> int:
         """Return the offset that the next message to be written will have; raises as `fetch`.
 
-        Nobody can have read up to a greater one.
+        A committed offset above it means that the log has lost messages.
         """
         ...
 
@@ -67,22 +67,23 @@ class Coordination(Protocol):
     """
 
     def is_cooperative(self, strategy: str) -> bool:
-        """Tell if members of this strategy keep reading while partitions are shared out again.
+        """Return whether members of this strategy keep reading during a rebalance.
 
-        Raises SettingError for an unknown name, PluginError for a class that cannot be had or made.
+        Raises SettingError for an unknown name, PluginError for a class that cannot be loaded or
+        made.
         """
         ...
 
     def join(self, group: str, request: JoinRequest) -> Membership:
-        """Join a group, which is made if there is none."""
+        """Join a group, which is created if it does not exist; return the membership."""
         ...
 
     def sync(self, group: str, membership: Membership) -> Assigned | None:
-        """Return what a member that has joined owns; None if not all have."""
+        """Return what a member owns; None while others have still to join."""
         ...
 
     def heartbeat(self, group: str, membership: Membership) -> Literal["ok", "rebalance"]:
-        """Show that a member is alive, and learn if it has to join again."""
+        """Show that a member is alive; return "rebalance" if it has to join again."""
         ...
 
     def leave(self, group: str, membership: Membership) -> None:
@@ -95,9 +96,9 @@ class Coordination(Protocol):
         offsets: Mapping[TopicPartition, int],
         membership: Membership | None = None,
     ) -> None:
-        """Remember for some partitions the offset to be read next."""
+        """Store, for some partitions, the offset to read next."""
         ...
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group; none if there is no such group."""
+        """Return the committed offsets of a group; empty if there is no such group."""
         ...

@@ -1,12 +1,12 @@
-"""A member of a group: what it says of itself, and what its group knows of it.
+"""A member of a group: what it says about itself, and what its group knows of it.
 
-    JoinRequest   what a consumer asks for           consumer -> group
-    Membership    who speaks, and of which generation    both ways, with every call
+    JoinRequest   what a consumer asks for               consumer -> group
+    Membership    the member and its generation          both ways, with every call
     Assigned      what a member owns from now on         group -> consumer
-    KnownMember   what the group remembers
+    KnownMember   what the group stores
 
-A member is alive as long as it is heard of: after `session_timeout_ms` of silence it is expired.
-Plain values; when somebody is expired is decided elsewhere. Source: Kafka: JoinGroupRequest,
+A member is alive while it makes calls: after `session_timeout_ms` without one its session is over.
+These are plain values; the group decides when to remove a member. Source: Kafka: JoinGroupRequest,
 SyncGroupResponse, MemberMetadata.
 """
 
@@ -20,7 +20,7 @@ from kminilog.format.topic_names import parse_topic_partition
 
 
 class Membership(NamedTuple):
-    """Who speaks to a group, and of which generation its knowledge is."""
+    """The member that makes a call, and the generation that it knows."""
 
     member_id: str
     generation: int
@@ -28,18 +28,18 @@ class Membership(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """The partitions that a member owns, from the generation of its new membership on."""
+    """The partitions that a member owns in the generation of `membership`."""
 
     membership: Membership
     partitions: tuple[TopicPartition, ...]
 
 
 class JoinRequest(NamedTuple):
-    """What a consumer says when it joins, for the first time or again.
+    """What a consumer sends when it joins, for the first time or again.
 
-    Without `member_id` it is a new member, whose id begins with `client_id`; with an `instance_id`
-    that the group knows it is the old member, started again. `owned` is what a member with a
-    cooperative strategy still holds; others have given up everything by then.
+    Without `member_id` it is a new member, whose id begins with `client_id`. With an `instance_id`
+    that the group knows, it is the old member after a restart. `owned` is what a member with a
+    cooperative strategy still reads; with other strategies it has given up everything.
     """
 
     topics: tuple[str, ...]
@@ -53,10 +53,10 @@ class JoinRequest(NamedTuple):
 
 @dataclass
 class KnownMember:
-    """A member as its group remembers it.
+    """A member as its group stores it.
 
-    `is_waiting`: it has joined, and not yet asked for its assignment since. `is_told`: it knows
-    that it has to join again. `heard_ms` is when it was last heard of.
+    `is_waiting`: it has joined, and has not got its assignment since. `is_told`: it knows that it
+    has to join again. `heard_ms` is the time of its last call.
     """
 
     id: str
@@ -69,7 +69,7 @@ class KnownMember:
     is_told: bool = False
 
     def is_silent(self, now_ms: int) -> bool:
-        """Tell whether its session is over.
+        """Return whether its session is over.
 
         >>> member = KnownMember("c", ("orders",), session_timeout_ms=10, heard_ms=100)
         >>> member.is_silent(109), member.is_silent(110)
@@ -79,7 +79,7 @@ class KnownMember:
 
 
 def check_offsets(offsets: Mapping[TopicPartition, int]) -> None:
-    """Raise ValueError if something that is to be committed is no offset of a partition."""
+    """Raise ValueError for an offset below 0 or of another type, and for a wrong partition."""
     for partition, offset in offsets.items():
         if type(offset) is not int or offset < 0:
             raise ValueError(f"{partition}: {offset!r} is no offset")

@@ -1,14 +1,14 @@
-"""A member's side of its group: it joins, shows that it lives, and hears when the shares change.
+"""A member's side of its group: it joins, sends heartbeats, and takes over its new share.
 
     not joined  --join-->  waiting  --sync-->  member  --heartbeat: rebalance-->  waiting ...
 
-Under an eager strategy a member gives up all its partitions before it joins again; under a
-cooperative one it keeps them, gives up what is not in its new share, and joins once more so that
-others get it. Whoever is told that it is no member any more has lost its partitions: others may
-have them already, and it must not commit for them.
+With an eager strategy, a member gives up all its partitions before it joins again. With a
+cooperative one it keeps them, gives up only what is not in its new share, and joins once more, so
+that others get the rest. If the group answers that it is not a member any more, its partitions are
+lost: others may read them already, and it must not commit for them.
 
-What to do when partitions come and go is the consumer's: it hands in a `Shares`. Time passes from
-outside: `keep` is called again and again. Source: S1, S3; Kafka: ConsumerCoordinator.
+The consumer passes in a `Shares`, which says what to do when partitions come and go. There is no
+thread: the consumer calls `keep` again and again. Source: S1, S3; Kafka: ConsumerCoordinator.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from kminilog.consumer.interface import Coordination
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.format.names import TopicPartition
 
-WAIT_MS = 50  # between questions for one's share: each is written to the disk
+WAIT_MS = 50  # between two calls of `sync`, because each one writes the group's file
 NO_MEMBER = (UnknownMemberError, IllegalGenerationError, UnknownGroupError)
 
 
@@ -31,15 +31,15 @@ class Shares(NamedTuple):
     """What a consumer does when its share changes."""
 
     take_over: Change
-    """Begin to read these."""
+    """Begin to read these partitions."""
     give_up: Change
-    """Commit what was read of these, and stop reading them."""
+    """Commit what was read of these partitions, and stop reading them."""
     lose: Change
-    """Stop reading these; others may have them already."""
+    """Stop reading these partitions without a commit; others may read them already."""
 
 
 class GroupSettings(NamedTuple):
-    """What a consumer's settings say about its group."""
+    """The settings of a consumer that concern its group."""
 
     group: str
     strategy: str
@@ -68,14 +68,14 @@ class GroupMember:
 
     @property
     def is_due(self) -> bool:
-        """Whether there is something to hear or to say now."""
+        """Whether `keep` has something to do now."""
         return self._clock.now_ms() >= self._due_ms
 
     @property
     def may_commit(self) -> bool:
-        """Whether the group takes commits of this member: it has a share, and knows which.
+        """Whether the group accepts commits of this member: it has joined and knows its share.
 
-        Under a cooperative strategy also while it waits, until the new generation begins.
+        With a cooperative strategy also while it waits, until the new generation begins.
         """
         return self.membership is not None and (self._is_cooperative or not self._is_waiting)
 
@@ -85,11 +85,11 @@ class GroupMember:
         return self._is_waiting or self.membership is None
 
     def make_due(self) -> None:
-        """Have `is_due` be true: something has changed."""
+        """Make `is_due` true, because something has changed."""
         self._due_ms = 0
 
     def keep(self, topics: tuple[str, ...]) -> None:
-        """Do what is due for membership with these topics: join, sync or heartbeat.
+        """Do the next step of membership with these topics: join, sync or heartbeat.
 
         Raises DuplicateInstanceError, InconsistentStrategyError, InvalidGroupError, LogDirError,
         PluginError.
@@ -105,16 +105,16 @@ class GroupMember:
             self.forget()
 
     def forget(self) -> None:
-        """Take note that the group knows this member no more; it joins as a new one."""
+        """Give up the membership that the group does not know any more; join as a new one later."""
         lost, self.owned, self.membership = self.owned, (), None
         self._is_waiting = False
         self._due_ms = 0
         self._shares.lose(lost)
 
     def leave(self) -> None:
-        """Give up everything and leave, so that the others need not wait.
+        """Give up everything and leave, so that the other members need not wait for a time-out.
 
-        A static member only stops: if it comes back in time, its share is still there.
+        A static member only stops: after a restart within its session it gets the same share.
         """
         try:
             if self.may_commit:

@@ -1,7 +1,8 @@
-"""Reading from a log dir, where all that is written counts, and from a cluster.
+"""The sources of a consumer: a log dir, or a cluster up to the high watermark.
 
-In a cluster a consumer sees what is below the high watermark only: what lies above may be lost with
-its leader. A log dir has one copy and no high watermark. Source: S1; Kafka: Log.read.
+In a cluster a consumer sees only messages below the high watermark, because those above it may be
+lost with their leader. A log dir has one copy and no high watermark: all written messages count.
+Source: S1; Kafka: Log.read.
 """
 
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -14,9 +15,9 @@ from kminilog.storage.partition_reader import PartitionReader
 
 
 class LogDirSource:
-    """The topics of a log dir; beside any writer, without a lock. One object, one thread.
+    """The topics of a log dir, read without a lock, also while a writer works. For one thread.
 
-    `on_gap` is for logs of other origin: there gaps are passed, and it is told of each. Without it
+    `on_gap` is for logs of other origin: it gets each gap, and reading goes on after it. Without it
     a gap is damage.
     """
 
@@ -39,7 +40,7 @@ class LogDirSource:
             raise
 
     def beginning(self, topic_partition: TopicPartition) -> int:
-        """Return the log start offset, by a new look at the directory."""
+        """Return the log start offset; lists the directory again."""
         # A reader's last look may be older than retention's last round.
         self._readers.pop(topic_partition, None)
         return self._reader(topic_partition).log_start_offset

@@ -2,13 +2,12 @@
 
     fetcher thread:  consumer.poll  -->  [ queue, queued.max.messages ]  -->  for record in stream
 
-With nothing in the queue the iteration waits: for ever, or until the thread has found nothing for
-consumer.timeout.ms; while the group still shares the partitions out, it cannot know. The thread
-shows the group that the member lives, however long the work on one message takes. What counts as
-read, and is committed, is what the iteration has gone past: the record that is being worked on is
-not. Records that are in the queue when their partition is taken away are not handed out.
+If the queue is empty, the iteration waits: for ever, or until the thread has found nothing for
+consumer.timeout.ms. The time of a rebalance does not count. The thread sends the heartbeats, so the
+work on one message may take any time. A record counts as read, and is committed, once the iteration
+asks for the next one. If a partition is taken away, its records in the queue are dropped.
 
-`open_streams` makes several, each a member of the group of its own, named `<consumer>-<n>`.
+`open_streams` makes several streams, each a member of the group, named `<consumer>-<n>`.
 Source: S3; Kafka 0.8: KafkaStream, ConsumerIterator, ConsumerFetcherThread.
 """
 
@@ -42,17 +41,17 @@ class _Queued(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """When the thread looked for records last, and since when there has been none."""
+    """When the thread last looked for records, and since when it has found none."""
 
     at_ms: int = 0
     silent_since_ms: int = 0
 
 
 class KafkaStream(Iterator[ConsumerRecord]):
-    """One stream; iterate in one thread, `stop` and `close` in any. A context manager that closes.
+    """One stream. Iterate in one thread; call `stop` and `close` in any thread.
 
-    `make_consumer` is called in the fetcher's thread with what the consumer is to call when
-    partitions come, go or are reset, so that what it makes belongs to that thread.
+    As a context manager it closes itself. The fetcher's thread calls `make_consumer`, with the
+    callbacks for partitions that come, go or are reset; so the consumer belongs to that thread.
     """
 
     def __init__(
@@ -91,17 +90,17 @@ class KafkaStream(Iterator[ConsumerRecord]):
 
     @property
     def queued_count(self) -> int:
-        """How many records are fetched and not handed out."""
+        """How many records are fetched and not returned yet."""
         return self._queue.qsize()
 
-    # ---- for who iterates
+    # ---- for the thread that iterates
 
     def __next__(self) -> ConsumerRecord:
-        """Return the next record; waits for it.
+        """Return the next record; wait for it if the queue is empty.
 
-        Raises ConsumerTimeoutError when the thread has found nothing for consumer.timeout.ms, after
-        which one may go on; and what has ended the fetcher, if it was an error. Ends after `stop`,
-        when the queue is empty.
+        Raises ConsumerTimeoutError if the thread has found nothing for consumer.timeout.ms; the
+        iteration may continue after that. Raises the error that has ended the fetcher, if any. Ends
+        after `stop`, once the queue is empty.
         """
         self._note_read()
         timeout_ms = self.config["consumer.timeout.ms"]
@@ -120,14 +119,14 @@ class KafkaStream(Iterator[ConsumerRecord]):
                 raise ConsumerTimeoutError(timeout_ms)
 
     def stop(self) -> None:
-        """Fetch no more; what is in the queue is still handed out, and then the iteration ends."""
+        """Fetch no more. Records in the queue are still returned, and then the iteration ends."""
         self._is_stopping.set()
 
     def close(self, *, is_done: bool = True) -> None:
         """Fetch no more, drop what is in the queue, commit what was read, and leave the group.
 
-        The record at hand counts as read if `is_done`. Raises what has ended the fetcher before, if
-        it was an error.
+        The current record counts as read if `is_done`. Raises the error that has ended the fetcher,
+        if any.
         """
         if is_done:
             self._note_read()
@@ -147,11 +146,11 @@ class KafkaStream(Iterator[ConsumerRecord]):
             return None
         with self._lock:
             self._current = queued if self._is_ours(queued) else None
-            self._queue.task_done()  # from here on it is the one at hand, or nobody's
+            self._queue.task_done()  # from here on it is the current record, or dropped
             return self._current.record if self._current else None
 
     def _note_read(self) -> None:
-        """Who asks for the next record is done with the one before."""
+        """Count the current record as read: the caller asks for the next one."""
         with self._lock:
             queued, self._current = self._current, None
             if queued and self._is_ours(queued):
@@ -204,16 +203,16 @@ class KafkaStream(Iterator[ConsumerRecord]):
         return self._is_dropping or is_at_end
 
     def _on_assigned(self, partitions: list[TopicPartition]) -> None:
-        """Where a partition begins is committed too: the next one is not to ask for the end."""
+        """Commit the start of a partition too, so that the next owner does not reset to the end."""
         now_ms = self._clock.now_ms()
-        self._look = _Look(now_ms, now_ms)  # however long the group took to share out
+        self._look = _Look(now_ms, now_ms)  # the rebalance does not count as silence
         with self._lock:
             for partition in partitions:
                 with suppress(NoOffsetError):
                     self._read[partition] = self._consumer.position(partition)
 
     def _on_reset(self, reset: OffsetReset) -> None:
-        """What was read above the end of a log that was cut is on record no more."""
+        """Forget what was read above the end of a log that was cut."""
         warn(reset)
         with self._lock:
             if self._read.get(reset.topic_partition, 0) > reset.log_end_offset:
@@ -247,10 +246,10 @@ def open_streams(
     config: Mapping[str, object],
     clock: Clock,
 ) -> list[KafkaStream]:
-    """Return so many streams, each a member of the group: `<client.id>-0`, `<client.id>-1` ...
+    """Return `count` streams, each a member of the group: `<client.id>-0`, `<client.id>-1` ...
 
-    `subscribe` is called with each consumer; sources and coordinators are made for each, since they
-    belong to one thread.
+    `subscribe` is called with each consumer. Each stream gets a source and a coordinator of its
+    own, because these belong to one thread.
     """
     client_id = complete_config(config, CONSUMER_SETTINGS)["client.id"]
 
