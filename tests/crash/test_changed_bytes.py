@@ -106,7 +106,7 @@ def test_open_log_with_a_byte_changed_below_the_recovery_point_never_gives_a_wro
         with log.open() as writer:
             partition = writer.log(ORDERS_0)
             assert partition.log_end_offset == len(log.messages)
-            assert_never_a_wrong_message(partition, log.messages)
+            assert_never_a_wrong_message(partition.reader, log.messages)
             with pytest.raises(CorruptLogError) as caught:
                 partition.reader.read(offset, 1)
             assert caught.value.path == str(log.directory / name)

@@ -22,6 +22,7 @@ from kminilog.spark.datasource.stream_reader import LogStreamReader
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte
 
@@ -139,7 +140,7 @@ def test_partitions_and_topics_that_come_later_are_followed_from_their_start(wri
 
 def delete_first_segment(writer: LogDirWriter) -> int:
     log = writer.log(TopicPartition("orders", 0))
-    log.delete_first().remove()
+    log.give_up_first(Segment.remove)
     return log.log_start_offset
 
 
