@@ -1,11 +1,11 @@
 """Bulk ingest: the records of a source become messages of a topic, all of them or none.
 
     source --> partition of each record --> segments in staging --> commit point --> publication
-                       \\--> what can be no message --> quarantine file --/
+                       \\--> records that cannot be messages --> quarantine file --/
 
 The driver holds the log dir's lock from the beginning and never sees a message; tasks write in
-staging, in one of two ways (plans.py). Where a record goes depends on its key and its place only
-(bulk/partitioning.py), so the same source is spread in the same way each time. Source: ours.
+staging, by one of two plans (plans.py). The partition of a record depends only on its key and its
+place (bulk/partitioning.py), so the same source gives the same partitions each time. Source: ours.
 """
 
 import sys
@@ -48,9 +48,10 @@ _LOAD_AGAIN = "give another --job-id to load them again, with all of the source"
 
 @dataclass(frozen=True)
 class IngestResult:
-    """A committed job; `already_committed` if it was that before, and nothing was written now.
+    """A committed job.
 
-    Then `cut_off` has a line for each cut that has taken some of its messages since.
+    `already_committed` means that it was committed before, and nothing was written now. Then
+    `cut_off` has a line for each cut that has removed messages of it since.
     """
 
     manifest: Manifest
@@ -102,20 +103,21 @@ def ingest(
     progress: Callable[[str], None] = lambda line: None,
     warn: Callable[[str], None] = log_warning,
 ) -> IngestResult:
-    """Append the records of a source to a topic, which is created if it is not there.
+    """Append the records of a source to a topic, atomically; create the topic if there is none.
 
-    `spark` is a session, or what starts one: then all that can be known without Spark is looked at
-    first, and a job id that is committed already starts none. Its settings stay as they are: any
-    thread may call this, also while other jobs run in the same session.
-    `partitioner` and `seed` mean what `bulk.partitioning` says, `plan` is one of `plans.PLANS`. Up
-    to `max_rejected` records may be such that they can be no messages: they go to the quarantine
-    file. A job id that is committed already is reported and not written again, if it had the same
-    source and options (job_identity.py). Once it returns, all of the job survives a power failure.
-    While another writer holds the lock of the log dir, this waits up to `lock_timeout_ms`; `warn`
-    takes a line about that every few seconds, what recovery has cut, and what of a committed job
-    could not be compared or was cut off since. Raises KMiniLogErrors, LogDirLockedError,
+    `spark` is a session, or a function that starts one. The function is called only after all
+    checks that need no Spark, and not for a committed job. The session's settings stay as they are:
+    any thread may call this, also while other jobs run in the same session.
+    `partitioner` and `seed` are explained in `bulk.partitioning`; `plan` is one of `plans.PLANS`.
+    Up to `max_rejected` records may be rejected; they go to the quarantine file. With a `job_id`
+    this is idempotent: a committed job with the same source and options (job_identity.py) is
+    reported and not written again. Once it returns, the whole job survives a power failure. After a
+    crash before that, the topic has the whole job or nothing of it.
+    Waits up to `lock_timeout_ms` while another writer holds the lock of the log dir. `warn` gets a
+    line every few seconds of waiting, lines for what recovery has cut, and for what of a committed
+    job could not be compared or was cut off since. Raises KMiniLogErrors, LogDirLockedError,
     SourceError and PluginError among them, and ValueError for an unknown plan or a bad number of
-    partitions; the topic is then unchanged.
+    partitions; the topic is then unchanged, unless the error says that the job is committed.
     """
     started = time.monotonic()
     if plan not in PLANS:
@@ -149,7 +151,7 @@ def ingest(
             python_path=sys.path,
         )
         session = spark() if callable(spark) else spark
-        started = time.monotonic()  # of the job: to start Spark is none of it
+        started = time.monotonic()  # the start of Spark does not count
         with staging_of(writer.path, job_id):
             progress(f"reading {source}")
             manifest = _stage(session, source, files, job, plan, job_id)
@@ -171,7 +173,7 @@ def _options(
     seed: int,
     plan: str,
 ) -> dict[str, Any]:
-    """What is asked for, by the names of facts; None is not."""
+    """Return the requested options by the names of facts; None if one was not requested."""
     return {
         "topic": topic,
         "partitions": partitions,
@@ -191,7 +193,10 @@ def _target(
     dialect: Dialect | None,
     settings: TopicSettings | None,
 ) -> Topic:
-    """The topic as it is, or as it will be created; an error if it is not as asked for."""
+    """Return the topic as it is, or as it will be created.
+
+    Raises PublicationError if it exists and differs from what was requested.
+    """
     topic = next((topic for topic in writer.topics() if topic.name == name), None)
     if topic is None:
         count = 1 if partitions is None else partitions
@@ -248,7 +253,7 @@ def _stage(
 
 
 def _located(error: KMiniLogError, source: Source, files: Sequence[SourceFile]) -> KMiniLogError:
-    """The same error; if it names a record by numbers, then by file and line or row."""
+    """Return the error, with file and line or row if it names a record's place by numbers."""
     named = PLACE_TEXT.search(str(error))
     if not named:
         return error

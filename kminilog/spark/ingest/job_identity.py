@@ -1,15 +1,16 @@
-"""Is a committed job the one that is asked for by its id, and are its messages still there?
+"""Is a committed job the same as the requested one, and are its messages still there?
 
-The facts in the manifest of a job say what decides about its messages:
+The manifest of a job has the facts that determine its messages:
 
     source             format, key, value, header, as they were given
     files              how many, their bytes, and a digest of their paths and sizes in source order
     options            partitioner, seed, partitions, dialect, config, plan
 
-Paths count as the files that they lead to: a relative path, a link or a glob may stand for the same
-files. The time at which a file was changed is no part of the identity, because a copy may have
-another; but it is told. Manifests of older versions lack some facts: the rest is compared, and it
-is told what was not. What was cut off since is on record (storage/cuts.py). Source: ours.
+Paths are compared by the files that they lead to, because a relative path, a link or a glob may
+name the same files. The modification time of a file is not part of the identity, because a copy may
+have another one; a difference is a warning. Manifests of older versions lack some facts. Then the
+others are compared, and a warning names the rest. Cuts of a log are on record (storage/cuts.py).
+Source: ours.
 """
 
 import hashlib
@@ -28,7 +29,10 @@ from kminilog.storage.publish.manifests import Manifest
 
 
 def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
-    """Return what a manifest says of the files of a source; looks at each. Raises SourceError."""
+    """Return the facts about the files of a source for a manifest; one `stat` for each file.
+
+    Raises SourceError for a file that is gone.
+    """
     digest, changed_ns = hashlib.sha256(), 0
     for file in files:
         digest.update(b"%b\0%d\0" % (os.fsencode(os.path.realpath(file.path)), file.size_bytes))
@@ -52,11 +56,11 @@ def check_ingest(
     *,
     max_rejected: int,
 ) -> list[str]:
-    """Return warnings; raise PublicationError if a job is not this ingest.
+    """Return warnings if a committed job is this ingest; else raise PublicationError.
 
-    `source` is what a manifest says of a source whose arguments are `paths`; `options` have the
-    names of facts, and None is not asked for. Raises SourceError if the files are not there, unless
-    the job was given the same arguments.
+    `source` has the form of a manifest, with the arguments `paths`. `options` have the names of
+    facts; None was not requested. Raises SourceError if the files are gone, unless the job had the
+    same arguments.
     """
     warnings = _check_source(manifest, source, paths) + _check_options(manifest, options)
     rejected = manifest.facts.get("rejected", 0)
@@ -67,9 +71,9 @@ def check_ingest(
 
 
 def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
-    """Return warnings; raise PublicationError if a job is not this write of a DataFrame.
+    """Return warnings if a committed job is this write of a DataFrame; else raise PublicationError.
 
-    `wanted` has the names of facts. Of a DataFrame no more is known than the count of its rows.
+    `wanted` has the names of facts. A DataFrame has no identity but the count of its rows.
     """
     source = manifest.facts.get("source")
     if isinstance(source, dict):
@@ -78,10 +82,10 @@ def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
 
 
 def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:
-    """Return a line for each cut that took messages of a committed job; none if all are there.
+    """Return a line for each cut that has removed messages of a committed job.
 
-    What retention has deleted is no cut. Each partition of the job is opened, because a loss that
-    no writer has met yet is not on record. Raises LogDirError for a bad record.
+    Deletion by retention is not a cut. Each partition of the job is opened, because a loss that no
+    writer has noticed yet is not on record. Raises LogDirError for a bad record of cuts.
     """
     met = []
     for staged in manifest.partitions:
@@ -135,7 +139,7 @@ def _check_options(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
 
 
 def _files_now(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """What can be known now of the files that a job of an older version has read."""
+    """Return the facts that the files of an older version's job have now; {} if they are gone."""
     paths = recorded.get("paths")
     try:
         return file_facts(list_files(paths)) if isinstance(paths, list) else {}

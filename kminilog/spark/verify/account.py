@@ -1,23 +1,23 @@
 """Every record of a source against every message of a topic, as one distributed job.
 
-Records and messages with the same key and value are copies. Copies are numbered, those in the
-source in source order, those in the log by partition and offset, and the n-th copy there belongs to
-the n-th copy here:
+Records and messages with the same key and value are *copies*. The copies in the source are numbered
+in source order, those in the log by partition and offset. The n-th copy in the source is paired
+with the n-th copy in the log:
 
     source   a  b  a  c  r       a1 - a1       in order
     log      a  b  a  a  d       b1 - b1       in order
                                  a2 - a2       in order
-                                      a3       duplicate: the source has this, but not as often
+                                      a3       duplicate: the source has this less often
                                  c1 -          missing
                                  r1 -          rejected, if it is known to be, else missing
                                       d1       extra: the source has nothing like it
 
-Rejected records are numbered behind their copies: if some are stored, it is the others. A pair is
-out of order if its key has, in front of it in its partition, a record that comes later in the
-source. Where a copy is missing or there are too many, nobody can tell which copy is which, so these
-are not judged by their order. Copies are recognised by a 128-bit hash, so that values do not
-travel; a record that cannot be decoded is no copy of anything. Only counts and a few samples come
-to the driver. Source: ours.
+Rejected records are numbered after their copies, so that stored messages are paired with the other
+copies. A pair is out of order if, in its partition, a record with the same key that comes later in
+the source stands before it. If a copy is missing or there are too many, nobody can tell which copy
+is which; so the order of these is not checked. Copies are found by a 128-bit hash (MD5), so that
+values are not shuffled. A record that cannot be decoded is a copy of nothing. Only counts and a few
+samples reach the driver. Source: ours.
 """
 
 from typing import NamedTuple
@@ -43,9 +43,9 @@ class StoredPlace(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A record and its message; one of them is None if it is missing, extra or a duplicate.
+    """A record and its message. `stored` is None if it is missing, `source` if it is extra.
 
-    Of a duplicate, `source` is the first copy in the source.
+    For a duplicate, `source` is the first copy in the source.
     """
 
     kind: str
@@ -64,8 +64,8 @@ class Group(NamedTuple):
 class Account(NamedTuple):
     """What became of all records and messages.
 
-    `source` and `stored` were counted where they were read, `groups` where they were compared: by
-    the name of a class of findings, or REJECTED, or SHOWN for pairs that were asked for.
+    `source` and `stored` were counted while they were read, `groups` while they were compared. A
+    group's name is a class of findings, or REJECTED, or SHOWN for pairs that were asked for.
     """
 
     source: int
@@ -73,7 +73,7 @@ class Account(NamedTuple):
     groups: dict[str, Group]
 
     def count(self, kind: str) -> int:
-        """Return how many there are of a kind."""
+        """Return how many pairs are of a kind; 0 for a kind without a group."""
         return self.groups[kind].total if kind in self.groups else 0
 
     def samples(self) -> list[Sample]:
@@ -85,8 +85,8 @@ class Comparison:
     """The pairs of some records and messages, and what is counted while they are made.
 
     `records` are those of `read_source` with `is_rejected`, `messages` those of `read_log`. `pairs`
-    has a row for each record, with its message if there is one, and for each message without:
-    `kind` (null if all is well with it), `key`, `source`, `stored` (structs), `first_source`.
+    has a row for each record, with its message if it has one, and for each message without record.
+    Its columns are `kind` (null for a sound pair), `key`, `source`, `stored` and `first_source`.
     """
 
     def __init__(self, records: DataFrame, messages: DataFrame) -> None:
@@ -97,10 +97,10 @@ class Comparison:
         )
 
     def account(self, also: Column | None = None) -> Account:
-        """Count and sample the findings.
+        """Count and sample the findings, by reading the source and the log once.
 
-        Pairs without a finding that the condition `also`, about the column `stored`, selects are
-        SHOWN. Raises Spark's exceptions.
+        `also` is a condition on the column `stored`: sound pairs that it selects are SHOWN. Raises
+        Spark's exceptions.
         """
         kind = sql.col("kind")
         if also is not None:
@@ -112,12 +112,12 @@ class Comparison:
 def _observed(observation: Observation) -> int:
     try:
         return int(observation.get["count"])
-    except Py4JJavaError:  # Spark has left out a plan without rows, and what counts them with it
+    except Py4JJavaError:  # Spark has removed a plan without rows, and its counter with it
         return 0
 
 
 def summarise(pairs: DataFrame) -> dict[str, Group]:
-    """Return the groups of some pairs, by kind; those without a kind are in none."""
+    """Return the groups of some pairs, by kind; a pair without a kind is in no group."""
     fields = sql.struct("key", sql.coalesce("source", "first_source").alias("source"), "stored")
     rows = (
         pairs.where(sql.col("kind").isNotNull())
@@ -192,13 +192,13 @@ def _fingerprint() -> Column:
 
 def _kind() -> Column:
     key, source, stored = sql.col("key"), sql.col("source"), sql.col("stored")
-    without_key = sql.when(key.isNull(), sql.col("fingerprint"))  # lest all of them are one group
+    without_key = sql.when(key.isNull(), sql.col("fingerprint"))  # else all would be one group
     in_front = (
         Window.partitionBy("key", without_key, sql.col("stored.partition"))
         .orderBy("stored")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    # Balanced ones are all pairs.
+    # Balanced copies all have both a record and a message.
     previous = sql.last(sql.when(sql.col("is_balanced"), source), ignorenulls=True).over(in_front)
     return (
         sql.when(stored.isNull() & sql.col("is_rejected"), REJECTED)

@@ -1,15 +1,15 @@
 """A record that is missing and a message that is extra in the same place: the record was altered.
 
-In a partition, take the pairs that are right as landmarks. A missing record stands between two of
-them in source order, an extra message between two in the order of offsets:
+In a partition, the sound pairs are *landmarks*. A missing record stands between two landmarks in
+source order, an extra message between two in the order of offsets:
 
     source   a   b   c   d           b is missing between a and d, and so is c
     log      a   x   c'  d           x and c' are extra between a and d: b became x, c became c'
 
-If they are the same two, the i-th missing record and the i-th extra message are one that was
-altered. Of a record that belongs nobody knows where, this cannot be told. The sort is by partition,
-so that there are no more tasks than partitions; but the pass is made only if records are missing
-and messages are extra. Source: ours.
+If both stand between the same two landmarks, the i-th missing record and the i-th extra message
+count as one altered record. This needs the partition of the record, which is not always known. The
+sort is by partition, so there are at most as many tasks as partitions. But it is needed only if
+records are missing, and messages are extra or the log has losses. Source: ours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,20 +36,24 @@ _NEXT_LANDMARK = (
 
 
 class Alterations:
-    """What was altered, of the pairs of an account with missing records and extra messages."""
+    """The altered records among the missing records and extra messages of an account."""
 
     def __init__(self, pairs: DataFrame, expected: ExpectedPartition) -> None:
         self.pairs = _paired(_sides(pairs, expected))
 
     def amend(self, account: Account) -> Account:
-        """Return the account with altered ones in place of missing and extra ones."""
+        """Return the account, with pairs that were altered no longer missing and extra.
+
+        Raises Spark's exceptions.
+        """
         kept = {k: g for k, g in account.groups.items() if k not in (_MISSING, _EXTRA)}
         return account._replace(groups=kept | summarise(self.pairs))
 
     def slots(self, account: Account, bounds: Mapping[int, tuple[int, int]]) -> dict[Place, Slot]:
-        """Return between which messages missing records belong: the samples, as far as is known.
+        """Return between which messages the samples of missing records belong, as far as known.
 
-        `bounds` has, by partition, the first and the next offset of what was written to it.
+        `bounds` has, by partition, the first and the next offset of what was written to it. Raises
+        Spark's exceptions.
         """
         samples = account.groups[_MISSING].samples if _MISSING in account.groups else []
         wanted = [sample.source for sample in samples if sample.source]
@@ -74,7 +78,7 @@ class Alterations:
 
 @contextmanager
 def alterations(pairs: DataFrame, expected: ExpectedPartition) -> Iterator[Alterations]:
-    """Yield what was altered; the pairs are on the executors' disks meanwhile."""
+    """Yield the alterations of some pairs, which stay on the executors' disks until the end."""
     key = sql.when(sql.col("kind").isin(_MISSING, _EXTRA), sql.col("key")).alias("key")
     kept = pairs.select("kind", key, "source", "stored").persist(StorageLevel.DISK_ONLY)
     try:
@@ -93,7 +97,7 @@ def _is_at(place: Place) -> Column:
 
 
 def _sides(pairs: DataFrame, expected: ExpectedPartition) -> DataFrame:
-    """A row for each record and one for each message, with its rank in its partition."""
+    """Return a row for each record and for each message, with its rank in its partition."""
     stored, source = sql.col("stored"), sql.col("source")
     rank_in_source = sql.struct(
         source.source_rank.cast("long").alias("a"),
@@ -124,7 +128,7 @@ def _sides(pairs: DataFrame, expected: ExpectedPartition) -> DataFrame:
 
 
 def _paired(sides: DataFrame) -> DataFrame:
-    """Missing records and extra messages, put together where they are in the same place."""
+    """Return missing records and extra messages, in one row where they are in the same place."""
     in_front = Window.partitionBy("partition", "is_record").orderBy("rank")
     in_front = in_front.rowsBetween(Window.unboundedPreceding, -1)
     in_run = Window.partitionBy(*_RUN, "is_record").orderBy("rank")
@@ -137,7 +141,7 @@ def _paired(sides: DataFrame) -> DataFrame:
         .agg(
             sql.max("source").alias("source"),
             sql.max("stored").alias("stored"),
-            # What is stored counts; there may be no key on either side.
+            # The message's key counts, which may be null.
             sql.max_by("key", sql.when(~sql.col("is_record"), 1).otherwise(0)).alias("key"),
         )
     )

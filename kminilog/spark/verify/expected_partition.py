@@ -5,8 +5,8 @@
     else, with a key and a keyed rule    where the rule says
     else                                 UNKNOWN
 
-A job's answer depends on the number of the file in the source, so it counts only for the same list
-of files. A class of the user's own is not asked. Source: ours.
+The answer of a job's partitioner depends on the number of the file in the source. So it counts only
+for the same list of files. A user's own class is not asked. Source: ours.
 """
 
 import os
@@ -34,7 +34,7 @@ Choose = Callable[[Any, Places], Any]
 
 @dataclass(frozen=True)
 class ExpectedPartition:
-    """What is known of where records belong in a topic; travels to tasks."""
+    """What is known about where records belong in a topic. Spark pickles it for tasks."""
 
     partitions: int
     rule: PartitionOf | None = None
@@ -45,7 +45,10 @@ class ExpectedPartition:
     def of(
         cls, topic: Topic, rule: PartitionOf | None, source: Source, jobs: Sequence[Manifest]
     ) -> "ExpectedPartition":
-        """Return what is known by a keyed rule, and by the jobs that read just this source."""
+        """Return what a keyed rule says, or the jobs that have read exactly this source.
+
+        `jobs` count only if all such jobs had the same partitioner and seed.
+        """
         paths = [os.path.abspath(path) for path in source.paths]
         recorded = {
             (job.facts.get("partitioner"), job.facts.get("seed", 0))
@@ -64,7 +67,7 @@ class ExpectedPartition:
         return int(self._choose()(pa.array([key], pa.binary()), places)[0])
 
     def column(self) -> Column:
-        """Return the same as a column, made of the columns `key` and `source`."""
+        """Return the same for DataFrames: a column made of the columns `key` and `source`."""
 
         def partition(keys: pa.Array, *places: pa.Array) -> pa.Array:
             numbers = Places(*(place.to_numpy(zero_copy_only=False) for place in places))
@@ -87,7 +90,7 @@ class ExpectedPartition:
 
 
 def recorded_paths(job: Manifest) -> list[str]:
-    """Return which arguments of a source a job has read, by its manifest, if it says so."""
+    """Return the arguments of the source that a job has read; none if its manifest has none."""
     source = job.facts.get("source")
     paths = source.get("paths") if isinstance(source, dict) else None
     return paths if isinstance(paths, list) else []

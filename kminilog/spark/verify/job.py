@@ -3,7 +3,7 @@
     storage   check_segment in tasks, join_segments in the driver: the findings of `verify_storage`
     source    every record stored exactly once, in order per key (source_check.py)
 
-Nothing but summaries, counts and samples reaches the driver.
+Only summaries, counts and samples reach the driver.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,12 +39,12 @@ def verify(
     strict_index: bool = False,
     allow: Collection[str] = (),
 ) -> Report:
-    """Check what is stored of some topics, of all if none is named; of one against a source.
+    """Check the storage of some topics, or of all if none is named; return the report.
 
-    With `job` the source is compared with what that job has written, no more. Takes no lock, and
-    may be called from any thread, as `ingest` may.
-    Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError, also for a
-    source and several topics, and ValueError for an unknown class or partitioner.
+    `against` compares one topic with a source; with `job`, only the messages of that job. Takes no
+    lock and writes nothing to topics. Any thread may call it, as `ingest`. O(bytes of the topics).
+    Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError (also for a
+    source and several topics), and ValueError for an unknown class or partitioner.
     """
     clock = SystemClock()
     start_ms = clock.now_ms()
@@ -104,7 +104,7 @@ def _topics(
 
 
 def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
-    """Return the manifest of a job, without what was cut off."""
+    """Return the manifest of a committed job, without the messages that were cut off."""
     topics = dict.fromkeys(manifest.topic for manifest in records.manifests)
     found = (manifest for topic in topics for manifest in records.jobs_of(topic))
     manifests = {manifest.job_id: manifest for manifest in found}

@@ -1,8 +1,8 @@
-"""The messages of a topic as verification wants them: all that are whole, whatever is around them.
+"""The messages of a topic for verification: all whole messages, also those between damage.
 
-Damage is passed over, since the storage checks name it, and a segment that retention has deleted
-meanwhile is not there. What a writer adds after planning may be read or not. The columns are those
-of the data source.
+Damage is skipped, because the storage checks report it. So is a segment that retention has deleted
+meanwhile. A message that a writer adds after planning may be read or not. The columns are those of
+the data source.
 """
 
 import pyarrow as pa
@@ -18,9 +18,9 @@ from kminilog.storage.publish.manifests import Manifest
 def read_log(
     spark: SparkSession, log_dir: LogDir, topic: str, *, job: Manifest | None = None
 ) -> DataFrame:
-    """Return the messages of a topic, with `job` those at the offsets that this job has written.
+    """Return the messages of a topic; with `job`, only those at offsets that this job has written.
 
-    Columns as in `log_options`.
+    The columns are those of `spark.datasource.options`. Reads nothing yet.
     """
     register(spark)
     options = {
@@ -39,7 +39,10 @@ def read_log(
 
 
 def _within(messages: DataFrame, job: Manifest) -> DataFrame:
-    """A join, because one condition for each of thousands of partitions is too much for Spark."""
+    """Return the messages that a job has written.
+
+    This is a join, because conditions for thousands of partitions are too many for Spark's planner.
+    """
     ranges = {
         "staged_partition": pa.array([staged.partition for staged in job.partitions], pa.int32()),
         "first_offset": pa.array([staged.first_offset for staged in job.partitions], pa.int64()),

@@ -3,7 +3,7 @@
     a job on record has read the file    those that the job's quarantine file names, no others
     no job has                           those that cannot be decoded
 
-Quarantine files are read by tasks and joined by place; no record reaches the driver. Source: ours.
+Tasks read the quarantine files and join them by place; no record reaches the driver. Source: ours.
 """
 
 import os
@@ -27,9 +27,9 @@ _PLACE = ("source_rank", "source_position", "_row")
 
 
 def quarantine_files(log_dir: Path, jobs: Sequence[Manifest]) -> list[Path]:
-    """Return where the rejected records of these jobs are, if there are any.
+    """Return the quarantine files of these jobs; a job that rejected nothing has none.
 
-    Raises NotARegularFileError, which Spark would take for an empty file or wait for.
+    Raises NotARegularFileError: Spark would read such a file as empty, or wait for it.
     """
     found = []
     for job in jobs:
@@ -47,7 +47,10 @@ def mark_rejected(
     jobs: Sequence[Manifest],
     quarantined: Sequence[Path],
 ) -> DataFrame:
-    """Return the records of a source with a column `is_rejected`, never null."""
+    """Return the records of a source with a column `is_rejected`, which is never null.
+
+    `jobs` are on record for the topic; `quarantined` are their quarantine files.
+    """
     arguments = [path for job in jobs for path in recorded_paths(job)]
     unrecorded = [file.rank for file in files_outside(files, arguments)]
     is_undecodable = sql.col("rejected").isNotNull()
@@ -56,7 +59,7 @@ def mark_rejected(
     marked = records.withColumn("is_rejected", is_undecodable)
     if not quarantined:
         return marked
-    # Rows are counted in a file only where a file is read as a whole.
+    # In text and JSON, `source_row` counts within a piece, so only the position tells the place.
     row = sql.col("source_row") if source.format in ("csv", "parquet") else sql.lit(0)
     places = _places(records, files, quarantined)
     return (

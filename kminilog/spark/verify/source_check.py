@@ -1,11 +1,10 @@
-"""The account of a source in a report: what is missing, extra, there twice, altered, out of order.
+"""The account of a source in a report: what is missing, extra, duplicate, altered, out of order.
 
     source + extra + duplicate = stored + rejected + missing
 
-A record that was altered is counted on both sides, as one of the source and as one that is stored.
-One damage may be several findings, some of the storage checks and some of this account: each is
-counted in its class, and those that come from another one are linked with it (causes.py).
-Source: ours.
+An altered record is counted on both sides, as a record of the source and as a stored one. One
+damage may cause several findings, some of the storage checks and some of this account. Each is
+counted in its class, and is linked with the finding that has caused it (causes.py). Source: ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,10 +56,10 @@ def check_against(
     rule: PartitionOf | None,
     report: Report,
 ) -> None:
-    """Add the account of a source to a report that has the findings of the storage.
+    """Add the account of a source to a report that has the findings of the storage checks.
 
-    `jobs` are on record for the topic; `within` is the one whose messages are compared, else all
-    are. Raises SourceError, also for a source without records.
+    `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
+    all messages. O(source + log), in tasks. Raises SourceError, also for a source without records.
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
@@ -99,13 +98,13 @@ def check_against(
 
 
 def _is_place_wanted(account: Account, losses: Sequence[Finding]) -> bool:
-    """Tell if it matters between which messages the missing records belong."""
+    """Return whether it matters between which messages the missing records belong."""
     kinds = account.groups.keys()
     return FindingClass.MISSING in kinds and (FindingClass.EXTRA in kinds or bool(losses))
 
 
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
-    """By partition, the first and the next offset of all that jobs have written."""
+    """Return, by partition, the first and the next offset of all that jobs have written."""
     bounds: dict[int, tuple[int, int]] = {}
     for staged in (staged for job in jobs for staged in job.partitions):
         first, end = bounds.get(staged.partition, (staged.first_offset, staged.next_offset))
@@ -123,9 +122,9 @@ def _stands_at(findings: Iterable[Finding]) -> Column | None:
 
 
 def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Finding]:
-    """All findings; those of the storage with what the account says of them.
+    """Return all findings; those of the storage checks with causes that the account has found.
 
-    Altered ranges come last: of a class, the first samples are kept.
+    Altered ranges come last, because a class keeps its first samples.
     """
     misplaced = [found for found in stored if found.kind == FindingClass.WRONG_PARTITION]
     causes = [*findings, *(found for found in misplaced if not cause_in_source(found, findings))]
@@ -137,7 +136,7 @@ def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Find
 def _with_sources(
     findings: Iterable[Finding], account: Account, locators: Locators
 ) -> list[Finding]:
-    """Add to findings of the storage which records of the source they are about."""
+    """Return the findings of the storage checks, with the source's record where one is known."""
     sources = {
         (sample.stored.partition, sample.stored.offset): locators[sample.source]
         for sample in account.samples()
@@ -157,7 +156,7 @@ def _with_sources(
 def _findings(
     topic: Topic, expected: ExpectedPartition, account: Account, locators: Locators
 ) -> list[Finding]:
-    """A finding for each sample; the last of a class stands for those without."""
+    """Return a finding for each sample; the last one of a class stands for the rest of it."""
     findings = []
     for kind in _DETAILS:
         if kind in account.groups:

@@ -1,7 +1,7 @@
 """The storage checks of `verification` in Spark tasks: the same findings as in one process.
 
-Segments are checked in tasks, each by itself; their summaries are joined in the driver, partition
-by partition. Only summaries travel. Nothing here knows a source.
+Tasks check segments, each by itself. The driver joins their summaries, partition by partition. Only
+summaries reach the driver. This module does not know a source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,9 +45,10 @@ def check_partitions(
     *,
     strict_index: bool = False,
 ) -> Iterator[PartitionSummary]:
-    """Yield what `check_partition` would return for each partition. Raises Spark's exceptions.
+    """Yield what `check_partition` would return for each partition, in the order of `topics`.
 
-    The `records` were read before this is called: then all that they name is in place.
+    Read `records` before this call: then all messages that they name are in place. O(bytes of the
+    topics), in tasks. Raises Spark's exceptions.
     """
     partitions = [partition for topic in topics for partition in topic.all_partitions()]
     jobs = {
