@@ -38,10 +38,12 @@ Table = Mapping[str, Setting]
 def whole_number(
     name: str, default: int, minimum: int, maximum: int, meaning: str, *, older_name: str = ""
 ) -> Setting:
+    """Return the row of a setting that is a whole number within bounds, both inclusive."""
     return Setting(name, default, minimum, maximum, meaning, older_name=older_name)
 
 
 def table_of(*settings: Setting) -> Table:
+    """Return a table of these settings, by name."""
     return {setting.name: setting for setting in settings}
 
 

@@ -80,10 +80,10 @@ def read_cuts(log_dir: Path) -> list[Cut]:
 
 
 def cuts_of_job(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> list[Cut]:
-    """Return the cuts that took messages of a job from a partition, with the job's offsets only.
+    """Return the cuts that removed messages of a job from a partition, limited to its offsets.
 
-    `staged` is the partition's entry in the manifest; `cuts` are in the order in which they were
-    made, and only those that are done count. No two of the result share an offset.
+    `staged` is the partition's entry in the manifest. `cuts` are in the order in which they were
+    made; only finished ones count. The cuts in the result do not overlap. O(cuts).
     """
     place, end = TopicPartition(manifest.topic, staged.partition), staged.next_offset
     found = []
@@ -92,7 +92,7 @@ def cuts_of_job(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]
         is_of_job = cut.topic_partition == place and manifest.job_id in cut.jobs
         if cut.is_done and is_of_job and first < end:
             found.append(replace(cut, first_offset=first, next_offset=end))
-            end = first  # what a later cut took above this is another's
+            end = first  # above this, a later cut took messages of other writers
     return found
 
 

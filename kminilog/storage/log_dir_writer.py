@@ -75,7 +75,7 @@ class LogDirWriter(LogDir):
         directory does not exist and `create` is not set.
         """
         if create:
-            with suppress(FileExistsError):  # a file: that is told below
+            with suppress(FileExistsError):  # it is a file: LogDir below raises the better error
                 Path(path).mkdir(parents=True, exist_ok=True)
         LogDir(path)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))

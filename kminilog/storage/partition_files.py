@@ -15,6 +15,8 @@ Result = TypeVar("Result")
 
 
 class PartitionFiles(Protocol):
+    """What a reader may see of one partition's directory."""
+
     def names(self) -> list[str]:
         """Return the names of all files; FileNotFoundError if the directory is gone."""
         ...

@@ -165,7 +165,7 @@ def _expected(
             return None
         finished = message_at(
             segment.dialect, segment.log_path, position
-        )  # by the writer, meanwhile
+        )  # a writer may have finished it meanwhile
         if finished is None:
             raise damage_error(segment, position, "an unfinished message, and others behind it")
         outcome = finished

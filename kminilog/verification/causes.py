@@ -125,7 +125,7 @@ def _may_have_moved(stored: Finding, found: Finding) -> bool:
     if found.kind == FindingClass.MISSING:
         return is_here or found.partition < 0
     if found.kind == FindingClass.WRONG_PARTITION and not is_here:
-        return True  # it may have stood here
+        return True  # that message may belong into this partition
     is_before = found.offset is not None and found.offset < _offsets(stored).stop
     return found.kind in _ADDED and is_here and is_before and not is_end
 

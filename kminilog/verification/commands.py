@@ -78,7 +78,7 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
         return [*start, "consume", finding.topic, *at, *end, "--json"]
     if finding.kind in _OF_A_WHOLE_MESSAGE:
         if finding.offset is None:
-            return [*start, "ls", finding.topic]  # there is no index at all
+            return [*start, "ls", finding.topic]  # the index file is missing
         return [*start, "find", partition, str(finding.offset), "--explain"]
     file = f"{log_dir}/{partition}/{finding.segment}"
     if finding.kind in _OF_AN_INDEX:

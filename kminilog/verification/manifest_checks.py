@@ -78,7 +78,7 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
     for slot, staged in enumerate(manifest.partitions):
         number = staged.partition
         reason = _contradiction(staged, len(jobs))
-        if not reason and named.count(number) > 1:  # which of them is right?
+        if not reason and named.count(number) > 1:  # nothing shows which of them is right
             contradictions += 1
             if number not in named[:slot] or number in named[slot + 1 :]:
                 continue

@@ -86,7 +86,7 @@ class _SegmentCheck:
 
     def run(self) -> None:
         segment = self._segment
-        self._log_bytes = segment.file_bytes  # before the index, or its last entries might lead
+        self._log_bytes = segment.file_bytes  # before the index, which might lack entries else
         self._read_index()
         steps = walk(segment, self._log_bytes)
         step = next(steps, None)
@@ -137,7 +137,7 @@ class _SegmentCheck:
         if message.offset == self._expected:
             self._take_in_place(message, step.position)
         elif message.offset == self._swapped_offset:
-            self._swapped_offset = None  # it has its finding, and what is expected comes behind it
+            self._swapped_offset = None  # this message is the other half of the same finding
         else:
             between = following is not None and following.damage is not None
             fault = judge_offset(

@@ -143,6 +143,7 @@ def finish_or_sweep(log_dir: Path) -> list[str]:
 
 
 def check_staged_bytes(job_id: str, staged: StagedPartition, directory: Path) -> None:
+    """Raise PublicationError if the `.log` files in a directory have another size in total."""
     found_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
     if found_bytes != staged.bytes:
         reason = (
