@@ -1,9 +1,9 @@
 """Kafka 3.3 and later: the hash of a key, else a partition for about a batch's worth of bytes.
 
-Without key, or with `partitioner.ignore.keys`, records stick to a partition until they have brought
-it `batch.size` bytes and its last batch is full, or twice that. If the last batch has room when the
-bytes are reached, the switch is postponed: it comes before the first record that finds that batch
-full, or gone because it was sent. So batches are not left half empty, where that can be helped:
+Without key, or with `partitioner.ignore.keys`, records stick to a partition until it has got
+`batch.size` bytes and its last batch is full, or until it has got twice as many bytes. If the last
+batch has room when the bytes are reached, the switch is postponed. It then comes before the first
+record that finds that batch full or sent. So batches are seldom left half empty:
 
     batch.size 100       30 30 30 | 30 ...      the fourth does not fit, but 90 bytes are too few
                          sent after 80 | 80 -   80 + 80 bytes: the next one goes elsewhere
@@ -15,10 +15,10 @@ The next partition is drawn, and may be the same again:
                 queues [0, 3, 1] come the weights [4, 1, 3], longest + 1 - own, and their running
                 sums [4, 5, 8]; a draw of 0 to 7 falls to the first sum above it
 
-Adaptively, partitions without leader are left out, and so are stalled ones if
-`partitioner.availability.timeout.ms` is set. If the queues that count are all equal and none was
-left out, or none is left, the draw is even. Once drawn, a partition is not looked at again before
-it has had its bytes.
+An adaptive draw leaves out partitions without leader, and stalled ones if
+`partitioner.availability.timeout.ms` is set. The draw is even if no partition is left, or if none
+was left out and all queues are equal. A partition stays chosen until it has got its bytes, whatever
+happens to it.
 
 Not in the documents. Source: Kafka: BuiltInPartitioner, RecordAccumulator.partitionReady (KIP-794).
 """
@@ -54,7 +54,7 @@ class Load(NamedTuple):
         return cls(tuple(queue_sizes), tuple(accumulate(weights)))
 
     def pick(self, drawn: int) -> int:
-        """Return the partition that a number, from 0 to before the last sum, falls to.
+        """Return the partition of a drawn number, which is at least 0 and below the last sum.
 
         >>> load = Load.of_queues({0: 0, 1: 3, 2: 1})
         >>> [load.pick(drawn) for drawn in range(8)]
@@ -65,7 +65,7 @@ class Load(NamedTuple):
 
 @dataclass
 class _Current:
-    """The partition of the moment, and how many bytes went there since it was drawn."""
+    """The current partition, and how many bytes went there since it was drawn."""
 
     partition: int
     produced_bytes: int = 0
@@ -108,7 +108,7 @@ class BuiltIn(Partitioner):
         return (current or self._switch(topic, cluster)).partition
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
-        """Note, for the question that follows, that a switch needs to be postponed no longer."""
+        """Allow a postponed switch in the call of `partition` that follows."""
         self._needs_new_batch = True
 
     def on_appended(
@@ -121,7 +121,7 @@ class BuiltIn(Partitioner):
         is_batch_full: bool,
         cluster: ClusterMetadata,
     ) -> None:
-        """Count the bytes of a record that its key has not placed, and switch if it is time."""
+        """Count the bytes of a record that was not placed by its key, and switch if it is time."""
         current = self._current.get(topic)
         is_placed_by_key = has_key and not self._ignores_keys
         if current is None or current.partition != partition or is_placed_by_key:
@@ -139,7 +139,7 @@ class BuiltIn(Partitioner):
         *,
         stalled: Collection[int] = (),
     ) -> None:
-        """Take the lengths of the queues for the draws to come."""
+        """Store the lengths of the queues for later draws."""
         self._loads.pop(topic, None)
         all_have_one = len(queue_sizes) >= len(cluster.partitions_for_topic(topic))
         if not self._is_adaptive or not all_have_one:

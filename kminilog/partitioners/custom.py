@@ -1,14 +1,14 @@
-"""A user's own partitioner as one of ours: which interface it is written for, and its mistakes.
+"""A user's own partitioner behind our interface: which interface it has, and checks of its answers.
 
     old (0.8)   made with the settings; partition(key, number_of_partitions). It works in the frame
                 of `default_0_8`: it never sees a record without key, and the failover switch holds
     new (0.9)   made without arguments; partition with six arguments, as in `interface`; all other
                 methods may be missing
 
-The interface is told by the signature of `partition`; one that takes both is new. Whatever the
-user's code raises becomes a PluginError that names the class, unless it is an error of ours, which
-says enough; so does an answer that is no whole number. An answer out of range is found by
-`interface.checked_partition`, as for all partitioners.
+The signature of `partition` decides which interface it is; one that fits both is new. An exception
+of the user's code becomes a PluginError that names the class, unless it is an error of kminilog. An
+answer that is not a whole number becomes a PluginError, too. `interface.checked_partition` finds an
+answer out of range, as for all partitioners.
 
 Source: S0 2 and 3, S1 6, S2; Kafka: kafka.producer.Partitioner of 0.8, Partitioner from 0.9 on.
 """
@@ -28,7 +28,7 @@ _NEW_ARGUMENTS = 6
 
 
 def has_old_interface(found: type[Any], path: str) -> bool:
-    """Tell if a class is written for the old interface; PluginError if for neither.
+    """Return whether a class has the old interface; PluginError if it has neither.
 
     >>> class Mine:
     ...     def partition(self, key, number_of_partitions):
@@ -54,7 +54,7 @@ def has_old_interface(found: type[Any], path: str) -> bool:
 
 
 class CustomKeyPartitioner:
-    """An object in the old interface, with its mistakes told."""
+    """An object with the old interface; its errors become PluginErrors."""
 
     def __init__(self, found: type[Any], path: str, properties: Mapping[str, Any]) -> None:
         self._path = path
@@ -67,10 +67,10 @@ class CustomKeyPartitioner:
 
 
 class CustomPartitioner(Partitioner):
-    """An object in the new interface, with its mistakes told.
+    """An object with the new interface; its errors become PluginErrors.
 
-    It is asked again for each new batch, as Kafka from 2.4 on does with every class, unless it has
-    an `is_asked_again` that says otherwise.
+    It is asked again for each new batch, as Kafka from 2.4 on does with every class, unless its
+    attribute `is_asked_again` is false.
     """
 
     def __init__(self, found: type[Any], path: str) -> None:

@@ -7,11 +7,11 @@
     on_queues             before batches are sent: how many wait for each partition
     on_metadata_refresh   the metadata was asked for again, after a failure
 
-All but `partition` may stay as they are here. A partitioner keeps its state to itself, is called by
-one thread at a time, and gets its randomness and time when it is made. What it answers is checked
-by its caller, with `checked_partition`.
+A subclass must define `partition`; the other methods do nothing by default. One thread at a time
+calls a partitioner. It gets its randomness and its clock when it is made. The caller checks its
+answers with `checked_partition`.
 
-A record that names its partition is none of this: no partitioner is asked, and none hears of it.
+If a record names its partition, no method of a partitioner is called for it.
 
 Source: S0 2, S2 3; Kafka: Partitioner, and BuiltInPartitioner for the last hooks.
 """
@@ -24,13 +24,13 @@ from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
 
 
 class Partitioner:
-    """Chooses partitions. Subclasses answer `partition`."""
+    """Chooses partitions. Subclasses define `partition`."""
 
     is_asked_again = True
     """Whether the producer asks a second time when a batch begins, as Kafka does from 2.4 on."""
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take the producer's settings, all of them; called once, before anything else."""
+        """Take all settings of the producer; called once, before any other method."""
 
     def partition(
         self,
@@ -45,7 +45,7 @@ class Partitioner:
         raise NotImplementedError
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
-        """Hear that a new batch is needed for the partition that was chosen."""
+        """Take note that the partition chosen last needs a new batch."""
 
     def on_appended(
         self,
@@ -57,7 +57,7 @@ class Partitioner:
         is_batch_full: bool,
         cluster: ClusterMetadata,
     ) -> None:
-        """Hear that a record of so many bytes is in a batch, and whether that one is full now."""
+        """Take note that a record of `size_bytes` is in a batch, and whether that is full now."""
 
     def on_queues(
         self,
@@ -67,16 +67,16 @@ class Partitioner:
         *,
         stalled: Collection[int] = (),
     ) -> None:
-        """Hear how many batches wait for each partition that ever had one.
+        """Take note of how many batches wait for each partition that ever had one.
 
-        `stalled` are those whose leader has taken nothing for too long.
+        `stalled` has the partitions whose leader has taken no batch for too long.
         """
 
     def on_metadata_refresh(self) -> None:
-        """Hear that the metadata was asked for again."""
+        """Take note that the metadata was requested again."""
 
     def close(self) -> None:
-        """Hear that the producer is closed."""
+        """Release what the partitioner holds; the producer is being closed."""
 
 
 def partitions_of(topic: str, cluster: ClusterMetadata) -> tuple[PartitionInfo, ...]:
@@ -119,10 +119,10 @@ def checked_partition(
     value_bytes: bytes | None,
     cluster: ClusterMetadata,
 ) -> int:
-    """Return what a partitioner answers, if the topic has such a partition.
+    """Return the answer of a partitioner, if the topic has such a partition.
 
-    Raises UnknownTopicOrPartitionError, before it asks if the topic is unknown, and whatever the
-    partitioner raises.
+    Raises UnknownTopicOrPartitionError if not, or if the topic is unknown; then it does not ask.
+    Exceptions of the partitioner pass through.
     """
     partitions_of(topic, cluster)
     chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, cluster)

@@ -1,7 +1,7 @@
-"""Where a message with a key goes: always the same place, as long as the partitions stay the same.
+"""The partition of a message with a key: always the same while the number of partitions stays.
 
-All partitions count, available or not. An empty key is a key. Where messages without a key go is
-decided elsewhere. Source: S0 7, S2; Kafka: DefaultPartitioner, Utils.
+All partitions count, available or not. An empty key is a key. Each partitioner decides by itself
+about messages without a key. Source: S0 7, S2; Kafka: DefaultPartitioner, Utils.
 """
 
 from kminilog.format.hashing import murmur2, to_positive

@@ -1,4 +1,4 @@
-"""Which rule places the keys of which partitioner, for those who ask without a producer.
+"""The rule by which each partitioner places keys, for callers without a producer.
 
     default-2.4, default-0.9, built-in   murmur2 of the serialised key
     default-0.8                          Java's hash code of the key object; a key that is UTF-8 was
@@ -26,7 +26,7 @@ def hash_code_partition(key: bytes, partitions: int) -> int:
 
 
 def as_key_object(key: bytes) -> str | bytes:
-    """Return what a key was before it was bytes: a text if these are UTF-8.
+    """Return the key object that was serialised to these bytes: a text if they are UTF-8.
 
     >>> as_key_object("gr\u00f6\u00dfe".encode()), as_key_object(b"\\xff")
     ('gr\u00f6\u00dfe', b'\\xff')
@@ -46,7 +46,7 @@ KEYED_RULES: dict[str, KeyedRule] = {
 
 
 def keyed_rule(partitioner: str) -> KeyedRule:
-    """Return the keyed rule of a partitioner; ValueError that lists those there are.
+    """Return the keyed rule of a partitioner; ValueError with a list of those that have one.
 
     >>> keyed_rule("default-2.4")(b"21", 3)
     0

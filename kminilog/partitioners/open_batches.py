@@ -22,7 +22,7 @@ class OpenBatches:
         self._size_bytes: dict[tuple[str, int], int] = {}
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Tell if the open batch, if there is one, takes a record of this size; else close it."""
+        """Return whether an open batch has room for a record of this size; else close it."""
         open_bytes = self._size_bytes.get((topic, partition))
         if open_bytes is not None and open_bytes + size_bytes <= self._batch_size_bytes:
             return True

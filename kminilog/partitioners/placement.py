@@ -4,9 +4,9 @@
         |
         +---------> none has: on_new_batch, then partition again -------------> what it says now
 
-So the very first record makes a sticky partitioner move on once. The second answer holds even if
-there is no open batch there either. Partitioners from before 2.4 are asked once only
-(`is_asked_again`). Whoever tells that a batch has no room closes it: nothing goes into it any more.
+So the very first record makes a sticky partitioner move on once. The second answer counts even if
+that partition has no open batch either. Partitioners from before 2.4 are asked only once
+(`is_asked_again`). If `has_room` answers no, it also closes the batch: no more records go into it.
 
 Source: S0 5; Kafka: KafkaProducer.doSend, RecordAccumulator.append (abortOnNewBatch;
 partitionChanged from 3.3 on).
@@ -38,7 +38,7 @@ class Placement:
         cluster: ClusterMetadata,
         size_bytes: int,
     ) -> int:
-        """Return the partition for a record of `size_bytes`, and have the partitioner's state move.
+        """Return the partition for a record of `size_bytes`; the partitioner's state moves on.
 
         Raises UnknownTopicOrPartitionError for an unknown topic or an answer out of range, and
         whatever the partitioner raises.

@@ -1,7 +1,7 @@
 """Any partition, whatever the key (P10).
 
-The named way with the least state. Keys lose their order: two records with the same key may end up
-in different partitions. Source: S1 3, which names `random` as a common choice.
+This partitioner has no state. Records with the same key lose their order, because they may be in
+different partitions. Source: S1 3, which names `random` as a common choice.
 """
 
 from typing import Any
@@ -12,8 +12,9 @@ from kminilog.partitioners.interface import Partitioner, partitions_of
 
 
 def any_partition(chance: Chance, topic: str, cluster: ClusterMetadata) -> int:
-    """Return any available partition, or any of all if none is, each as likely as the others.
+    """Return a random available partition, or a random one of all if none is available.
 
+    Each is equally likely.
     Raises UnknownTopicOrPartitionError if there is no such topic.
     """
     number_of_partitions = len(partitions_of(topic, cluster))

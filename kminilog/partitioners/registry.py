@@ -50,10 +50,10 @@ PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
 def make_partitioner(
     name_or_path: str, config: Mapping[str, Any], *, chance: Chance, clock: Clock
 ) -> Partitioner:
-    """Return a new partitioner, configured; for the settings not in `config`, the defaults.
+    """Return a new partitioner, configured; settings that are not in `config` have their defaults.
 
     Raises SettingError for an unknown name or a wrong setting, PluginError for a class that cannot
-    be had or made.
+    be loaded or made.
 
     >>> from random import Random
     >>> from kminilog.clock import ManualClock
@@ -70,7 +70,7 @@ def make_partitioner(
 
 
 def is_path(name_or_path: str) -> bool:
-    """Tell if this names a user's class and not one of the suite.
+    """Return whether this is a path to a user's class, and not a name of the suite.
 
     >>> is_path("my_module.Mine"), is_path("my_module:Mine"), is_path("default-2.4")
     (True, True, False)
