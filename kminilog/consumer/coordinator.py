@@ -3,20 +3,20 @@
     .groups/readers.json   the group, as group_file.py writes it; replaced with every change
     .groups/readers.lock   held while one call reads, changes and writes it; never replaced or gone
 
-There is no process that coordinates: every call takes the group's lock, reads the file, lets the
-group take its step, and writes the file. So the rebalance is completed by whoever happens to call
-when the last member has joined, and the assignor runs there. The log dir's own lock is not needed:
-consumers commit while a producer writes.
+There is no coordinating process. Every call takes the group's lock, reads the file, lets the group
+take its step, and writes the file. So the call that finds all members joined completes the
+rebalance, and runs the assignor in its process. The log dir's own lock is not needed: consumers
+commit while a producer writes.
 
-1. Two calls never overlap: the operating system holds the lock (flock), and lets go of it when a
-   process dies. So there is never a stale one. (One that is stopped inside of a call, by Ctrl-Z,
-   holds up the group until it goes on.)
+1. Two calls never overlap. The operating system holds the lock (flock) and releases it when a
+   process dies, so no lock is ever stale. (A process that Ctrl-Z stops inside a call blocks the
+   group until it continues.)
 2. Once a call returns, what it did survives a power failure. After a kill in the middle the file is
    that of before or that of after.
 3. A call that raises changes nothing.
 
-Silence is measured from what different processes wrote, so their clocks must agree to well within
-the session time-out: the machine's time does, a `ManualClock` is for one process.
+Session time-outs compare times that different processes wrote. So their clocks must agree to well
+within the session time-out: the machine's clock does, a `ManualClock` is for one process only.
 
 Source: ours; Kafka: GroupCoordinator (there in a broker), ZookeeperConsumerConnector before it.
 """
@@ -52,11 +52,11 @@ ID_BITS = 32
 
 
 class Coordinator:
-    """The groups of one log dir. Any number of these may be used, by any threads and processes.
+    """The groups of one log dir. Any threads and processes may use one or several of these.
 
-    `partitions` tells how many partitions each topic has now; it is asked with the lock held, so
-    that a later answer is never of an earlier time. Besides what `Group` raises, each call raises
-    LogDirError for a log dir that is not there or a file that is broken, and InvalidGroupError.
+    `partitions` returns how many partitions each topic has now. It is called with the lock held, so
+    that a later call never sees an older number. Besides what `Group` raises, each call raises
+    LogDirError for a missing log dir or a broken file, and InvalidGroupError.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Coordinator:
         return make_assignor(strategy).is_cooperative
 
     def join(self, group: str, request: JoinRequest) -> Membership:
-        """Join a group, which is made if there is none; see Group.join."""
+        """Join a group, which is created if it does not exist; see Group.join."""
         with self._changing(group, is_made=True) as state:
             new_id = self._new_id(request, state)
             return state.join(request, new_id=new_id, moment=self._moment())
@@ -88,7 +88,7 @@ class Coordinator:
             return state.sync(membership, self._moment())
 
     def heartbeat(self, group: str, membership: Membership) -> Literal["ok", "rebalance"]:
-        """Show that a member is alive, and learn if it has to join again; see Group.heartbeat."""
+        """Show that a member is alive; say if it has to join again; see Group.heartbeat."""
         with self._changing(group) as state:
             return state.heartbeat(membership, self._moment())
 
@@ -103,15 +103,15 @@ class Coordinator:
         offsets: Mapping[TopicPartition, int],
         membership: Membership | None = None,
     ) -> None:
-        """Remember for some partitions the offset to be read next; see Group.commit.
+        """Store, for some partitions, the offset to read next; see Group.commit.
 
-        Without membership the group is made if there is none.
+        Without membership the group is created if it does not exist.
         """
         with self._changing(group, is_made=membership is None) as state:
             state.commit(offsets, membership, self._clock.now_ms())
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group; none if there is no such group."""
+        """Return the committed offsets of a group; empty if there is no such group."""
         try:
             return read_group(self._log_dir, group).committed
         except UnknownGroupError:
@@ -131,7 +131,7 @@ class Coordinator:
         return group_names(self._log_dir)
 
     def forget_topic(self, topic: str) -> None:
-        """Drop the offsets of a topic that is deleted: another of its name begins anew."""
+        """Drop the committed offsets of a deleted topic, so that a new topic begins without any."""
         for group in self.groups():
             with self._changing(group) as state:
                 state.committed = {

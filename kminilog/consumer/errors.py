@@ -1,7 +1,7 @@
-"""The errors of groups and of those who belong to one: a branch of the tree in `errors`.
+"""The errors of groups and of their members: a branch of the tree in `errors`.
 
-Most of them tell a member that its group has gone on without it. Nothing was changed then: what it
-wanted to commit is not committed, and is read again by whoever owns the partition now.
+Most of them tell a member that its group has continued without it. Then nothing was changed: its
+commit was refused, and the present owner of the partition reads those messages again.
 
 Source: Kafka: Errors (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
 INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID).
@@ -51,7 +51,7 @@ class GroupInUseError(KMiniLogError):
 
 
 class IllegalGenerationError(KMiniLogError):
-    """A member speaks of an old generation: the partitions have been shared out again since."""
+    """A call with an old generation: there was a rebalance since."""
 
     def __init__(self, group: str, *, member: str, generation: int, current: int) -> None:
         super().__init__(
@@ -77,7 +77,7 @@ class DuplicateInstanceError(KMiniLogError):
 
 
 class InconsistentStrategyError(KMiniLogError):
-    """A consumer that would share partitions out in another way than the group it joins."""
+    """A consumer whose assignment strategy is not that of the group that it joins."""
 
     def __init__(self, group: str, *, strategy: str, given: str) -> None:
         super().__init__(
@@ -90,7 +90,7 @@ class InconsistentStrategyError(KMiniLogError):
 
 
 class NoOffsetError(KMiniLogError):
-    """Nobody has said where to begin, and auto.offset.reset says that this is an error."""
+    """There is no committed offset, and auto.offset.reset is none."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
@@ -100,7 +100,7 @@ class NoOffsetError(KMiniLogError):
 
 
 class ConsumerTimeoutError(KMiniLogError):
-    """Nothing has come for consumer.timeout.ms; the stream can be asked again."""
+    """No message has come for consumer.timeout.ms; the iteration may continue."""
 
     def __init__(self, timeout_ms: int) -> None:
         super().__init__(f"no message has come for consumer.timeout.ms = {timeout_ms}")

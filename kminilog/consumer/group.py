@@ -1,4 +1,4 @@
-"""A group: who belongs to it, who owns which partition, and up to where it has read.
+"""A group: its members, the owner of each partition, and its committed offsets.
 
                  join                        all have joined again, or are expired
       Empty ------------>  PreparingRebalance  ------------------------------------>  Stable
@@ -6,10 +6,9 @@
         +---- the last one --+            +---- join, leave, expiry, other topics ------+
               is gone                           or numbers of partitions
 
-Each completed rebalance begins a generation, with one number more. A member speaks for its
-generation: what it says of an old one is refused, because its partitions may be another's by now.
-While a rebalance is prepared the old generation is still in force, so members commit what they have
-read before they join again.
+Each completed rebalance begins a generation; its number is one higher. Heartbeats and commits of
+an old generation are refused, because others may own the member's partitions by now. While a rebalance is prepared, the old generation still counts. So members can commit what
+they have read before they join again.
 
 1. In a stable group each partition of a subscribed topic belongs to exactly one member. (With a
    cooperative strategy it may belong to none until its last owner has given it up and joins again.)
@@ -17,8 +16,8 @@ read before they join again.
 3. No two members have the same static id.
 4. Committed offsets stay, whoever comes and goes.
 
-A group knows neither files nor the time nor the assignors: they come in as a `Moment`. Every call
-first does what silence has brought about. So the outcome depends on the time, not on who calls
+A group does not know files, the clock or the assignors: a `Moment` brings what it needs. Every call
+first removes members whose session is over. So the outcome depends on the time, not on who calls
 first.
 
 Source: S1 4 (groups, rebalance); Kafka 0.9 to 2.3: GroupCoordinator, GroupMetadata.
@@ -76,7 +75,7 @@ class Group:
 
     @property
     def idle(self) -> list[str]:
-        """Members that own nothing although all is shared out: there are not partitions enough."""
+        """Members that own nothing in a stable group, because there are too few partitions."""
         if self.state != STABLE or self._has_partitions_without_owner():
             return []
         return sorted((m for m in self.members if not self.assignment[m]), key=text_order)
@@ -84,15 +83,15 @@ class Group:
     # ---- what members ask
 
     def join(self, request: JoinRequest, *, new_id: str, moment: Moment) -> Membership:
-        """Take a member in, or hear from one that it goes along with a rebalance.
+        """Add a member, or let a known one join again, and return its membership.
 
-        Begins a rebalance, unless the member asks for nothing new: so a static member that comes
-        back within its session keeps its partitions, and its former self is fenced off. The new
+        Begins a rebalance, unless the request changes nothing. So a static member that restarts
+        within its session keeps its partitions, and calls of its old process are refused. The new
         generation begins at once if nobody else has to join.
 
-        Raises UnknownMemberError for a `member_id` that is none, DuplicateInstanceError if a
-        later one has its static id, InconsistentStrategyError if the other members have another
-        strategy, PluginError if an assignor of the user's fails.
+        Raises UnknownMemberError for an unknown `member_id`, DuplicateInstanceError if a later
+        member has its static id, InconsistentStrategyError if the other members have another
+        strategy, PluginError if a user's assignor fails.
         """
         self.expire(moment.now_ms)
         known = self._known(request)
@@ -145,9 +144,9 @@ class Group:
         return Assigned(current, self.assignment[member.id])
 
     def heartbeat(self, membership: Membership, moment: Moment) -> Literal["ok", "rebalance"]:
-        """Hear that a member is alive; answer "rebalance" if it has to join again.
+        """Note that a member is alive; return "rebalance" if it has to join again.
 
-        From the first such answer on, it has session_timeout_ms to do so; more heartbeats do not
+        From the first such answer on, it has session_timeout_ms to join; more heartbeats do not
         extend that. Raises UnknownMemberError, DuplicateInstanceError, IllegalGenerationError.
         """
         self.expire(moment.now_ms)
@@ -161,7 +160,7 @@ class Group:
         return "ok"
 
     def leave(self, membership: Membership, moment: Moment) -> None:
-        """Let a member go at once; raises UnknownMemberError, DuplicateInstanceError."""
+        """Remove a member at once; raises UnknownMemberError, DuplicateInstanceError."""
         self.expire(moment.now_ms)
         self._remove([self._find(membership).id])
         self._advance(moment)
@@ -169,11 +168,11 @@ class Group:
     def commit(
         self, offsets: Mapping[TopicPartition, int], membership: Membership | None, now_ms: int
     ) -> None:
-        """Remember for some partitions the offset that is to be read next.
+        """Store, for some partitions, the offset to read next.
 
-        The members of the current generation may, until the next one begins; one who is no member
-        only while there are none. Raises UnknownMemberError, DuplicateInstanceError,
-        IllegalGenerationError, GroupInUseError; ValueError for a negative offset.
+        Members of the current generation may commit until the next one begins. Without membership,
+        a commit is accepted only while there are no members. Raises UnknownMemberError,
+        DuplicateInstanceError, IllegalGenerationError, GroupInUseError; ValueError for a bad offset.
         """
         self.expire(now_ms)
         if membership is not None:
@@ -186,10 +185,10 @@ class Group:
         self.committed |= offsets
 
     def expire(self, now_ms: int) -> None:
-        """Let those go that were silent for too long; the rest have to share out again.
+        """Remove the members whose session is over; the others then need a rebalance.
 
-        Begins no generation. A member heard of in the future (a clock that was set back) counts as
-        heard of now, so that it does not stay for ever.
+        Begins no generation. A member whose last call is in the future (a clock was set back)
+        counts as heard now, so that it does not stay for ever.
         """
         for member in self.members.values():
             member.heard_ms = min(member.heard_ms, now_ms)

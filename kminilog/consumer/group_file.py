@@ -8,10 +8,10 @@
      "assignment": {"consumer-5d2c81f0": ["orders-0", "orders-1"]},
      "committed": {"orders-0": 17}}
 
-The file is replaced as a whole, so a reader needs no lock and sees all of one state or all of
-another. Who may write is decided elsewhere. A group id is the name of a file, so it keeps to the
-rules for topics. Source: ours; Kafka keeps members in ZooKeeper or in the memory of a coordinator,
-committed offsets in ZooKeeper or in the topic __consumer_offsets.
+The file is replaced atomically, so a reader needs no lock and sees one whole state. The coordinator
+holds the lock that a writer needs. A group id is the name of a file, so it follows the rules for
+topics. Source: ours; Kafka keeps members in ZooKeeper or in the memory of a coordinator, committed
+offsets in ZooKeeper or in the topic __consumer_offsets.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Cooperative sticky: the sticky assignment, in two rounds, without stopping anybody.
 
-When a group changes, its members normally give up everything, and are then told what they get. Here
-they go on reading meanwhile, so a partition must not be given to one member while another still
-reads it:
+When a group changes, its members normally give up everything, and then get their new share. With
+this assignor they go on reading meanwhile. So a partition must not be given to one member while
+another one still reads it:
 
     first round    everybody gets its part of the sticky assignment, except for the partitions that
                    another member still owns; whoever sees that one of its partitions is missing

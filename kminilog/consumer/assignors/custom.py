@@ -1,15 +1,14 @@
 """A user's own assignor: made without arguments, checked with every answer.
 
 The class has a method `assign(partitions, members)` as in `interface`, and may have an attribute
-`is_cooperative`. Whatever its code raises becomes a PluginError that names the class, unless it is
-an error of ours, which says enough; so does an answer that breaks a rule:
+`is_cooperative`. An exception of its code becomes a PluginError that names the class, unless it is
+an error of kminilog. So does an answer that breaks a rule:
 
     a mapping from member ids to lists of (topic, partition); a member may be missing: nothing
     each partition of a topic that somebody subscribes to, exactly once
     only to members of the group that subscribe to the topic
 
-A cooperative class may leave out a partition that another member owns than the one that is to get
-it; so, of what members own, anything.
+A cooperative class may leave out any partition that a member still owns.
 
 Source: ours; S3 notes that its Kafka has no assignments of one's own. Kafka: PartitionAssignor
 from 0.9 on, which checks less.
@@ -33,7 +32,7 @@ SETTING = "partition.assignment.strategy"
 
 
 class CustomAssignor(Assignor):
-    """An object of the user's, with its mistakes told."""
+    """A user's object; its errors and wrong answers become PluginErrors."""
 
     def __init__(self, found: type[Any], path: str) -> None:
         self._path = path

@@ -4,8 +4,8 @@
     members      id, topics, perhaps a static id, and what the member owned before
     answer       member -> its partitions, sorted; every member is in it, perhaps with nothing
 
-Only data goes in and comes out: an assignor does not know where members live, who calls it, or what
-happens with its answer. Asked the same, it answers the same, in whatever order members are given.
+An assignor is a function of data: it does not know where members run, who calls it, or what happens
+with its answer. The same input gives the same answer, in whatever order members are given.
 
 What every assignor of the suite promises, for any members and topics:
 
@@ -28,7 +28,7 @@ Assignment = dict[str, list[TopicPartition]]
 class Member(NamedTuple):
     """One consumer of a group, as an assignor sees it.
 
-    `owned` is what it says it had, `generation` of the group when it got that; -1 means never.
+    `owned` is what it says it owned, in `generation` of the group; -1 means that it owned nothing.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 
 class Assignor:
-    """Decides who gets which partition. Subclasses answer `assign`."""
+    """Decides which member gets which partition. Subclasses define `assign`."""
 
     is_cooperative = False
     """Whether members keep reading what they own until the assignor gives it to somebody else."""
@@ -50,7 +50,7 @@ class Assignor:
 
 
 def text_order(text: str) -> bytes:
-    """Return what texts are sorted by: their UTF-16 units, as Java's String.compareTo does.
+    """Return a sort key for texts: their UTF-16 units, as Java's String.compareTo compares them.
 
     Python compares code points, which differs where a character is above U+FFFF: its first unit is
     a surrogate (D800 to DBFF), so it stands before U+E000 to U+FFFF. A lone surrogate is a unit

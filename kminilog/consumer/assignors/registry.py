@@ -31,7 +31,7 @@ ASSIGNORS: dict[str, Callable[[], Assignor]] = {
 def make_assignor(name_or_path: str) -> Assignor:
     """Return a new assignor.
 
-    Raises SettingError for an unknown name, PluginError for a class that cannot be had or made.
+    Raises SettingError for an unknown name, PluginError for a class that cannot be loaded or made.
 
     >>> make_assignor("cooperative-sticky").is_cooperative
     True
