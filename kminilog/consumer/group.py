@@ -7,8 +7,9 @@
               is gone                           or numbers of partitions
 
 Each completed rebalance begins a generation; its number is one higher. Heartbeats and commits of
-an old generation are refused, because others may own the member's partitions by now. While a rebalance is prepared, the old generation still counts. So members can commit what
-they have read before they join again.
+an old generation are refused, because others may own the member's partitions by now. While a
+rebalance is prepared, the old generation still counts. So members can commit what they have read
+before they join again.
 
 1. In a stable group each partition of a subscribed topic belongs to exactly one member. (With a
    cooperative strategy it may belong to none until its last owner has given it up and joins again.)
@@ -172,7 +173,7 @@ class Group:
 
         Members of the current generation may commit until the next one begins. Without membership,
         a commit is accepted only while there are no members. Raises UnknownMemberError,
-        DuplicateInstanceError, IllegalGenerationError, GroupInUseError; ValueError for a bad offset.
+        DuplicateInstanceError, IllegalGenerationError, GroupInUseError, and ValueError.
         """
         self.expire(now_ms)
         if membership is not None:
