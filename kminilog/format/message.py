@@ -208,8 +208,9 @@ def follows(message: Message, next_offset: int) -> bool:
     >>> follows(plain, 7), follows(plain, 6), follows(plain._replace(attributes=1), 6)
     (True, False, True)
     """
-    is_compressed = message.codec != CODECS[0]
-    return message.offset == next_offset or (is_compressed and message.offset > next_offset)
+    if message.offset == next_offset:
+        return True
+    return message.codec != CODECS[0] and message.offset > next_offset
 
 
 def possible_beginnings(data: bytes) -> Iterator[int]:

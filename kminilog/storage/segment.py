@@ -90,8 +90,10 @@ class Segment:
         allowed, it is believed only if the offset behind it is greater. That is the offset of the
         next message, or else `following_offset`, with which the next segment begins.
         """
-        if follows(message, next_offset) or not self.allows_gaps:
-            return follows(message, next_offset)
+        if follows(message, next_offset):
+            return True
+        if not self.allows_gaps:
+            return False
         after = message_at(self.dialect, self.log_path, position + message.length_bytes)
         limit = after.offset if after else following_offset
         return next_offset <= message.offset and (limit is None or message.offset < limit)
