@@ -4,8 +4,9 @@
     manifest-mismatch   a manifest contradicts itself or another one
 
 One damage gets one finding. A range that has another finding is not `altered` as well. A range with
-another number of messages is not compared: retention deleted some, or what is missing has its own
-finding. If a manifest contradicts itself for one partition, its other partitions still count, but
+another number of messages cannot be compared: retention deleted some, or what is missing has its
+own finding. `compare` names each range that it could not compare, because it may hide a second
+damage. If a manifest contradicts itself for one partition, its other partitions still count, but
 not where they end. Messages between the jobs come from other producers. If messages were cut off a
 log (storage/cuts.py), a job ends earlier there, and a later job may have the same offsets.
 
@@ -32,9 +33,9 @@ class PartitionJobs:
     """What committed jobs wrote to a partition; `staged` has the valid entries, by offset.
 
     `findings` are about the manifests alone. `end` is where the last job ends, if that is certain,
-    and `last_job` is its id. `cuts` are the cuts off the log's end. `unjudged` names ranges that a
-    cut has shortened, so that their fingerprints say nothing. Up to the `recovery_point` the log
-    was on the disk; None if it is not known.
+    and `last_job` is its id. `cuts` are the cuts off the log's end. `unjudged` names ranges
+    without a fingerprint, or with one that a cut has made useless. Up to the `recovery_point` the
+    log was on the disk; None if it is not known.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -118,12 +119,12 @@ def _believe(manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs) -
     if left.count or not staged.count:
         jobs.staged.append((manifest.job_id, left))
     judged = sum(count for _, count, _ in left.fingerprints)
-    if staged.fingerprints and judged < left.count:
-        first = left.first_offset + judged
-        jobs.unjudged.append(
-            f"offsets {first} to {left.next_offset - 1} of job {manifest.job_id}: the range that "
-            "had a fingerprint was cut"
-        )
+    if judged < left.count:
+        reason = "the range that had a fingerprint was cut"
+        if not staged.fingerprints:
+            reason = "the manifest has no fingerprints"
+        where = _range(manifest.job_id, left.first_offset + judged, left.next_offset)
+        jobs.unjudged.append(f"{where}: {reason}")
 
 
 def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> StagedPartition:
@@ -178,42 +179,52 @@ def compare(
     jobs: PartitionJobs,
     segments: Sequence[SegmentSummary],
     findings: Sequence[Finding],
-) -> list[Finding]:
-    """Return the findings of a partition, and those from its manifests.
+) -> tuple[list[Finding], list[str]]:
+    """Return the findings of a partition with those from its manifests, and what is unjudged.
 
-    `segments` are in the order of their messages. O(ranges + findings).
+    `segments` are in the order of their messages. What is unjudged are the ranges whose
+    fingerprints were not compared, as texts. O(ranges * findings).
     """
-    wrong = [found for found in findings if severity(found.kind) == "error"]
-    by_jobs = [*jobs.findings, *_altered(topic_partition, jobs, segments, wrong)]
-    return [*findings, *by_jobs]
-
-
-def _altered(
-    topic_partition: TopicPartition,
-    jobs: PartitionJobs,
-    segments: Sequence[SegmentSummary],
-    wrong: Sequence[Finding],
-) -> list[Finding]:
     stored: dict[int, tuple[int, int]] = {}
     for segment in segments:
         for first, count, total in segment.fingerprints:
             before = stored.get(first, (0, 0))
             stored[first] = (before[0] + count, (before[1] + total) % 2**64)
-    altered = []
+    wrong = [found for found in findings if severity(found.kind) == "error"]
+    altered, unjudged = [], list[tuple[str, int, int]]()
     for job_id, staged in jobs.staged:
         for first, count, total in staged.fingerprints:
-            if stored.get(first, (0, 0))[0] != count or stored[first][1] == total:
+            if stored.get(first) == (count, total):
                 continue
-            if not any(_concerns(f, first, first + count, segments) for f in wrong):
-                detail = (
-                    f"something in offsets {first} to {first + count - 1} is not what job "
-                    f"{job_id} wrote"
-                )
-                names = [s.name for s in segments if s.start_offset <= first]
-                name = names[-1] if names else None
-                found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, first)
-                altered.append(found._replace(last_offset=first + count - 1))
-    return altered
+            end, found_count = first + count, stored.get(first, (0, 0))[0]
+            if found_count == count and not any(_concerns(f, first, end, segments) for f in wrong):
+                altered.append(_altered(topic_partition, job_id, range(first, end), segments))
+            elif unjudged and unjudged[-1][0] == job_id and unjudged[-1][2] == first:
+                unjudged[-1] = job_id, unjudged[-1][1], end
+            else:
+                unjudged.append((job_id, first, end))
+    reason = "not compared, because messages there are damaged, missing or deleted"
+    return (
+        [*findings, *jobs.findings, *altered],
+        [*jobs.unjudged, *(f"{_range(*row)}: {reason}" for row in unjudged)],
+    )
+
+
+def _altered(
+    topic_partition: TopicPartition,
+    job_id: str,
+    offsets: range,
+    segments: Sequence[SegmentSummary],
+) -> Finding:
+    detail = f"something in offsets {offsets[0]} to {offsets[-1]} is not what job {job_id} wrote"
+    names = [s.name for s in segments if s.start_offset <= offsets[0]]
+    name = names[-1] if names else None
+    found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, offsets[0])
+    return found._replace(last_offset=offsets[-1])
+
+
+def _range(job_id: str, first: int, end: int) -> str:
+    return f"offsets {first} to {end - 1} of job {job_id}"
 
 
 def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSummary]) -> bool:

@@ -47,7 +47,7 @@ class PartitionSummary:
     """The content of a partition, and its findings.
 
     `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
-    could not be read; `unjudged` names ranges of jobs that a cut made impossible to compare.
+    could not be read; `unjudged` names ranges of jobs that could not be compared.
     `has_jobs` and `has_recovery_point` tell with what the log could be compared.
     """
 
@@ -124,9 +124,9 @@ def join_segments(
         unchecked = [f"{error.filename or reader.directory}: {error.strerror}"]
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
-    findings = _join(topic_partition, reader.dialect, ordered)
+    findings, unjudged = _join(topic_partition, reader.dialect, ordered), jobs.unjudged
     if not unchecked:
-        findings = compare(topic_partition, jobs, ordered, findings)
+        findings, unjudged = compare(topic_partition, jobs, ordered, findings)
         now = _with_recovery_point_now(reader, jobs, ordered)
         findings = judge_end(topic_partition, now, ordered, findings)
     tally = Tally(findings)
@@ -145,7 +145,7 @@ def join_segments(
         compressed_count=sum(s.compressed_count for s in ordered),
         has_jobs=bool(jobs.staged or jobs.findings),
         has_recovery_point=jobs.recovery_point is not None,
-        unjudged=jobs.unjudged,
+        unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
     )
 

@@ -23,12 +23,15 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
+from kminilog.verification.segment_checks import check_segment
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions, offsets_in
 from tests.verification.faults import Spot, write_again
 
 SETTINGS = TopicSettings(segment_bytes=420, index_interval_bytes=60)
 PARTITIONS = 3
 RANGE = 10
+CHECKS = check_segment, check_quickly
+REASON = "not compared, because messages there are damaged, missing or deleted"
 # By partition: what a producer wrote before, what job `first` wrote, what came in between, ...
 COUNTS = {0: (0, 35, 4, 12), 1: (1, 22, 0, 25), 2: (5, 24, 3, 0)}
 Found = tuple[str, int, str | None, int | None]
@@ -85,6 +88,14 @@ def check(path: Path) -> list[Found]:
     ]
 
 
+def not_compared(path: Path) -> list[tuple[str, str, bool]]:
+    """Which ranges of jobs the plain check has not compared, and the fast one neither."""
+    plain, fast = (verify_storage(LogDir(path), check_segment=one) for one in CHECKS)
+    assert plain.unchecked == fast.unchecked
+    jobs = [entry for entry in plain.unchecked if entry.what == "jobs"]
+    return [(entry.where, entry.why, entry.asked) for entry in jobs]
+
+
 def details(path: Path) -> list[str]:
     findings = verify_storage(LogDir(path)).to_json()["findings"]
     return [sample["detail"] for finding in findings for sample in finding["samples"]]
@@ -116,6 +127,7 @@ def segment_holding(path: Path, partition: int, offset: int) -> str:
 
 def test_what_jobs_and_a_producer_wrote_is_no_finding(path):
     assert check(path) == []
+    assert not_compared(path) == []
 
 
 @pytest.mark.parametrize(
@@ -164,6 +176,21 @@ def test_range_with_another_finding_in_it_is_not_altered_too(path):
     damaged = spot(path, 0, 14)
     flip_byte(damaged.log, damaged.end - 1, mask=1)
     assert check(path) == [("bad-crc", 0, damaged.log.stem, 14)]
+
+
+def test_range_that_damage_makes_impossible_to_compare_is_named(path):
+    for offset in (14, 21):  # in neighbouring ranges
+        damaged = spot(path, 0, offset)
+        flip_byte(damaged.log, damaged.end - 1, mask=1)
+    alter(path, 0, 12)  # which only the fingerprint of the first range could tell
+    assert [found[0] for found in check(path)] == ["bad-crc", "bad-crc"]
+    expected = [("orders-0", f"offsets 10 to 29 of job first: {REASON}", False)]
+    assert not_compared(path) == expected
+    here = spot(path, 0, 41)
+    flip_byte(here.log, here.position + 7, mask=0x80)  # the offset: no message less
+    assert len(check(path)) == 3
+    expected.append(("orders-0", f"offsets 39 to 48 of job second: {REASON}", False))
+    assert not_compared(path) == expected
 
 
 @pytest.mark.parametrize("offset", [9, 10, 19, 20, 34, 50])
@@ -217,9 +244,14 @@ def test_retention_takes_the_front_away_without_a_finding(path):
         for segment in log.segments()[:2]:
             os.utime(segment.log_path, ns=(0, 0))
         delete_expired(log, now_ms=time.time_ns() // 1_000_000)
-        assert log.log_start_offset % RANGE > 0
-        assert log.log_start_offset < 35
+        start = log.log_start_offset
+        assert start % RANGE > 0
+        assert start < 35
     assert check(path) == []
+    end = start // RANGE * RANGE + RANGE
+    assert not_compared(path) == [
+        ("orders-0", f"offsets 0 to {min(end, 35) - 1} of job first: {REASON}", False)
+    ]
 
 
 # ---- manifests that contradict themselves
@@ -279,6 +311,8 @@ def test_manifest_without_fingerprints_or_count_is_no_finding(path):
     change_manifest(path, "first", entry(lambda e: e.pop("fingerprints")))
     change_manifest(path, "second", lambda m: m["facts"].pop("count"))
     assert check(path) == []
+    reason = "offsets 0 to 34 of job first: the manifest has no fingerprints"
+    assert not_compared(path) == [("orders-0", reason, False)]
 
 
 def test_jobs_that_claim_the_same_offsets_are_one_finding(path):
