@@ -151,6 +151,13 @@ def test_read_source_parquet_by_column_has_the_row_as_json(read, parquet):
     ]
 
 
+def test_read_source_parquet_takes_a_file_after_a_directory(read, parquet, tmp_path):
+    (tmp_path / "d" / "day=1").mkdir(parents=True)
+    pq.write_table(pa.table({"b": [b"in d"]}), tmp_path / "d" / "day=1" / "p.parquet")
+    keys = [key for key, _ in read(tmp_path / "d", parquet, format="parquet", key="b")]
+    assert keys == [b"in d", *pq.read_table(parquet)["b"].to_pylist()]
+
+
 def test_read_source_parquet_by_sql_and_nested_value(read, parquet):
     pairs = read(parquet, format="parquet", key_expr="n * 2", value="o")
     assert pairs == [(b"2", b'{"q":0}'), (b"4", b'{"q":1}'), (b"6", b'{"q":2}')]

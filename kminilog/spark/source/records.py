@@ -193,9 +193,9 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
 def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     check_int96(spark, files)
     is_utc = nanoseconds_in(spark, files)
-    reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
     frames = []
     for directory, group in groupby(files, key=lambda file: file.directory):
+        reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
         based = reader.option("basePath", f"file://{directory}") if directory else reader
         frames.append(_with_place(based.parquet(*(as_glob(file.path) for file in group))))
     frame = reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), frames)
