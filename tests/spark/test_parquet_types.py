@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from kminilog.job_errors import SourceError
 from kminilog.spark.ingest.job import ingest
+from kminilog.spark.runtime import task_groups
 from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.nanoseconds import with_nanoseconds
 from kminilog.spark.source.records import Source, files_of, read_source
@@ -63,7 +64,7 @@ def values(spark: SparkSession) -> Values:
     def read(path: Path, **options: Any) -> list[bytes]:
         source = Source((str(path),), "parquet", **options)
         with session_of_small_batches(spark, source, files_of(source)) as own:
-            records = read_source(own, source).orderBy("source_row").collect()
+            records = read_source(own, source).orderBy("source_rank", "source_row").collect()
         keys = source.key or source.key_expr
         return [bytes(row["key"] if keys else row["value"]) for row in records]
 
@@ -84,7 +85,7 @@ def test_read_source_parquet_types_become_the_json_of_the_page(values, tmp_path)
     assert row.decode() == "{" + ",".join(f'"{name}":{page[name]}' for name in EXAMPLES) + "}"
     old = write(
         tmp_path / "old",
-        {"x": columns["TIMESTAMP(MICROS), UTC"]},
+        {"x": columns["TIMESTAMP(NANOS), UTC"]},
         use_deprecated_int96_timestamps=True,
     )
     assert values(old) == [f'{{"x":{dict(rows)["INT96"]}}}'.encode()]
@@ -115,7 +116,9 @@ def text(micros: int, zone: str = "", nanos: int = 0) -> str:
     return moment.isoformat(timespec="microseconds" if micros % 1000 else "milliseconds") + zone
 
 
-def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_path):
+@pytest.mark.parametrize("zone", ["", "Z"], ids=["TIMESTAMP(NANOS)", "INT96"])
+def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_path, zone):
+    options = {"use_deprecated_int96_timestamps": bool(zone), "row_group_size": 4}
     steps = (0, 1, 10, 999, 1000, 999_999, 1_000_000)
     nanos = [sign * (NANOS // 10**9 * 10**9 + step) for step in steps for sign in (1, -1)]
     nanos += [-1, 0, 2**63 - 1, -(2**63) + 1, None]
@@ -136,13 +139,16 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
         "keys": pa.array(keys, pa.map_(NANOS_UTC, pa.int64())),
         "none": pa.nulls(len(nanos)),
     }
-    path = write(tmp_path / "p.parquet", columns)
+    path = write(tmp_path / "p.parquet", columns, **options)
     expected = []
     for at in (moment.value for moment in pq.read_table(path)["local"]):  # no word of Spark
-        utc, local = (at is not None and text(at // 1000, zone, at % 1000) for zone in ("Z", ""))
+        utc, local = (at is not None and text(at // 1000, end, at % 1000) for end in ("Z", zone))
         inside = {
             "s.`": utc,
-            "m": {f'{{"k":"{local}"}}': utc, '{"k":"1970-01-01T00:00:00.000000005"}': None},
+            "m": {
+                f'{{"k":"{local}"}}': utc,
+                f'{{"k":"1970-01-01T00:00:00.000000005{zone}"}}': None,
+            },
             "l": [local, None],
             "n": at,
         }
@@ -156,11 +162,12 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
     for row, found in zip(expected, values(path), strict=True):
         assert json.loads(found) == row
     texts = [row["local"] for row in expected[:-1]]
-    assert [len(found) for found in texts[1:3]] == [23, 29]  # three digits, nine digits
+    lengths = [len(found) - len(zone) for found in texts[1:3]]
+    assert lengths == [23, 29]  # three digits, nine digits
     whole = pq.read_table(path).slice(0, len(texts))
-    pq.write_table(whole, path)
-    for options in ({"value": "local"}, {"key": "local"}, {"key_expr": "concat(local, '')"}):
-        assert [found.decode() for found in values(path, **options)] == texts, options
+    pq.write_table(whole, path, **options)
+    for asked in ({"value": "local"}, {"key": "local"}, {"key_expr": "concat(local, '')"}):
+        assert [found.decode() for found in values(path, **asked)] == texts, asked
 
 
 def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refused(
@@ -185,23 +192,28 @@ def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refus
         with pytest.raises(
             SourceError, match=r"column u\.x: it has nanoseconds, and Spark does not"
         ):
-            with_nanoseconds(own.range(1), {("u", "x"): True})
+            with_nanoseconds(own.range(1), {("u", "x"): "TIMESTAMP(NANOS)"})
     (tmp_path / "t.x=1").mkdir()
     (tmp_path / "2.parquet").rename(tmp_path / "t.x=1" / "2.parquet")
     with pytest.raises(SourceError, match=r"column t\.x is another type"):
         values(tmp_path)
 
 
-def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spark, tmp_path):
-    path = write(tmp_path / "p.parquet", {"t": pa.array([NANOS, -1], NANOS_LOCAL)})
+@pytest.mark.parametrize("zone", ["", "Z"], ids=["TIMESTAMP(NANOS)", "INT96"])
+def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spark, tmp_path, zone):
+    options = {"use_deprecated_int96_timestamps": bool(zone)}
+    path = write(tmp_path / "p.parquet", {"t": pa.array([NANOS, -1], NANOS_LOCAL)}, **options)
     source = Source((str(path),), "parquet", key="t")
     ingest(spark, tmp_path / "logs", source, topic="t")
     log_dir = LogDir(tmp_path / "logs")
     messages = read_log(spark, log_dir, "t").orderBy("offset").collect()
-    texts = ["2026-01-02T03:04:05.123001007", "1969-12-31T23:59:59.999999999"]
+    texts = [f"2026-01-02T03:04:05.123001007{zone}", f"1969-12-31T23:59:59.999999999{zone}"]
     assert [bytes(message["key"]).decode() for message in messages] == texts
     report = verify(spark, log_dir, ["t"], against=source)
     assert (report.verdict, report.conservation["stored"]) == ("ok", 2)
+    write(path, {"t": pa.array([NANOS, -2], NANOS_LOCAL)}, **options)
+    changed = verify(spark, log_dir, ["t"], against=source)
+    assert (changed.verdict, changed.conservation["altered"]) == ("findings", 1)
 
 
 def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
@@ -221,18 +233,41 @@ def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
         assert pa.array(texts, column.type).equals(column.combine_chunks()), name
 
 
-def test_read_source_parquet_int96_is_refused_where_digits_would_be_lost(values, tmp_path):
-    nanos = pa.array([None, MICROS * 1000, MICROS * 1000 + 1], pa.timestamp("ns"))
-    nested = pa.array([[], [{"x": None}], [{"x": nanos[1]}, {"x": nanos[2]}]])
-    path = tmp_path / "p.parquet"
-    for column, name in ((nanos, "t"), (nested, "t.list.element.x")):
-        write(path, {"t": column}, use_deprecated_int96_timestamps=True)
-        reason = rf"p\.parquet: row 3: column {name} has a timestamp with nanoseconds; Spark has"
+def test_read_source_parquet_int96_has_the_digits_of_all_files(values, tmp_path, monkeypatch):
+    monkeypatch.setattr(task_groups, "LEAST_BYTES", 1)  # several tasks look for digits
+    old = {"use_deprecated_int96_timestamps": True}
+    (tmp_path / "d" / "Y=2026").mkdir(parents=True)
+    far = [253402300799999999, -62135596800000000]  # years 9999 and 1
+    coarse = pa.array([*far, MICROS], LOCAL)
+    fine = pa.array([None, -1, NANOS], NANOS_LOCAL)
+    path = write(tmp_path / "1.parquet", {"t": coarse, "u": coarse}, **old)
+    inside = pa.StructArray.from_arrays([fine, pa.array([1, 2, None])], ["t", "n"])
+    write(tmp_path / "d" / "Y=2026" / "2.parquet", {"s": inside, "u": coarse, "t": fine}, **old)
+    write(tmp_path / "d" / "Y=2026" / "3.parquet", {"T": pa.array([NANOS])})
+    write(tmp_path / "e.parquet", {"u": fine[:1], "t": coarse[2:]}, **old)
+    in_coarse = [text(at, "Z") for at in (*far, MICROS)]
+    in_fine = [None, "1969-12-31T23:59:59.999999999Z", text(MICROS, "Z", 7)]
+    expected = [{"t": at, "u": at} for at in in_coarse]
+    for t, u, n in zip(in_fine, in_coarse, (1, 2, None), strict=True):
+        expected.append({"s": {"t": t, "n": n}, "u": u, "t": t, "Y": 2026})
+    expected += [{"T": NANOS, "Y": 2026}, {"t": in_coarse[2]}]
+    found = [json.loads(row) for row in values(tmp_path / "*")]
+    names = {name for row in expected for name in row}
+    assert found == [dict.fromkeys(names) | row for row in expected]
+    # No digits behind the microsecond: it is a timestamp for SQL.
+    assert values(path, value="cast(year(t) AS string)") == [b"9999", b"1", b"2026"]
+    keys = values(tmp_path / "*", key_expr="coalesce(t, string(year(u)), '-')")
+    assert [key.decode() for key in keys][3:] == ["9999", *in_fine[1:], "-", in_coarse[2]]
+
+
+def test_read_source_parquet_int96_with_nanoseconds_that_another_file_has_not_is_refused(
+    values, tmp_path
+):
+    old = {"use_deprecated_int96_timestamps": True}
+    write(tmp_path / "1.parquet", {"t": pa.array([[NANOS]], pa.list_(NANOS_LOCAL))}, **old)
+    for kind in (UTC, NANOS_UTC, pa.int64()):
+        write(tmp_path / "2.parquet", {"t": pa.array([[1]], pa.list_(kind))})
+        reason = r"2\.parquet: column t\.element is .*1\.parquet is INT96 with nanoseconds; write"
         with pytest.raises(SourceError, match=reason) as caught:
-            values(path)
+            values(tmp_path)
         assert "\n" not in str(caught.value)
-        write(path, {"t": column[:2]}, use_deprecated_int96_timestamps=True)
-        assert len(values(path)) == 2
-    far = pa.array([253402300799999999, -62135596800000000], LOCAL)  # nanoseconds have no such year
-    write(path, {"t": far}, use_deprecated_int96_timestamps=True)
-    assert [json.loads(row)["t"][:4] for row in values(path)] == ["9999", "0001"]

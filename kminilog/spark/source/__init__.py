@@ -6,7 +6,6 @@ Nothing in this folder knows what becomes of the records. In reading order:
     compression       how a file is compressed, and how to read its content
     formats           text, CSV and JSON lines: from bytes to records, or an error
     file_source       the records of such files as a Spark data source
-    int96             Parquet's INT96 timestamps: refused if Spark would cut digits off
     row_json          a row as JSON that loses nothing
     nanoseconds       Parquet's timestamps in nanoseconds: texts with all their digits
     records           all formats together: the DataFrame of records with key, value and place

@@ -33,8 +33,7 @@ from kminilog.spark.source.compression import check_content, open_decompressed
 from kminilog.spark.source.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
 from kminilog.spark.source.files import SourceFile, list_files
 from kminilog.spark.source.formats import csv_columns
-from kminilog.spark.source.int96 import check_int96
-from kminilog.spark.source.nanoseconds import nanoseconds_in, with_nanoseconds
+from kminilog.spark.source.nanoseconds import nanoseconds_in, read_parquet, with_nanoseconds
 from kminilog.spark.source.row_json import column_named, row_json
 
 FORMATS = ("text", "csv", "json", "parquet")
@@ -191,13 +190,13 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
 
 
 def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    check_int96(spark, files)
-    is_utc = nanoseconds_in(spark, files)
+    nanoseconds = nanoseconds_in(spark, files)
     frames = []
     for directory, group in groupby(files, key=lambda file: file.directory):
         reader = spark.read.option("mergeSchema", "true").option("ignoreCorruptFiles", "false")
         based = reader.option("basePath", f"file://{directory}") if directory else reader
-        frames.append(_with_place(based.parquet(*(as_glob(file.path) for file in group))))
+        globs = [as_glob(file.path) for file in group]
+        frames.append(_with_place(read_parquet(based, globs, nanoseconds)))
     frame = reduce(lambda one, two: one.unionByName(two, allowMissingColumns=True), frames)
     urls = [_url(spark, file.path) for file in files]
     ranks = pa.table({_URL: urls, RANK: [file.rank for file in files]})
@@ -205,7 +204,7 @@ def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame
     unknown = sql.raise_error(sql.concat(sql.lit("not in the list of files: "), _URL))
     rank = sql.coalesce(sql.col(RANK).cast("int"), unknown)
     absent = {LINE: sql.lit(None).cast("binary"), REJECTED: sql.lit(None).cast("string")}
-    return with_nanoseconds(ranked.withColumns({RANK: rank, **absent}).drop(_URL), is_utc)
+    return with_nanoseconds(ranked.withColumns({RANK: rank, **absent}).drop(_URL), nanoseconds)
 
 
 def _with_place(frame: DataFrame) -> DataFrame:
