@@ -8,21 +8,16 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.renumbering import renumber
-from kminilog.bulk.windows import segments_in, whole_windows
-from kminilog.format.dialect import Dialect
-from kminilog.format.names import TopicPartition
+from kminilog.bulk.windows import whole_windows
+from kminilog.bulk.writing import ColumnWriter
 from kminilog.job_errors import PublicationError
-from kminilog.settings import TopicSettings
-from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.fingerprints import RangeSums, range_borders
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import check_staged_bytes
-from kminilog.storage.segment import Segment
-
-_JOINED_DIR = ".joined"
 
 
 def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition:
@@ -33,65 +28,67 @@ def seal(log: PartitionLog, staging: Path, first_offset: int) -> StagedPartition
     """
     log.flush()
     log.close()
-    offsets = range(first_offset, log.log_end_offset)
-    segments = segments_in(log.directory, log.dialect, log.settings)
-    return _staged(log.directory, staging, log.topic_partition, segments, offsets)
+    content = _Content(log, range(first_offset, log.log_end_offset))
+    return content.staged(staging)
 
 
 def join_runs(
-    staging: Path,
-    topic_partition: TopicPartition,
-    dialect: Dialect,
-    settings: TopicSettings,
-    runs: Sequence[StagedPartition],
-    *,
-    target: Path,
-    first_offset: int,
+    log: PartitionLog, staging: Path, runs: Sequence[StagedPartition], directory: Path
 ) -> StagedPartition:
-    """Join several runs of a partition in the given order, and return one staged partition.
+    """Append runs of a partition to a staged log in the given order, seal it, and return it.
 
-    Each run was staged by itself, with offsets from 0 (`open_staged_log`). The first message gets
-    `first_offset`, where the partition in `target` ends. The files of the runs are moved and
-    changed (renumbering.py). Once it returns, the joined files survive a power failure, names
-    included. O(bytes). Raises PublicationError if a run is not what its task wrote, and
-    CorruptLogError for bytes that are not messages.
+    A run is what one task wrote for the partition: a log in `directory`, with offsets from 0,
+    because the final ones are known when all tasks are done. Its messages are copied and get the
+    next offsets of `log`; the CRC does not cover them. So the files are those of
+    `PartitionLog.append`, however many runs there were. The runs stay as they are: another attempt
+    may join them again, into a log of its own. Until they are deleted they need as many bytes once
+    more. What it returns is on the disk, names included. O(bytes). Raises PublicationError if a run
+    is not what its task wrote, CorruptLogError for bytes that are not messages, and OSError.
     """
-    joined, next_offset = staging / _JOINED_DIR / str(topic_partition), first_offset
+    writer = ColumnWriter(log)
+    end = writer.next_offset + sum(run.count for run in runs)
+    content = _Content(log, range(writer.next_offset, end))
     for run in runs:
-        source = staging / run.directory
+        source, end = directory / run.directory, writer.next_offset + run.count
         check_staged_bytes(staging.name, run, source)
-        end = next_offset + run.count
-        next_offset = renumber(source, dialect, settings, next_offset, joined, before=target)
-        if next_offset != end:
-            reason = f"{source} holds {run.count + next_offset - end} messages, not {run.count}"
+        run_log = PartitionReader(source, log.topic_partition, log.dialect, log.settings)
+        for segment in run_log.segments():
+            for _, window, boundaries in whole_windows(segment):
+                writer.append_whole(window, boundaries)
+                content.add(window, boundaries)
+        if writer.next_offset != end:
+            held = run.count + writer.next_offset - end
+            reason = f"{source} holds {held} messages, not {run.count}"
             raise PublicationError(staging.name, reason=reason)
-    sync(joined)  # renumbering has put the names there
-    offsets = range(first_offset, next_offset)
-    segments = segments_in(joined, dialect, settings)
-    return _staged(joined, staging, topic_partition, segments, offsets)
+    writer.flush()
+    return content.staged(staging)
 
 
-def _staged(
-    directory: Path,
-    staging: Path,
-    topic_partition: TopicPartition,
-    segments: Sequence[Segment],
-    offsets: range,
-) -> StagedPartition:
-    digest, total_bytes = hashlib.sha256(), 0
-    sums = RangeSums(range_borders(offsets.start, offsets.stop))
+class _Content:
+    """What a manifest says of a staged log; it begins with what the log holds already."""
 
-    for segment in segments:
-        for _, window, boundaries in whole_windows(segment):
-            fingerprint_messages(window, boundaries, sums)
-            digest.update(window)
-            total_bytes += len(window)
-    return StagedPartition(
-        topic_partition.partition,
-        str(directory.relative_to(staging)),
-        offsets.start,
-        offsets.stop,
-        total_bytes,
-        digest.hexdigest(),
-        sums.rows(),
-    )
+    def __init__(self, log: PartitionLog, offsets: range) -> None:
+        self._log = log
+        self._offsets = offsets
+        self._digest = hashlib.sha256()
+        self._sums = RangeSums(range_borders(offsets.start, offsets.stop))
+        self._bytes = 0
+        for segment in log.segments():
+            for _, window, boundaries in whole_windows(segment):
+                self.add(window, boundaries)
+
+    def add(self, messages: memoryview, boundaries: Positions) -> None:
+        fingerprint_messages(messages, boundaries, self._sums)
+        self._digest.update(messages)
+        self._bytes += len(messages)
+
+    def staged(self, staging: Path) -> StagedPartition:
+        return StagedPartition(
+            self._log.topic_partition.partition,
+            str(self._log.directory.relative_to(staging)),
+            self._offsets.start,
+            self._offsets.stop,
+            self._bytes,
+            self._digest.hexdigest(),
+            self._sums.rows(),
+        )

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kminilog.bulk.boundaries import everywhere, find_beginnings
+from kminilog.bulk.boundaries import Positions, everywhere, find_beginnings
 from kminilog.bulk.columns import Integers, blocks
-from kminilog.bulk.encoding import Encoded, encode_columns
+from kminilog.bulk.encoding import encode_columns
 from kminilog.format.dialect import Dialect
 
 MARK_BYTES = 8
@@ -75,8 +75,8 @@ def marks_of(messages: Any) -> Integers:
     return np.concatenate(found)
 
 
-def number(dialect: Dialect, messages: Any, first_offset: int) -> Iterator[Encoded]:
-    """Yield the messages of all rows with offsets from `first_offset` on, in place of their marks.
+def whole_messages(dialect: Dialect, messages: Any) -> Iterator[tuple[memoryview, Positions]]:
+    """Yield the messages of all rows: bytes that may be changed, and the boundaries in them.
 
     Each result has a few MiB. The rows are hints where messages begin (boundaries.py). O(bytes).
     """
@@ -84,10 +84,7 @@ def number(dialect: Dialect, messages: Any, first_offset: int) -> Iterator[Encod
         data = np.frombuffer(block.data, np.uint8).copy()
         boundaries = find_beginnings(dialect, data, block.starts[:-1].astype(np.int64))
         assert boundaries[-1] == len(data), "rows are whole messages"
-        count = len(boundaries) - 1
-        put_numbers(data, boundaries[:-1], np.arange(first_offset, first_offset + count))
-        yield Encoded(data.data, np.diff(boundaries))
-        first_offset += count
+        yield data.data, boundaries
 
 
 def put_numbers(data: Any, positions: NDArray[Any], numbers: NDArray[Any]) -> None:

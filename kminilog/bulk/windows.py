@@ -22,10 +22,7 @@ from kminilog.bulk.checking import check
 from kminilog.bulk.columns import allocate
 from kminilog.bulk.structure import Structure
 from kminilog.errors import CorruptLogError
-from kminilog.format.dialect import Dialect
 from kminilog.format.message import HEADER_BYTES, NeedMoreBytes, decode
-from kminilog.format.names import LOG_SUFFIX, parse_segment_file
-from kminilog.settings import TopicSettings
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
@@ -107,14 +104,6 @@ def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions
         reason = getattr(outcome, "detail", "an unfinished message")
         remedy = "the job is not published; run it again"
         raise CorruptLogError(str(segment.log_path), position=end, reason=reason, remedy=remedy)
-
-
-def segments_in(directory: Path, dialect: Dialect, settings: TopicSettings) -> list[Segment]:
-    """Return the segments in a staging directory, ascending by the number in their names."""
-    parsed = filter(None, map(parse_segment_file, os.listdir(directory)))
-    base_offsets = sorted(base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX)
-    interval_bytes = settings.index_interval_bytes
-    return [Segment(directory, number, dialect, interval_bytes) for number in base_offsets]
 
 
 def index_entries(index_path: Path) -> Positions:

@@ -10,9 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.bulk.layout import Layout, Piece
-from kminilog.bulk.unnumbered import number
+from kminilog.bulk.unnumbered import put_numbers, whole_messages
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.regular_file import open_regular
@@ -59,7 +62,21 @@ class ColumnWriter:
         A row has one or more whole messages in the log's dialect (unnumbered.py). Survives, costs
         and raises as `append`, without the errors of columns.
         """
-        return self._append(number(self._log.dialect, messages, self.next_offset))
+        first_offset = self.next_offset
+        for data, boundaries in whole_messages(self._log.dialect, messages):
+            self.append_whole(data, boundaries)
+        return range(first_offset, self.next_offset)
+
+    def append_whole(self, data: memoryview, boundaries: Positions) -> range:
+        """Write whole messages with any offsets, and return the offsets that they get.
+
+        `boundaries` are those of `find_beginnings`. The offsets are put into `data` itself, which
+        is possible because the CRC does not cover them. Survives, costs and raises as `append`,
+        without the errors of columns.
+        """
+        positions = boundaries[:-1]
+        put_numbers(data, positions, self.next_offset + np.arange(len(positions)))
+        return self._append([Encoded(data, np.diff(boundaries))])
 
     def flush(self) -> None:
         """Bring all written bytes and file names to the disk; they then survive a power failure."""

@@ -69,17 +69,14 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
             log.append(numbered_messages(begin, stop - begin))
             runs.append(seal(log, staging, 0 if job % 2 else begin))
         if job % 2 and runs:
-            target = log_dir / str(topic_partition)
-            runs = [
-                join_runs(
-                    staging,
-                    topic_partition,
-                    dialect,
-                    SETTINGS,
-                    runs,
-                    target=target,
-                    first_offset=first_offset,
-                )
-            ]
+            log = open_staged_log(
+                staging / "joined",
+                topic_partition,
+                dialect,
+                SETTINGS,
+                target=log_dir / str(topic_partition),
+                first_offset=first_offset,
+            )
+            runs = [join_runs(log, staging, runs, staging)]
         staged += runs
     return Manifest(f"job-{job}", "orders", staged, {})

@@ -115,7 +115,10 @@ def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
         )
         log.append(chosen)
         runs.append(seal(log, staging, 0))
-    joined = join_runs(staging, ORDERS, dialect, SETTINGS, runs, target=tmp_path, first_offset=300)
+    log = open_staged_log(
+        staging / "joined", ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=300
+    )
+    joined = join_runs(log, staging, runs, staging)
     assert joined.fingerprints == once.fingerprints
     assert len(joined.fingerprints) == 3
 

@@ -20,6 +20,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.publication import (
     open_staged_log,
@@ -117,13 +118,10 @@ class JobLogs:
                 runs.setdefault(number, []).append(run)
         return [
             join_runs(
+                self._open(staging / "joined", number, ends[TopicPartition(TOPIC, number)]),
                 staging,
-                TopicPartition(TOPIC, number),
-                self._topic.dialect,
-                self._topic.settings,
                 found,
-                target=self._writer.directory(TopicPartition(TOPIC, number)),
-                first_offset=ends[TopicPartition(TOPIC, number)],
+                staging,
             )
             for number, found in sorted(runs.items())
         ]
@@ -131,21 +129,22 @@ class JobLogs:
     def _stage(
         self, staging: Path, attempt: Path, number: int, records: list[KeyValue], start: int
     ) -> StagedPartition:
-        topic_partition = TopicPartition(TOPIC, number)
-        target = self._writer.directory(topic_partition)
-        log = open_staged_log(
-            attempt,
-            topic_partition,
-            self._topic.dialect,
-            self._topic.settings,
-            target=target,
-            first_offset=start,
-        )
-        columns = ColumnWriter(log)
+        columns = ColumnWriter(self._open(attempt, number, start))
         keys, values = zip(*records, strict=True)
         columns.append(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
         columns.flush()
         return seal(columns.reopen(), staging, start)
+
+    def _open(self, attempt: Path, number: int, first_offset: int) -> PartitionLog:
+        topic_partition = TopicPartition(TOPIC, number)
+        return open_staged_log(
+            attempt,
+            topic_partition,
+            self._topic.dialect,
+            self._topic.settings,
+            target=self._writer.directory(topic_partition),
+            first_offset=first_offset,
+        )
 
 
 def write_job_log(

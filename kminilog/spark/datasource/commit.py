@@ -24,9 +24,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
+from kminilog.bulk.staged_logs import seal
+from kminilog.bulk.writing import ColumnWriter
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.job_identity import check_dataframe, cut_since
-from kminilog.spark.ingest.staging import open_columns, seal_columns
+from kminilog.spark.ingest.staging import open_log
 from kminilog.spark.runtime.job_writer import (
     LOCK_TIMEOUT_MS,
     RUNS_DIR,
@@ -169,13 +171,15 @@ def _stage(
     first_offset = log_dir.log(topic_partition).log_end_offset
     log_dir.release(topic_partition)
     target = log_dir.directory(topic_partition)
-    writer = open_columns(staging, topic, partition, target=target, first_offset=first_offset)
+    log = open_log(staging, topic, partition, target=target, first_offset=first_offset)
+    writer = ColumnWriter(log)
     for run in runs:
         if partition in run.counts:
             with pa.ipc.open_stream(str(Path(run.directory, f"{partition}{_SUFFIX}"))) as reader:
                 for batch in reader:
                     writer.append(batch.column("key"), batch.column("value"))
-    staged = seal_columns(writer, staging, first_offset)
+    writer.flush()
+    staged = seal(writer.reopen(), staging, first_offset)
     expected = sum(run.counts.get(partition, 0) for run in runs)
     if staged.count != expected:
         reason = f"{topic_partition} has {staged.count} staged messages, tasks wrote {expected}"

@@ -3,11 +3,11 @@
     sorted   records as messages --> shuffle --> sort --> one task a partition gives them offsets
     runs     each task writes what it reads, once a partition; joined in a second job (runs.py)
 
-Both plans give the same messages the same offsets, because the partition depends on key and place
-only, and places give the order. *runs* is faster, since a partition has more than one writer. But
-every run begins new segments in every partition. So *sorted* is taken where these segments would be
-tiny, or where runs overlap. In an empty topic its files are those of plain appends. In both plans
-Spark reads the records, or the tasks themselves do if these are columns of Parquet files
+Both plans write the same files, because the partition depends on key and place only, and places
+give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
+partition has more than one writer. But every run has files of its own for every partition. So
+*sorted* is taken where these files would be tiny, or where runs overlap. In both plans Spark reads
+the records, or the tasks themselves do if these are columns of Parquet files
 (source/parquet_columns.py). This module does not know publication. Source: ours.
 """
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from kminilog.bulk.staged_logs import seal
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
@@ -28,10 +29,8 @@ from kminilog.spark.ingest.runs import RunsWriter, in_source_order, join
 from kminilog.spark.ingest.staging import (
     StagingJob,
     TaskResult,
-    open_columns,
     run_task,
     run_tasks,
-    seal_columns,
 )
 from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.runtime.tasks import in_tasks
@@ -41,7 +40,7 @@ from kminilog.spark.source.records import Source
 from kminilog.storage.publish.manifests import StagedPartition
 
 PLANS = ("auto", "sorted", "runs")
-_SMALL_SEGMENT_BYTES = 1 << 20
+_SMALL_RUN_BYTES = 1 << 20
 _SPARK_SPLIT_BYTES = 128 << 20
 
 
@@ -108,8 +107,8 @@ def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) 
 
 
 def _suitable(runs: int, total_bytes: int, partitions: int) -> str:
-    """Return "runs" if there will be one run or segments will not be tiny; else "sorted"."""
-    is_fine = runs <= 1 or runs * partitions * _SMALL_SEGMENT_BYTES <= total_bytes
+    """Return "runs" if there will be one run or files will not be tiny; else "sorted"."""
+    is_fine = runs <= 1 or runs * partitions * _SMALL_RUN_BYTES <= total_bytes
     return "runs" if is_fine else "sorted"
 
 
@@ -173,13 +172,7 @@ class SortedWriter:
             return
         if self._writer is None:
             self._partition = partition
-            self._writer = open_columns(
-                self._attempt,
-                self._job.topic,
-                partition,
-                target=self._job.target(partition),
-                first_offset=self._job.first_offsets[partition],
-            )
+            self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
         assert partition == self._partition
         self._writer.append_unnumbered(messages)
 
@@ -187,5 +180,6 @@ class SortedWriter:
         """Flush the partition and return it; nothing if no message came."""
         if self._writer is None:
             return []
+        self._writer.flush()
         first_offset = self._job.first_offsets[self._partition]
-        return [seal_columns(self._writer, Path(self._job.directory), first_offset)]
+        return [seal(self._writer.reopen(), Path(self._job.directory), first_offset)]

@@ -6,17 +6,14 @@
 
 A task reads neighbouring pieces of files, or neighbouring row groups. Only if Spark itself reads
 Parquet files, it may give a task any pieces. Then a run ends wherever the next record is not the
-next row of the same file. Joining is a second, small job: the CRC does not cover the offset, so it
-changes only 8 bytes of each message. It works on hard links to the files of the runs. So it is
-idempotent: Spark may repeat it, or run two attempts at once. This module does not know when this
-plan is taken. Source: ours; bulk/renumbering.py.
+next row of the same file. Joining is a second, small job: it copies the messages, and puts only
+offsets into them (bulk/staged_logs.py). It reads the runs and writes a directory of its own. So it
+is idempotent: Spark may repeat it, or run two attempts at once. This module does not know when this
+plan is taken. Source: ours.
 """
 
-import errno
-import os
-import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,15 +25,14 @@ from pyspark.sql import SparkSession
 from kminilog.bulk.partitioning import Places
 from kminilog.bulk.staged_logs import join_runs
 from kminilog.bulk.writing import ColumnWriter
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
+from kminilog.format.names import LOG_SUFFIX
 from kminilog.spark.ingest.placing import places_of
 from kminilog.spark.ingest.quarantine import RejectedWriter
 from kminilog.spark.ingest.screening import screen
-from kminilog.spark.ingest.staging import StagingJob, open_columns, writing_to
+from kminilog.spark.ingest.staging import StagingJob, open_log, writing_to
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.records import Place
-from kminilog.storage.durable_file import sync
 from kminilog.storage.publish.manifests import StagedPartition
 
 _BUFFER_ROWS = 1 << 16
@@ -112,13 +108,9 @@ class RunsWriter:
 
     def _writer(self, partition: int) -> ColumnWriter:
         if partition not in self._writers:
-            self._writers[partition] = open_columns(
-                self._attempt / str(len(self._runs)),
-                self._job.topic,
-                partition,
-                target=self._attempt,  # nothing is in front of offset 0
-                first_offset=0,
-            )
+            directory = self._attempt / str(len(self._runs))
+            log = open_log(directory, self._job.topic, partition)
+            self._writers[partition] = ColumnWriter(log)
         return self._writers[partition]
 
     def _end_run(self) -> None:
@@ -180,43 +172,10 @@ def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[Stag
 
 
 def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
-    partition, topic = runs[0].partition, job.topic
+    staging = Path(job.directory)
     with writing_to(job.log_dir):
-        attempt = job.new_attempt()
-        links = [_linked(job, attempt, number, run) for number, run in enumerate(runs)]
-        joined = join_runs(
-            attempt,
-            topic.partition(partition),
-            topic.dialect,
-            topic.settings,
-            links,
-            target=job.target(partition),
-            first_offset=job.first_offsets[partition],
-        )
-        for path in (attempt / joined.directory).glob(f"*{INDEX_SUFFIX}"):
-            sync(path)
-    return replace(joined, directory=f"{attempt.name}/{joined.directory}")
-
-
-def _linked(job: StagingJob, attempt: Path, number: int, run: StagedPartition) -> StagedPartition:
-    """Return a copy of the run for this attempt only, made of links to its `.log` files.
-
-    All attempts write the same offsets into these. Each has its own copy of an index, because one
-    more entry may be added to it, and it must be added once.
-    """
-    target = attempt / str(number)
-    target.mkdir()
-    for path in Path(job.directory, run.directory).iterdir():
-        try:
-            if path.suffix == INDEX_SUFFIX:
-                shutil.copy2(path, target)
-            else:
-                os.link(path, target / path.name)
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK):
-                raise
-            shutil.copy2(path, target)  # there are no links on this file system
-    return replace(run, directory=target.name)
+        log = job.open_log(job.new_attempt(), runs[0].partition)
+        return join_runs(log, staging, runs, staging)
 
 
 def _place(places: Places, slot: int) -> Place:

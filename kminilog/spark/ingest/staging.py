@@ -27,13 +27,11 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 from pyspark.sql.types import StructType
 
 from kminilog.bulk.partitioning import Choose, chooser
-from kminilog.bulk.staged_logs import seal
-from kminilog.bulk.writing import ColumnWriter
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.spark.runtime.tasks import freeze_modules
 from kminilog.storage.durable_file import replace_file
-from kminilog.storage.publish.manifests import StagedPartition
+from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.publication import open_staged_log
 from kminilog.storage.topics import Topic
 
@@ -57,9 +55,11 @@ class StagingJob:
     max_rejected: int
     python_path: list[str]
 
-    def target(self, partition: int) -> Path:
-        """Return the directory of a partition in the log dir, where its messages will be."""
-        return Path(self.log_dir, str(self.topic.partition(partition)))
+    def open_log(self, attempt: Path, partition: int) -> PartitionLog:
+        """Return a new log in the directory of an attempt, to be appended to this partition."""
+        target = Path(self.log_dir, str(self.topic.partition(partition)))
+        first_offset = self.first_offsets[partition]
+        return open_log(attempt, self.topic, partition, target=target, first_offset=first_offset)
 
     def chooser(self) -> Choose:
         """Return a new function that chooses the partitions of records; a task makes its own.
@@ -134,32 +134,22 @@ def run_task(
         return TaskResult(writer.close(), rejected.close())
 
 
-def open_columns(
-    directory: Path, topic: Topic, partition: int, *, target: Path, first_offset: int
-) -> ColumnWriter:
-    """Return a writer of one partition in a staging directory; see `open_staged_log`.
+def open_log(
+    directory: Path, topic: Topic, partition: int, *, target: Path = Path(), first_offset: int = 0
+) -> PartitionLog:
+    """Return a new log of one partition in a staging directory; see `open_staged_log`.
 
-    `target` is the partition that it will be appended to, which ends at `first_offset`.
+    `target` is the partition that it will be appended to, which ends at `first_offset`. A run has
+    nothing in front of it.
     """
-    return ColumnWriter(
-        open_staged_log(
-            directory,
-            topic.partition(partition),
-            topic.dialect,
-            topic.settings,
-            target=target,
-            first_offset=first_offset,
-        )
+    return open_staged_log(
+        directory,
+        topic.partition(partition),
+        topic.dialect,
+        topic.settings,
+        target=target,
+        first_offset=first_offset,
     )
-
-
-def seal_columns(writer: ColumnWriter, staging: Path, first_offset: int) -> StagedPartition:
-    """Flush a writer and return what its partition holds; see `seal`.
-
-    Once it returns, the staged files are on the disk. O(bytes), for the digest.
-    """
-    writer.flush()
-    return seal(writer.reopen(), staging, first_offset)
 
 
 @contextmanager

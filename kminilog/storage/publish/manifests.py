@@ -29,6 +29,7 @@ COMMITTED_SUFFIX = ".json"
 QUARANTINE_DIR = ".quarantine"
 _QUARANTINE_SUFFIX = ".jsonl"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+# Manifests that were written before runs were joined by copying have .joined/ in the path.
 _STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?(\.joined/)?[A-Za-z0-9._-]+-[0-9]+")
 _ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
 _FACT_TYPES = {"partitioner": (str, type(None)), "seed": (int,), "count": (int,)}

@@ -1,7 +1,6 @@
 """Publication: a job's files become part of a topic, all of them or none.
 
     .staging/<job>/<attempt>/<topic-partition>/   segments that one attempt of a task has written
-    .staging/<job>/.joined/<topic-partition>/     several of them, joined into one by the driver
     .staging/<job>/.replaced/<topic-partition>/   copies of the segments they replace, for readers
     .manifests/.pending                           the commit point: from here on the job will finish
     .manifests/<job>.json                         all its files are in their partitions
