@@ -50,7 +50,8 @@ def _is_soak(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     default = "soak" if _is_soak(config) else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options())
+    interpreted = config.option.markexpr == "not soak and not conformance"  # few rows
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(interpreted=interpreted))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for `make test &`
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start inherits it
 

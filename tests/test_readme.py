@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import kminilog
+from tests.spark_classes import jvm_options
 
 PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text()
@@ -66,10 +67,11 @@ def test_readme_tour_runs_from_top_to_bottom(tmp_path):
     assert len(commands) >= 8
     # The tour is typed in an activated environment; `sys.executable` is that environment here.
     command = f'kminilog() {{ "{sys.executable}" -m kminilog.cli.main "$@"; }}\n'
+    as_for_users = jvm_options(interpreted=False)
     done = subprocess.run(
         ["bash", "-c", "set -eu\n" + command + "\n".join(commands)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+        env=os.environ | {"PYTHONPATH": str(PROJECT), "SPARK_SUBMIT_OPTS": as_for_users},
         capture_output=True,
         text=True,
         check=False,
