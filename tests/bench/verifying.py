@@ -57,6 +57,7 @@ def write_topic(log_dir: Path, blocks: int, rows: int = ROWS) -> None:
         staging = staging_path(log_dir, JOB)
         staged = []
         for topic_partition in topic.all_partitions():
+            staging.mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging,
                 topic_partition,

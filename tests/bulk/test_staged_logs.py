@@ -52,6 +52,7 @@ class Job:
 
     def open(self, first_offset: int) -> PartitionLog:
         self._attempts += 1
+        (self.staging / f"attempt-{self._attempts}").mkdir(parents=True, exist_ok=True)
         return open_staged_log(
             self.staging / f"attempt-{self._attempts}",
             ORDERS_0,

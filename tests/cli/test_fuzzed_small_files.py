@@ -157,6 +157,7 @@ def publish_job(writer: LogDirWriter, job_id: str) -> None:
     partition, topic = TopicPartition("orders", 0), writer.topic("orders")
     start = writer.log(partition).log_end_offset
     writer.release(partition)
+    (staging_path(writer.path, job_id) / "attempt").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging_path(writer.path, job_id) / "attempt",
         partition,

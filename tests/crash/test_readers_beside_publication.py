@@ -58,6 +58,7 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
         for number, (begin, stop) in enumerate([(first_offset, halfway), (halfway, end)]):
             if begin == stop:
                 continue
+            (staging / str(number)).mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / str(number),
                 topic_partition,
@@ -69,6 +70,7 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
             log.append(numbered_messages(begin, stop - begin))
             runs.append(seal(log, staging, 0 if job % 2 else begin))
         if job % 2 and runs:
+            (staging / "joined").mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / "joined",
                 topic_partition,

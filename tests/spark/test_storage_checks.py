@@ -43,6 +43,7 @@ def log_dir(tmp_path: Path, dialect: Dialect) -> LogDir:
 def stage(writer: LogDirWriter, dialect: Dialect, partition: int):
     topic_partition = TopicPartition("orders", partition)
     staging = staging_path(writer.path, "job-1")
+    staging.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging,
         topic_partition,

@@ -82,6 +82,7 @@ def values(count: int) -> list[tuple[bytes, bytes]]:
 
 def stage(path: Path, dialect: Dialect, first_offset: int, count: int) -> StagedPartition:
     path.mkdir(parents=True)
+    path.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         path, ORDERS, dialect, SETTINGS, target=path / "none", first_offset=first_offset
     )
@@ -110,11 +111,13 @@ def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
     once = stage(tmp_path / "once", dialect, 300, 25)
     runs = []
     for number, chosen in enumerate((values(25)[:12], values(25)[12:])):
+        (staging / str(number)).mkdir(parents=True, exist_ok=True)
         log = open_staged_log(
             staging / str(number), ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=0
         )
         log.append(chosen)
         runs.append(seal(log, staging, 0))
+    (staging / "joined").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging / "joined", ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=300
     )
@@ -128,6 +131,7 @@ def test_seal_leaves_out_the_message_in_front_that_is_not_of_the_job(tmp_path):
     before = open_staged_log(tmp_path, ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=0)
     before.append([(None, b"not of the job")])
     before.close()
+    (tmp_path / "job").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         tmp_path / "job", ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=1
     )

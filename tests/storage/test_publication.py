@@ -81,6 +81,7 @@ def stage(log_dir: Path, dialect: Dialect) -> Manifest:
     for partition, count in ADDED.items():
         for attempt in (f"lost-{partition}", f"won-{partition}"):
             (staging / attempt).mkdir(parents=True)
+            (staging / attempt).mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / attempt,
                 TopicPartition("orders", partition),
@@ -325,6 +326,7 @@ def test_publish_into_an_empty_topic_makes_the_files_of_plain_appends(tmp_path, 
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
         staging = staging_path(log_dir, JOB)
+        staging.mkdir(parents=True, exist_ok=True)
         log = open_staged_log(
             staging,
             TopicPartition("orders", 0),
@@ -436,3 +438,12 @@ def test_manifest_is_readable_json_with_its_facts(log_dir, dialect):
     assert facts["topic"] == "orders"
     assert facts["facts"] == {"partitioner": "default-2.4"}
     assert [staged["next_offset"] for staged in facts["partitions"]] == [8, 9, 6]
+
+
+def test_log_of_a_late_task_does_not_make_the_staging_of_an_ended_job_again(tmp_path, dialect):
+    gone, target = staging_path(tmp_path, JOB) / "attempt", tmp_path / "t-0"
+    with pytest.raises(FileNotFoundError):
+        open_staged_log(
+            gone, TopicPartition("t", 0), dialect, TopicSettings(), target=target, first_offset=0
+        )
+    assert list(tmp_path.iterdir()) == []

@@ -55,6 +55,7 @@ def scene(tmp_path: Path, dialect: Dialect, without_fsync: None) -> Scene:
         for partition in range(2):
             writer.log(TopicPartition("t", partition)).append(numbered(0, STORED))
     staging = staging_path(log_dir, "job-1")
+    (staging / "attempt").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging / "attempt", T_0, dialect, SETTINGS, target=log_dir / "t-0", first_offset=STORED
     )
@@ -246,6 +247,7 @@ def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene,
     LogDirWriter.open(scene.log_dir).close()
     end = 3 * STORED
     staging = staging_path(scene.log_dir, "job-2")
+    staging.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging, T_0, dialect, SETTINGS, target=scene.log_dir / "t-0", first_offset=end
     )

@@ -41,6 +41,7 @@ def numbered(start: int, stop: int) -> list[tuple[None, bytes]]:
 
 def stage(log_dir: Path, dialect: Dialect, job_id: str, start: int, stop: int) -> Manifest:
     staging = staging_path(log_dir, job_id)
+    staging.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging, ORDERS_0, dialect, SETTINGS, target=log_dir / "orders-0", first_offset=start
     )

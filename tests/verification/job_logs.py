@@ -137,6 +137,7 @@ class JobLogs:
 
     def _open(self, attempt: Path, number: int, first_offset: int) -> PartitionLog:
         topic_partition = TopicPartition(TOPIC, number)
+        attempt.mkdir(parents=True, exist_ok=True)
         return open_staged_log(
             attempt,
             topic_partition,

@@ -84,6 +84,7 @@ def run_job(log_dir: LogDir, job: str, count: int) -> None:
         start = writer.log(ORDERS).log_end_offset
         writer.release(ORDERS)
         staging, target = staging_path(writer.path, job), writer.directory(ORDERS)
+        staging.mkdir(parents=True, exist_ok=True)
         log = open_staged_log(
             staging, ORDERS, topic.dialect, SETTINGS, target=target, first_offset=start
         )

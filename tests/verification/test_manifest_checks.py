@@ -68,6 +68,7 @@ def run_job(writer: LogDirWriter, dialect: Dialect, job: str, counts: dict[int, 
         writer.release(topic_partition)
         target = writer.directory(topic_partition)
         if count:
+            staging.mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging, topic_partition, dialect, SETTINGS, target=target, first_offset=start
             )
@@ -225,6 +226,7 @@ def test_many_findings_of_a_class_hide_what_else_is_in_their_segment(path, diale
         many = TopicPartition("many", 0)
         target = writer.directory(many)
         writer.release(many)
+        staging.mkdir(parents=True, exist_ok=True)
         log = open_staged_log(staging, many, dialect, settings, target=target, first_offset=0)
         log.append((None, b"value %d" % n) for n in range(60))
         publish(path, Manifest("third", "many", [seal(log, staging, 0)], {"count": 60}))

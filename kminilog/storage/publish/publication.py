@@ -60,9 +60,11 @@ def open_staged_log(
     The log begins with a new segment. There is one exception: in the documented dialect, a segment
     0 that holds only offset 0 cannot be followed by another segment. Then the log continues in a
     copy of that segment, taken from the partition's directory `target`.
+    Raises FileNotFoundError if `staging` does not exist: a job that has ended has deleted it, and a
+    late task must not make it again.
     """
     directory = staging / str(topic_partition)
-    directory.mkdir(parents=True)
+    directory.mkdir()
     base_offset = dialect.base_offset_for(first_offset)
     if dialect.first_offset(base_offset) != first_offset:
         for suffix in (INDEX_SUFFIX, LOG_SUFFIX):
