@@ -91,6 +91,7 @@ class RunsWriter:
             if start in cuts:
                 self._end_run()
                 self._runs.append(Run(first, last, []))
+                self._directory.mkdir()
             self._runs[-1].last = last
             self._write(self._rejected.take_out(table.slice(start, stop - start)))
 
@@ -106,17 +107,20 @@ class RunsWriter:
             piece = divided.slice(start, end - start)
             self._writer(partition).append(piece.column("key"), piece.column("value"))
 
+    @property
+    def _directory(self) -> Path:
+        return self._attempt / str(len(self._runs))
+
     def _writer(self, partition: int) -> ColumnWriter:
         if partition not in self._writers:
-            directory = self._attempt / str(len(self._runs))
-            log = open_log(directory, self._job.topic, partition)
+            log = open_log(self._directory, self._job.topic, partition)
             self._writers[partition] = ColumnWriter(log)
         return self._writers[partition]
 
     def _end_run(self) -> None:
         for partition, writer in sorted(self._writers.items()):
             name = str(self._job.topic.partition(partition))
-            directory = self._attempt / str(len(self._runs)) / name
+            directory = self._directory / name
             size_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
             relative = str(directory.relative_to(self._job.directory))
             staged = StagedPartition(partition, relative, 0, writer.next_offset, size_bytes, "")
