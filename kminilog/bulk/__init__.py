@@ -16,7 +16,7 @@ In reading order:
     decoding         messages become Arrow columns; CRCs are not checked
     checking         are these bytes sound messages?
     windows          a `.log` in windows of whole messages
-    staged_logs      what tasks have staged: sealed, or several runs joined into one
+    staged_logs      what tasks stage: runs, several runs joined into one, and sealed logs
     segment_scan     how far a segment is sound
     segment_checks   the checks of verification, for segments that are mostly sound
 """

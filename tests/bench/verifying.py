@@ -25,7 +25,6 @@ from pyspark.sql import SparkSession
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.bulk.staged_logs import seal
 from kminilog.bulk.writing import ColumnWriter
-from kminilog.format.dialect import DOCUMENTED
 from kminilog.settings import TopicSettings
 from kminilog.spark.runtime.session import spark_session
 from kminilog.spark.verify.job import verify
@@ -58,14 +57,7 @@ def write_topic(log_dir: Path, blocks: int, rows: int = ROWS) -> None:
         staged = []
         for topic_partition in topic.all_partitions():
             staging.mkdir(parents=True, exist_ok=True)
-            log = open_staged_log(
-                staging,
-                topic_partition,
-                DOCUMENTED,
-                topic.settings,
-                target=log_dir / str(topic_partition),
-                first_offset=0,
-            )
+            log = open_staged_log(staging, topic, topic_partition.partition)
             columns = ColumnWriter(log)
             for _ in range(blocks):
                 columns.append(keys, values)

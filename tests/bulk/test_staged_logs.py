@@ -3,7 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -42,25 +42,19 @@ class Job:
     def __init__(
         self, path: Path, dialect: Dialect, before: list[KeyValue], settings: TopicSettings
     ) -> None:
-        self.log_dir, self._dialect, self._settings = path, dialect, settings
+        self.log_dir, self._topic = path, Topic("orders", 1, dialect, settings)
         self.staging, self.target = staging_path(path, JOB), path / "orders-0"
         self.end = len(before)
-        self._attempts = 0
+        self._attempts = count()
         with LogDirWriter.open(path, create=True) as writer:
-            writer.create_topic(Topic("orders", 1, dialect, settings))
+            writer.create_topic(self._topic)
             writer.log(ORDERS_0).append(before)
 
     def open(self, first_offset: int) -> PartitionLog:
-        self._attempts += 1
-        (self.staging / f"attempt-{self._attempts}").mkdir(parents=True, exist_ok=True)
-        return open_staged_log(
-            self.staging / f"attempt-{self._attempts}",
-            ORDERS_0,
-            self._dialect,
-            self._settings,
-            target=self.target,
-            first_offset=first_offset,
-        )
+        attempt = self.staging / f"attempt-{next(self._attempts)}"
+        attempt.mkdir(parents=True)
+        topic, target = self._topic, self.target
+        return open_staged_log(attempt, topic, 0, target=target, first_offset=first_offset)
 
     def stage(self, messages: list[KeyValue], first_offset: int = 0) -> StagedPartition:
         log = self.open(first_offset)

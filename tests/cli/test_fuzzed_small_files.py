@@ -160,9 +160,8 @@ def publish_job(writer: LogDirWriter, job_id: str) -> None:
     (staging_path(writer.path, job_id) / "attempt").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
         staging_path(writer.path, job_id) / "attempt",
-        partition,
-        topic.dialect,
-        topic.settings,
+        topic,
+        0,
         target=writer.directory(partition),
         first_offset=start,
     )

@@ -61,9 +61,8 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
             (staging / str(number)).mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / str(number),
-                topic_partition,
-                dialect,
-                SETTINGS,
+                Topic("orders", PARTITIONS, dialect, SETTINGS),
+                partition,
                 target=log_dir / str(topic_partition),
                 first_offset=0 if job % 2 else begin,
             )
@@ -73,9 +72,8 @@ def stage(log_dir: Path, dialect: Dialect, job: int) -> Manifest:
             (staging / "joined").mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / "joined",
-                topic_partition,
-                dialect,
-                SETTINGS,
+                Topic("orders", PARTITIONS, dialect, SETTINGS),
+                partition,
                 target=log_dir / str(topic_partition),
                 first_offset=first_offset,
             )

@@ -2,11 +2,14 @@
 
 import os
 import random
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -15,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from kminilog.bulk.staged_logs import RunWriter
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
@@ -22,7 +26,7 @@ from kminilog.job_errors import PublicationError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.datasource.batch_reader import ranges_to_batches
-from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, runs_path
+from kminilog.spark.datasource.commit import Runs, commit_runs, runs_path
 from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import read_options
 from kminilog.spark.datasource.ranges import selected_ranges
@@ -200,10 +204,15 @@ def test_write_in_another_mode_or_without_rows(spark, write, rows, log_dir):
 
 def runs_of(log_dir: Path, job_id: str, task: int, *messages: tuple[int, bytes]) -> Runs:
     runs_path(log_dir, job_id).mkdir(parents=True, exist_ok=True)
-    writer = RunWriter(runs_path(log_dir, job_id) / f"task-{task}")
+    writer = RunWriter(runs_path(log_dir, job_id) / f"task-{task}", LogDir(log_dir).topic("orders"))
     for partition, value in messages:
-        writer.write(partition, pa.nulls(1, pa.binary()), pa.array([value], pa.binary()))
-    return writer.close()
+        one = np.array([partition], np.int32)
+        writer.write(one, pa.nulls(1, pa.binary()), pa.array([value], pa.binary()))
+    return Runs(job_id, writer.close(runs_path(log_dir, job_id)))
+
+
+def commit(log_dir: Path, job_id: str, *runs: Runs) -> None:
+    commit_runs(log_dir, LogDir(log_dir).topic("orders"), job_id, runs, {})
 
 
 def test_commit_appends_the_runs_that_count_and_forgets_the_others(log_dir, dialect):
@@ -217,7 +226,7 @@ def test_commit_appends_the_runs_that_count_and_forgets_the_others(log_dir, dial
     runs_of(log_dir, "j", 3, (0, b"an attempt that lost"))
     with LogDirWriter.open(log_dir):
         pass  # whoever takes the lock sweeps what is staged, but not these
-    commit_runs(log_dir, "orders", "j", won, {})
+    commit(log_dir, "j", *won)
     content = content_of(log_dir, "orders")
     values = {partition: [value for _, value in pairs] for partition, pairs in content.items()}
     assert values == {0: [b"old", b"a", b"c", b"d"], 1: [b"b"], 2: []}
@@ -233,16 +242,18 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
         for _ in range(300)
     ]
     runs_path(log_dir, "j").mkdir(parents=True)
+    topic = LogDir(log_dir).topic("orders")
     keys, values = (pa.array(column, pa.binary()) for column in zip(*pairs, strict=True))
     runs, start = [], 0
     for task in range(3):
-        writer = RunWriter(runs_path(log_dir, "j") / f"task-{task}")
+        writer = RunWriter(runs_path(log_dir, "j") / f"task-{task}", topic)
         for size in (1, 0, 2, 60, 37):
-            writer.write(0, keys.slice(start, size), values.slice(start, size))
+            zeros = np.zeros(size, np.int32)
+            writer.write(zeros, keys.slice(start, size), values.slice(start, size))
             start += size
-        runs.append(writer.close())
+        runs.append(Runs("j", writer.close(runs_path(log_dir, "j"))))
     assert start == len(pairs)
-    commit_runs(log_dir, "orders", "j", runs, {})
+    commit(log_dir, "j", *runs)
     with LogDirWriter.open(tmp_path / "plain", create=True) as plain:
         plain.create_topic(Topic("orders", 3, dialect, SETTINGS))
         plain.log(TopicPartition("orders", 0)).append(pairs)
@@ -256,34 +267,47 @@ def test_commit_writes_the_files_that_plain_appends_write(log_dir, tmp_path, dia
 
 def test_commit_whose_runs_are_gone_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    Path(runs.directory, "1.arrow").unlink()
+    shutil.rmtree(runs_path(log_dir, "j") / runs.partitions[1].directory)
     before = files_of(log_dir, "orders")
-    with pytest.raises(PublicationError, match=r"cannot write: .*No such file"):
-        commit_runs(log_dir, "orders", "j", [runs], {})
+    with pytest.raises(PublicationError, match="orders-1 holds 0 bytes of messages, not"):
+        commit(log_dir, "j", runs)
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
 
 
 def test_commit_of_fewer_messages_than_the_tasks_have_told_changes_nothing(log_dir):
     runs = runs_of(log_dir, "j", 0, (0, b"a"), (1, b"b"))
-    runs.counts[1] = 2
+    runs.partitions[1] = replace(runs.partitions[1], next_offset=2)
     before = files_of(log_dir, "orders")
-    told = "job j: orders-1 has 1 staged messages, tasks wrote 2"
-    with pytest.raises(PublicationError, match=told):
-        commit_runs(log_dir, "orders", "j", [runs], {})
+    with pytest.raises(PublicationError, match=r"job j: .*orders-1 holds 1 messages, not 2"):
+        commit(log_dir, "j", runs)
+    assert files_of(log_dir, "orders") == before
+    assert_nothing_is_left(log_dir)
+
+
+def test_commit_to_a_topic_that_was_made_anew_in_another_dialect_changes_nothing(log_dir, dialect):
+    runs = runs_of(log_dir, "j", 0, (0, b"a"))
+    told_before = LogDir(log_dir).topic("orders")
+    other = KAFKA if dialect == DOCUMENTED else DOCUMENTED
+    with LogDirWriter.open(log_dir) as writer:
+        writer.delete_topic("orders")
+        writer.create_topic(Topic("orders", 3, other, SETTINGS))
+    before = files_of(log_dir, "orders")
+    with pytest.raises(PublicationError, match=f"orders was made anew, as {other.name}, while"):
+        commit_runs(log_dir, told_before, "j", [runs], {})
     assert files_of(log_dir, "orders") == before
     assert_nothing_is_left(log_dir)
 
 
 def test_replay_of_a_job_that_was_cut_since_writes_nothing_and_warns(log_dir, caplog):
     """Only a warning: the rows of a micro-batch that is replayed were written, and seen."""
-    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b"))], {})
+    commit(log_dir, "j", runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b")))
     with LogDirWriter.open(log_dir) as writer:
         truncate_log(writer.log(TopicPartition("orders", 0)), 1)
     for _ in range(2):
         caplog.clear()
         runs = runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b"))
-        commit_runs(log_dir, "orders", "j", [runs], {})
+        commit(log_dir, "j", runs)
         assert [record.message for record in caplog.records] == [
             "offsets 1 to 1 of orders-0, which job j wrote, were cut off since (truncation)"
         ]
@@ -293,12 +317,13 @@ def test_replay_of_a_job_that_was_cut_since_writes_nothing_and_warns(log_dir, ca
 
 def test_attempt_that_goes_on_after_the_end_of_its_job_leaves_nothing(log_dir):
     runs_path(log_dir, "j").mkdir(parents=True)
-    late = RunWriter(runs_path(log_dir, "j") / "late")
-    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 1, (0, b"a"))], {})
+    topic = LogDir(log_dir).topic("orders")
+    late = RunWriter(runs_path(log_dir, "j") / "late", topic)
+    commit(log_dir, "j", runs_of(log_dir, "j", 1, (0, b"a")))
     with pytest.raises(FileNotFoundError):
-        late.write(0, pa.nulls(1, pa.binary()), pa.array([b"b"], pa.binary()))
+        late.write(np.zeros(1, np.int32), pa.nulls(1, pa.binary()), pa.array([b"b"], pa.binary()))
     with pytest.raises(FileNotFoundError):
-        RunWriter(runs_path(log_dir, "j") / "later")
+        RunWriter(runs_path(log_dir, "j") / "later", topic)
     assert_nothing_is_left(log_dir)
 
 
@@ -308,14 +333,14 @@ def test_runs_abandoned_a_day_ago_are_cleared_away_by_the_next_job(log_dir):
     old = runs_path(log_dir, "old")
     for path in (*old.rglob("*"), old):
         os.utime(path, (0, 0))
-    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 0, (0, b"a"))], {})
+    commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"a")))
     assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["young"]
 
 
 def test_commit_does_not_mind_that_runs_of_another_job_vanish(log_dir):
     runs_of(log_dir, "other", 0, (0, b"a"))
     (runs_path(log_dir, "other") / "listed").symlink_to("and gone")
-    commit_runs(log_dir, "orders", "j", [runs_of(log_dir, "j", 0, (0, b"b"))], {})
+    commit(log_dir, "j", runs_of(log_dir, "j", 0, (0, b"b")))
     assert [manifest.job_id for manifest in committed_manifests(log_dir)] == ["j"]
     assert [path.name for path in (log_dir / RUNS_DIR).iterdir()] == ["other"]
 
@@ -489,13 +514,13 @@ def test_readers_see_nothing_of_a_job_or_all_of_it_wherever_publication_stops(lo
     seen = set()
     for steps in range(1, 100):
         job_id = f"job-{steps}"
-        runs = [runs_of(log_dir, job_id, 0, (0, b"a"), (1, b"b"), (2, b"c"))]
+        runs = runs_of(log_dir, job_id, 0, (0, b"a"), (1, b"b"), (2, b"c"))
         after = {name: count + 1 for name, count in before.items()}
         steps_left[0] = steps
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", replace_or_crash)
             try:
-                commit_runs(log_dir, "orders", job_id, runs, {})
+                commit(log_dir, job_id, runs)
             except Crash:
                 is_over = False
             else:

@@ -41,17 +41,9 @@ def log_dir(tmp_path: Path, dialect: Dialect) -> LogDir:
 
 
 def stage(writer: LogDirWriter, dialect: Dialect, partition: int):
-    topic_partition = TopicPartition("orders", partition)
     staging = staging_path(writer.path, "job-1")
     staging.mkdir(parents=True, exist_ok=True)
-    log = open_staged_log(
-        staging,
-        topic_partition,
-        dialect,
-        SETTINGS,
-        target=writer.directory(topic_partition),
-        first_offset=0,
-    )
+    log = open_staged_log(staging, Topic("orders", PARTITIONS, dialect, SETTINGS), partition)
     keys = (b"k%d" % n for n in range(10**6))
     here = (key for key in keys if murmur2_partition(key, PARTITIONS) == partition)
     log.append((next(here), b"value %d" % n) for n in range(COUNT))

@@ -16,7 +16,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 def main(log_dir: Path, topic: str) -> None:
     with LogDirWriter.open(log_dir) as writer:
         print("open", flush=True)
-        while not any((log_dir / RUNS_DIR).glob("*/*/*.arrow")):
+        while not any((log_dir / RUNS_DIR).glob("*/*/*/*.log")):
             time.sleep(0.02)
         time.sleep(1)
         log = writer.log(TopicPartition(topic, 0))

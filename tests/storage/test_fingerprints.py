@@ -23,6 +23,7 @@ from kminilog.storage.publish.fingerprints import (
 )
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.publish.publication import open_staged_log
+from kminilog.storage.topics import Topic
 
 ORDERS = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
@@ -82,9 +83,12 @@ def values(count: int) -> list[tuple[bytes, bytes]]:
 
 def stage(path: Path, dialect: Dialect, first_offset: int, count: int) -> StagedPartition:
     path.mkdir(parents=True)
-    path.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        path, ORDERS, dialect, SETTINGS, target=path / "none", first_offset=first_offset
+        path,
+        Topic("orders", 1, dialect, SETTINGS),
+        0,
+        target=path / "none",
+        first_offset=first_offset,
     )
     log.append(values(count))
     return seal(log, path, first_offset)
@@ -112,14 +116,16 @@ def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
     runs = []
     for number, chosen in enumerate((values(25)[:12], values(25)[12:])):
         (staging / str(number)).mkdir(parents=True, exist_ok=True)
-        log = open_staged_log(
-            staging / str(number), ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=0
-        )
+        log = open_staged_log(staging / str(number), Topic("orders", 1, dialect, SETTINGS), 0)
         log.append(chosen)
         runs.append(seal(log, staging, 0))
     (staging / "joined").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        staging / "joined", ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=300
+        staging / "joined",
+        Topic("orders", 1, dialect, SETTINGS),
+        0,
+        target=tmp_path,
+        first_offset=300,
     )
     joined = join_runs(log, staging, runs, staging)
     assert joined.fingerprints == once.fingerprints
@@ -128,12 +134,12 @@ def test_join_runs_records_the_fingerprints_with_the_final_offsets(tmp_path, dia
 
 def test_seal_leaves_out_the_message_in_front_that_is_not_of_the_job(tmp_path):
     target = tmp_path / "orders-0"
-    before = open_staged_log(tmp_path, ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=0)
+    before = open_staged_log(tmp_path, Topic("orders", 1, DOCUMENTED, SETTINGS), 0)
     before.append([(None, b"not of the job")])
     before.close()
     (tmp_path / "job").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        tmp_path / "job", ORDERS, DOCUMENTED, SETTINGS, target=target, first_offset=1
+        tmp_path / "job", Topic("orders", 1, DOCUMENTED, SETTINGS), 0, target=target, first_offset=1
     )
     log.append(values(3))
     staged = seal(log, tmp_path / "job", 1)
@@ -152,7 +158,7 @@ def test_seal_of_messages_larger_than_a_window(tmp_path, dialect, monkeypatch):
 
 
 def test_seal_of_a_log_with_part_of_a_message_behind_it_is_refused(tmp_path, dialect):
-    log = open_staged_log(tmp_path, ORDERS, dialect, SETTINGS, target=tmp_path, first_offset=0)
+    log = open_staged_log(tmp_path, Topic("orders", 1, dialect, SETTINGS), 0)
     log.append(values(2))
     path = log.segments()[-1].log_path
     path.write_bytes(path.read_bytes() + bytes(5))

@@ -81,12 +81,10 @@ def stage(log_dir: Path, dialect: Dialect) -> Manifest:
     for partition, count in ADDED.items():
         for attempt in (f"lost-{partition}", f"won-{partition}"):
             (staging / attempt).mkdir(parents=True)
-            (staging / attempt).mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
                 staging / attempt,
-                TopicPartition("orders", partition),
-                dialect,
-                SETTINGS,
+                Topic("orders", 9, dialect, SETTINGS),
+                partition,
                 target=log_dir / f"orders-{partition}",
                 first_offset=BEFORE[partition],
             )
@@ -327,14 +325,7 @@ def test_publish_into_an_empty_topic_makes_the_files_of_plain_appends(tmp_path, 
         writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
         staging = staging_path(log_dir, JOB)
         staging.mkdir(parents=True, exist_ok=True)
-        log = open_staged_log(
-            staging,
-            TopicPartition("orders", 0),
-            dialect,
-            SETTINGS,
-            target=log_dir / "orders-0",
-            first_offset=0,
-        )
+        log = open_staged_log(staging, Topic("orders", 9, dialect, SETTINGS), 0)
         for message in wanted:
             log.append([message])
         publish(log_dir, Manifest(JOB, "orders", [seal(log, staging, 0)], {}))
@@ -441,9 +432,7 @@ def test_manifest_is_readable_json_with_its_facts(log_dir, dialect):
 
 
 def test_log_of_a_late_task_does_not_make_the_staging_of_an_ended_job_again(tmp_path, dialect):
-    gone, target = staging_path(tmp_path, JOB) / "attempt", tmp_path / "t-0"
+    gone = staging_path(tmp_path, JOB) / "attempt"
     with pytest.raises(FileNotFoundError):
-        open_staged_log(
-            gone, TopicPartition("t", 0), dialect, TopicSettings(), target=target, first_offset=0
-        )
+        open_staged_log(gone, Topic("t", 1, dialect), 0)
     assert list(tmp_path.iterdir()) == []

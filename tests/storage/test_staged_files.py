@@ -57,7 +57,11 @@ def scene(tmp_path: Path, dialect: Dialect, without_fsync: None) -> Scene:
     staging = staging_path(log_dir, "job-1")
     (staging / "attempt").mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        staging / "attempt", T_0, dialect, SETTINGS, target=log_dir / "t-0", first_offset=STORED
+        staging / "attempt",
+        Topic("t", 1, dialect, SETTINGS),
+        0,
+        target=log_dir / "t-0",
+        first_offset=STORED,
     )
     log.append(numbered(STORED, 3 * STORED))
     manifest = Manifest("job-1", "t", [seal(log, staging, STORED)], {})
@@ -249,7 +253,7 @@ def test_publish_of_a_link_in_staging_is_refused_and_nothing_is_committed(scene,
     staging = staging_path(scene.log_dir, "job-2")
     staging.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        staging, T_0, dialect, SETTINGS, target=scene.log_dir / "t-0", first_offset=end
+        staging, Topic("t", 1, dialect, SETTINGS), 0, target=scene.log_dir / "t-0", first_offset=end
     )
     log.append(numbered(end, end + 1))
     staged = seal(log, staging, end)

@@ -43,7 +43,11 @@ def stage(log_dir: Path, dialect: Dialect, job_id: str, start: int, stop: int) -
     staging = staging_path(log_dir, job_id)
     staging.mkdir(parents=True, exist_ok=True)
     log = open_staged_log(
-        staging, ORDERS_0, dialect, SETTINGS, target=log_dir / "orders-0", first_offset=start
+        staging,
+        Topic("orders", 1, dialect, SETTINGS),
+        0,
+        target=log_dir / "orders-0",
+        first_offset=start,
     )
     log.append(numbered(start, stop))
     return Manifest(job_id, "orders", [seal(log, staging, start)], {})

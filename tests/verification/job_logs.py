@@ -136,14 +136,12 @@ class JobLogs:
         return seal(columns.reopen(), staging, start)
 
     def _open(self, attempt: Path, number: int, first_offset: int) -> PartitionLog:
-        topic_partition = TopicPartition(TOPIC, number)
         attempt.mkdir(parents=True, exist_ok=True)
         return open_staged_log(
             attempt,
-            topic_partition,
-            self._topic.dialect,
-            self._topic.settings,
-            target=self._writer.directory(topic_partition),
+            self._topic,
+            number,
+            target=self._writer.directory(TopicPartition(TOPIC, number)),
             first_offset=first_offset,
         )
 

@@ -85,9 +85,7 @@ def run_job(log_dir: LogDir, job: str, count: int) -> None:
         writer.release(ORDERS)
         staging, target = staging_path(writer.path, job), writer.directory(ORDERS)
         staging.mkdir(parents=True, exist_ok=True)
-        log = open_staged_log(
-            staging, ORDERS, topic.dialect, SETTINGS, target=target, first_offset=start
-        )
+        log = open_staged_log(staging, topic, 0, target=target, first_offset=start)
         log.append((b"j", b"job %s, %2d" % (job.encode(), n)) for n in range(count))
         manifest = Manifest(job, "orders", [seal(log, staging, start)], {"count": count})
         publish(writer.path, manifest)

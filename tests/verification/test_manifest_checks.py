@@ -70,7 +70,11 @@ def run_job(writer: LogDirWriter, dialect: Dialect, job: str, counts: dict[int, 
         if count:
             staging.mkdir(parents=True, exist_ok=True)
             log = open_staged_log(
-                staging, topic_partition, dialect, SETTINGS, target=target, first_offset=start
+                staging,
+                Topic("orders", 9, dialect, SETTINGS),
+                topic_partition.partition,
+                target=target,
+                first_offset=start,
             )
             log.append(values(count))
             staged.append(seal(log, staging, start))
@@ -227,7 +231,7 @@ def test_many_findings_of_a_class_hide_what_else_is_in_their_segment(path, diale
         target = writer.directory(many)
         writer.release(many)
         staging.mkdir(parents=True, exist_ok=True)
-        log = open_staged_log(staging, many, dialect, settings, target=target, first_offset=0)
+        log = open_staged_log(staging, Topic("many", 1, dialect, settings), 0)
         log.append((None, b"value %d" % n) for n in range(60))
         publish(path, Manifest("third", "many", [seal(log, staging, 0)], {"count": 60}))
     (log_path,) = target.glob("*.log")

@@ -1,15 +1,14 @@
 """What tasks have written becomes part of a topic: one job, published at most once.
 
-    .spark-staging/<job>/<attempt>/<partition>.arrow    runs: keys and values, as tasks wrote them
+    .spark-staging/<job>/<attempt>/<topic-partition>/   runs, as tasks wrote them (staged_logs.py)
     .staging/<job>/<topic-partition>/                   the job's segments, under the lock
     .manifests/<job>.json                               the job is in the topic
 
-A run is the rows of one task for one partition. Runs follow each other in the order of the tasks.
-Tasks hold no lock; only the commit does. So runs wait outside of `.staging`, which every writer
-clears when it takes the lock of the log dir. Under the lock the commit works as ingest does: it
-makes one staged log for each partition, seals it and publishes. Runs are not segments: each run
-would begin a new segment in each partition, and micro-batches are small. If a job dies, its runs
-stay until a job with the same id, or any job a day later, deletes them. Source: ours.
+Runs follow each other in the order of the tasks. Tasks hold no lock; only the commit does. So runs
+wait outside of `.staging`, which every writer clears when it takes the lock of the log dir. Under
+the lock the commit works as ingest does: it joins the runs of each partition and publishes. If a
+job dies, its runs stay until a job with the same id, or any job a day later, deletes them.
+Source: ours.
 """
 
 import os
@@ -21,14 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
-from kminilog.bulk.staged_logs import seal
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.bulk.staged_logs import by_partition, join_runs
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.job_identity import check_dataframe, cut_since
-from kminilog.spark.ingest.staging import open_log
 from kminilog.spark.runtime.job_writer import (
     LOCK_TIMEOUT_MS,
     RUNS_DIR,
@@ -45,20 +41,18 @@ from kminilog.storage.publish.manifests import (
     committed_path,
     read_manifest,
 )
-from kminilog.storage.publish.publication import publish
+from kminilog.storage.publish.publication import open_staged_log, publish
+from kminilog.storage.topics import Topic
 
 _ABANDONED_SECONDS = 24 * 3600
-_SUFFIX = ".arrow"
-_RUN_SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary())])
 
 
 @dataclass
 class Runs(WriterCommitMessage):
-    """What one attempt of a task has written: `counts` has messages by partition."""
+    """What one attempt of a task has written, by partition; the paths begin in `runs_path`."""
 
     job_id: str
-    directory: str
-    counts: dict[int, int]
+    partitions: list[StagedPartition]
 
 
 def runs_path(log_dir: Path, job_id: str) -> Path:
@@ -70,37 +64,9 @@ def runs_path(log_dir: Path, job_id: str) -> Path:
     return log_dir / RUNS_DIR / job_id
 
 
-class RunWriter:
-    """Writes the runs of one task attempt into a new directory.
-
-    Raises FileNotFoundError if the directory of the job's runs is gone: the job has ended.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        directory.mkdir()
-        self._directory = directory
-        self._writers: dict[int, Any] = {}
-        self._counts: dict[int, int] = {}
-
-    def write(self, partition: int, keys: Any, values: Any) -> None:
-        """Append messages to the run of a partition."""
-        if partition not in self._writers:
-            path = self._directory / f"{partition}{_SUFFIX}"
-            self._writers[partition] = pa.ipc.new_stream(str(path), _RUN_SCHEMA)
-        batch = pa.RecordBatch.from_arrays([keys, values], schema=_RUN_SCHEMA)
-        self._writers[partition].write_batch(batch)
-        self._counts[partition] = self._counts.get(partition, 0) + len(keys)
-
-    def close(self) -> Runs:
-        """Finish the files, and return what they hold. They are not flushed to the disk."""
-        for writer in self._writers.values():
-            writer.close()
-        return Runs(self._directory.parent.name, str(self._directory), self._counts)
-
-
 def commit_runs(
     log_dir: Path,
-    topic: str,
+    topic: Topic,
     job_id: str,
     runs: Sequence[Runs],
     facts: dict[str, Any],
@@ -116,11 +82,11 @@ def commit_runs(
     is then unchanged, unless the error says that the job is committed. If `forget_runs` deletes the
     runs while it waits, nothing is written. O(bytes).
     """
-    written = [run for run in runs if run.counts]
+    written = by_partition(part for run in runs for part in run.partitions)
     try:
         if written:
             with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
-                if not _is_committed(writer, job_id, {**facts, "topic": topic}):
+                if not _is_committed(writer, job_id, {**facts, "topic": topic.name}):
                     _publish(writer, topic, job_id, written, facts)
     finally:
         forget_runs(log_dir, job_id)
@@ -153,35 +119,29 @@ def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> 
 
 
 def _publish(
-    writer: LogDirWriter, topic: str, job_id: str, runs: Sequence[Runs], facts: dict[str, Any]
+    writer: LogDirWriter,
+    topic: Topic,
+    job_id: str,
+    written: list[list[StagedPartition]],
+    facts: dict[str, Any],
 ) -> None:
-    numbers = sorted({partition for run in runs for partition in run.counts})
+    now = writer.topic(topic.name)
+    if now.dialect != topic.dialect:
+        reason = f"{topic.name} was made anew, as {now.dialect.name}, while it was written"
+        raise PublicationError(job_id, reason=reason)
     with staging_of(writer.path, job_id) as staging:
-        staged = [_stage(writer, topic, number, staging, runs) for number in numbers]
+        staged = [_join(writer, now, staging, runs) for runs in written]
         count = sum(partition.count for partition in staged)
-        publish(writer.path, Manifest(job_id, topic, staged, {**facts, "count": count}))
+        publish(writer.path, Manifest(job_id, topic.name, staged, {**facts, "count": count}))
 
 
-def _stage(
-    log_dir: LogDirWriter, name: str, partition: int, staging: Path, runs: Sequence[Runs]
+def _join(
+    writer: LogDirWriter, topic: Topic, staging: Path, runs: list[StagedPartition]
 ) -> StagedPartition:
-    """Append the runs of one partition to staged segments; hold one batch in memory at a time."""
-    topic = log_dir.topic(name)
-    topic_partition = topic.partition(partition)
-    first_offset = log_dir.log(topic_partition).log_end_offset
-    log_dir.release(topic_partition)
-    target = log_dir.directory(topic_partition)
-    log = open_log(staging, topic, partition, target=target, first_offset=first_offset)
-    writer = ColumnWriter(log)
-    for run in runs:
-        if partition in run.counts:
-            with pa.ipc.open_stream(str(Path(run.directory, f"{partition}{_SUFFIX}"))) as reader:
-                for batch in reader:
-                    writer.append(batch.column("key"), batch.column("value"))
-    writer.flush()
-    staged = seal(writer.reopen(), staging, first_offset)
-    expected = sum(run.counts.get(partition, 0) for run in runs)
-    if staged.count != expected:
-        reason = f"{topic_partition} has {staged.count} staged messages, tasks wrote {expected}"
-        raise PublicationError(staging.name, reason=reason)
-    return staged
+    topic_partition = topic.partition(runs[0].partition)
+    first_offset = writer.log(topic_partition).log_end_offset
+    writer.release(topic_partition)
+    target = writer.directory(topic_partition)
+    number = topic_partition.partition
+    log = open_staged_log(staging, topic, number, target=target, first_offset=first_offset)
+    return join_runs(log, staging, runs, runs_path(writer.path, staging.name))

@@ -28,9 +28,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, IntegerType, NullType, StringType, StructType
 
 from kminilog.bulk.partitioning import Places, chooser
-from kminilog.errors import NullValueError, SettingError
+from kminilog.bulk.staged_logs import RunWriter
+from kminilog.errors import SettingError
 from kminilog.partitioners.keyed_rules import keyed_rule
-from kminilog.spark.datasource.commit import Runs, RunWriter, commit_runs, forget_runs, runs_path
+from kminilog.spark.datasource.commit import Runs, commit_runs, forget_runs, runs_path
 from kminilog.spark.datasource.options import COLUMNS, WriteOptions, write_options
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -101,16 +102,16 @@ class Sink:
         return Path(self.options.log_dir)
 
     def write(self, job_id: str, batches: Iterator[pa.RecordBatch], task: int) -> Runs:
-        """Write the rows of a task as runs, and return these.
+        """Write the rows of a task as a run, and return it.
 
-        Raises SettingError for a value that the log assigns, NullValueError in a dialect without
-        null values, UnknownTopicOrPartitionError for a partition that the topic lacks.
+        Raises SettingError for a value that the log assigns, and what `RunWriter.write` raises.
         """
         place = Placement(self.topic, self.options.partitioner, first_row=task)
-        writer = RunWriter(runs_path(self.log_dir, job_id) / uuid4().hex)
+        staging = runs_path(self.log_dir, job_id)
+        writer = RunWriter(staging / uuid4().hex, self.topic)
         for batch in filter(len, batches):
             self._write(writer, place, batch)
-        return writer.close()
+        return Runs(job_id, writer.close(staging))
 
     def _write(self, writer: RunWriter, place: "Placement", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
@@ -120,13 +121,8 @@ class Sink:
             if name in self.columns and batch.column(name).null_count < len(batch):
                 reason = f"a row has a value for {name}, which the log assigns: leave it out"
                 raise SettingError("columns", reason=reason)
-        if values.null_count and not self.topic.dialect.has_value_length:
-            raise NullValueError(self.topic.dialect.name)
         named = batch.column("partition") if "partition" in self.columns else None
-        partitions = place.partitions(keys, named)
-        for partition in np.unique(partitions).tolist():
-            rows = pa.array(np.flatnonzero(partitions == partition))
-            writer.write(partition, keys.take(rows), values.take(rows))
+        writer.write(place.partitions(keys, named), keys, values)
 
     def commit(self, job_id: str, messages: Messages) -> None:
         """Publish the runs of the successful task attempts; see `commit_runs`."""
@@ -134,10 +130,10 @@ class Sink:
         facts = {"writer": "spark", "partitioner": rule, "rejected": 0}
         runs = [message for message in messages if isinstance(message, Runs)]
         if self.options.job_id is not None:  # a user may give an id twice, Spark does not
-            facts["count"] = sum(count for run in runs for count in run.counts.values())
+            facts["count"] = sum(part.count for run in runs for part in run.partitions)
         commit_runs(
             self.log_dir,
-            self.topic.name,
+            self.topic,
             job_id,
             runs,
             facts,

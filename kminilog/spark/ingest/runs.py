@@ -19,17 +19,14 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import SparkSession
 
 from kminilog.bulk.partitioning import Places
-from kminilog.bulk.staged_logs import join_runs
-from kminilog.bulk.writing import ColumnWriter
-from kminilog.format.names import LOG_SUFFIX
+from kminilog.bulk.staged_logs import RunWriter, by_partition, join_runs
 from kminilog.spark.ingest.placing import places_of
 from kminilog.spark.ingest.quarantine import RejectedWriter
 from kminilog.spark.ingest.screening import screen
-from kminilog.spark.ingest.staging import StagingJob, open_log, writing_to
+from kminilog.spark.ingest.staging import StagingJob, writing_to
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.records import Place
@@ -63,7 +60,7 @@ class RunsWriter:
         self._buffer: list[pa.RecordBatch] = []
         self._buffer_bytes = 0
         self._runs: list[Run] = []
-        self._writers: dict[int, ColumnWriter] = {}
+        self._writer: RunWriter
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take records; they stay in memory until there are enough to divide by partition."""
@@ -90,42 +87,20 @@ class RunsWriter:
             first, last = _place(places, start), _place(places, stop - 1)
             if start in cuts:
                 self._end_run()
+                directory = self._attempt / str(len(self._runs))
+                self._writer = RunWriter(directory, self._job.topic)
                 self._runs.append(Run(first, last, []))
-                self._directory.mkdir()
             self._runs[-1].last = last
             self._write(self._rejected.take_out(table.slice(start, stop - start)))
 
     def _write(self, table: pa.Table) -> None:
-        if not len(table):
-            return
-        chosen = self._choose(table.column("key"), places_of(table))
-        order = np.argsort(chosen.astype(_narrowest(chosen)), kind="stable")  # 16 bits: by radix
-        divided = table.select(["key", "value"]).take(pa.array(order))
-        partitions, starts = np.unique(chosen[order], return_index=True)
-        borders = pairwise([*starts.tolist(), len(table)])
-        for partition, (start, end) in zip(partitions.tolist(), borders, strict=True):
-            piece = divided.slice(start, end - start)
-            self._writer(partition).append(piece.column("key"), piece.column("value"))
-
-    @property
-    def _directory(self) -> Path:
-        return self._attempt / str(len(self._runs))
-
-    def _writer(self, partition: int) -> ColumnWriter:
-        if partition not in self._writers:
-            log = open_log(self._directory, self._job.topic, partition)
-            self._writers[partition] = ColumnWriter(log)
-        return self._writers[partition]
+        if len(table):
+            chosen = self._choose(table.column("key"), places_of(table))
+            self._writer.write(chosen, table.column("key"), table.column("value"))
 
     def _end_run(self) -> None:
-        for partition, writer in sorted(self._writers.items()):
-            name = str(self._job.topic.partition(partition))
-            directory = self._directory / name
-            size_bytes = sum(path.stat().st_size for path in directory.glob(f"*{LOG_SUFFIX}"))
-            relative = str(directory.relative_to(self._job.directory))
-            staged = StagedPartition(partition, relative, 0, writer.next_offset, size_bytes, "")
-            self._runs[-1].partitions.append(staged)
-        self._writers = {}
+        if self._runs:
+            self._runs[-1].partitions = self._writer.close(Path(self._job.directory))
 
 
 def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:
@@ -164,11 +139,7 @@ def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[Stag
 
     Once it returns, the joined files are on the disk. O(bytes). Raises Spark's exceptions.
     """
-    of_partition: dict[int, list[StagedPartition]] = {}
-    for run in runs:
-        for staged in run.partitions:
-            of_partition.setdefault(staged.partition, []).append(staged)
-    todo = [found for _, found in sorted(of_partition.items())]
+    todo = by_partition(staged for run in runs for staged in run.partitions)
     cores = spark.sparkContext.defaultParallelism
     groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=cores)
     joined = in_tasks(spark, groups, lambda group: [_join(job, found) for found in group])
@@ -184,7 +155,3 @@ def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
 
 def _place(places: Places, slot: int) -> Place:
     return Place(*(int(part[slot]) for part in places))
-
-
-def _narrowest(numbers: NDArray[np.int32]) -> type[np.generic]:
-    return np.uint16 if int(numbers.max()) < 1 << 16 else np.uint32

@@ -59,7 +59,9 @@ class StagingJob:
         """Return a new log in the directory of an attempt, to be appended to this partition."""
         target = Path(self.log_dir, str(self.topic.partition(partition)))
         first_offset = self.first_offsets[partition]
-        return open_log(attempt, self.topic, partition, target=target, first_offset=first_offset)
+        return open_staged_log(
+            attempt, self.topic, partition, target=target, first_offset=first_offset
+        )
 
     def chooser(self) -> Choose:
         """Return a new function that chooses the partitions of records; a task makes its own.
@@ -132,24 +134,6 @@ def run_task(
         for batch in filter(len, batches):
             writer.write(batch)
         return TaskResult(writer.close(), rejected.close())
-
-
-def open_log(
-    directory: Path, topic: Topic, partition: int, *, target: Path = Path(), first_offset: int = 0
-) -> PartitionLog:
-    """Return a new log of one partition in a staging directory; see `open_staged_log`.
-
-    `target` is the partition that it will be appended to, which ends at `first_offset`. A run has
-    nothing in front of it.
-    """
-    return open_staged_log(
-        directory,
-        topic.partition(partition),
-        topic.dialect,
-        topic.settings,
-        target=target,
-        first_offset=first_offset,
-    )
 
 
 @contextmanager

@@ -19,10 +19,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kminilog.errors import LogDirError
-from kminilog.format.dialect import Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.job_errors import PublicationError
-from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.partition_log import PartitionLog
@@ -38,6 +36,7 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
 from kminilog.storage.real_directory import check_real_directory
+from kminilog.storage.topics import Topic
 
 
 def staging_path(log_dir: Path, job_id: str) -> Path:
@@ -47,13 +46,7 @@ def staging_path(log_dir: Path, job_id: str) -> Path:
 
 
 def open_staged_log(
-    staging: Path,
-    topic_partition: TopicPartition,
-    dialect: Dialect,
-    settings: TopicSettings,
-    *,
-    target: Path,
-    first_offset: int,
+    staging: Path, topic: Topic, partition: int, *, target: Path = Path(), first_offset: int = 0
 ) -> PartitionLog:
     """Return a new log in a staging directory; its first append gets `first_offset`.
 
@@ -63,13 +56,16 @@ def open_staged_log(
     Raises FileNotFoundError if `staging` does not exist: a job that has ended has deleted it, and a
     late task must not make it again.
     """
+    topic_partition, dialect = topic.partition(partition), topic.dialect
     directory = staging / str(topic_partition)
     directory.mkdir()
     base_offset = dialect.base_offset_for(first_offset)
     if dialect.first_offset(base_offset) != first_offset:
         for suffix in (INDEX_SUFFIX, LOG_SUFFIX):
             shutil.copy2(target / (segment_name(base_offset) + suffix), directory)
-    return PartitionLog.open(directory, topic_partition, dialect, settings, base_offset=base_offset)
+    return PartitionLog.open(
+        directory, topic_partition, dialect, topic.settings, base_offset=base_offset
+    )
 
 
 def publish(log_dir: Path, manifest: Manifest) -> None:
