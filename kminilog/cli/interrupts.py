@@ -73,7 +73,7 @@ def take_signal(number: signal.Signals) -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     if signal.getsignal(number) not in (signal.SIG_IGN, None):
-        signal.signal(number, _hear)
+        signal.signal(number, _on_signal)
 
 
 def is_interrupted() -> bool:
@@ -132,7 +132,7 @@ class interruptible_wait:  # noqa: N801 - used like a function
         _noted.is_waiting = False
 
 
-def _hear(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     now_seconds = time.monotonic()
     if _noted.number:
         if now_seconds - _noted.at_seconds > SAME_SECONDS:

@@ -134,7 +134,7 @@ class Group:
         """
         self.expire(moment.now_ms)
         member = self._find(membership)
-        self._hear(member, moment.now_ms)
+        self._record_heartbeat(member, moment.now_ms)
         self._advance(moment)
         if self.state == PREPARING:
             if not member.is_waiting:
@@ -153,7 +153,7 @@ class Group:
         self.expire(moment.now_ms)
         member = self._find(membership)
         self._check_generation(membership)
-        self._hear(member, moment.now_ms)
+        self._record_heartbeat(member, moment.now_ms)
         self._advance(moment)
         if self.state == PREPARING and not member.is_waiting:
             member.is_told = True
@@ -179,7 +179,7 @@ class Group:
         if membership is not None:
             member = self._find(membership)
             self._check_generation(membership)
-            self._hear(member, now_ms)
+            self._record_heartbeat(member, now_ms)
         elif self.members:
             raise GroupInUseError(self.name, members=len(self.members))
         check_offsets(offsets)
@@ -290,7 +290,7 @@ class Group:
                 current=self.generation,
             )
 
-    def _hear(self, member: KnownMember, now_ms: int) -> None:
+    def _record_heartbeat(self, member: KnownMember, now_ms: int) -> None:
         # One that only sends heartbeats and never joins must not hold up the others for ever.
         if self.state != PREPARING or member.is_waiting or not member.is_told:
             member.heard_ms = now_ms

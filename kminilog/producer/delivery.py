@@ -114,7 +114,7 @@ class Delivery:
 
         A callback may call this again: the inner call then does what is left.
         """
-        heard = self._hear()
+        heard = self._collect_replicated()
         sent = []
         for batch in self._accumulator.drain():
             self._send(batch)
@@ -154,7 +154,7 @@ class Delivery:
                 is_told = self._settings.acks != 0
                 self._succeed(batch, produced.first_offset if is_told else NO_OFFSET)
 
-    def _hear(self) -> list[Batch]:
+    def _collect_replicated(self) -> list[Batch]:
         heard = []
         for place, sent in list(self._sent.items()):
             if self._sent.get(place) is not sent:

@@ -63,5 +63,5 @@ def segments_among(names: list[str]) -> list[int]:
     return [base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX]
 
 
-def nobody_counts() -> None:
+def do_nothing() -> None:
     """Count nothing: for a log whose files no reader keeps open."""

@@ -26,7 +26,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_files import nobody_counts, segments_among
+from kminilog.storage.partition_files import do_nothing, segments_among
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.rolling import must_roll
 from kminilog.storage.segment import Segment
@@ -73,7 +73,7 @@ class PartitionLog:
         *,
         base_offset: int = 0,
         recovery_point: int = 0,
-        files_gone: Callable[[], None] = nobody_counts,
+        files_gone: Callable[[], None] = do_nothing,
     ) -> Self:
         """Return the log in a directory, after recovery has made the directory sound.
 
@@ -185,18 +185,18 @@ class PartitionLog:
         self._unflushed_messages = 0
         self._last_flush_ms = now_ms
 
-    def go_on_from(self, offset: int, segments: list[Segment]) -> None:
+    def continue_from(self, offset: int, segments: list[Segment]) -> None:
         """Continue at `offset`, with these segments, after truncation has cut off the rest."""
         self._segments = segments
         self._next_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self._first_append_ms = self._active.last_append_ms
 
-    def give_up_first(self, give_up: Callable[[Segment], None]) -> None:
-        """Drop the first segment, whose files `give_up` removes; ValueError if it is the last."""
+    def drop_first(self, remove: Callable[[Segment], None]) -> None:
+        """Drop the first segment, whose files `remove` removes; ValueError if it is the last."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
-        give_up(self._segments.pop(0))
+        remove(self._segments.pop(0))
         self._files_gone()
 
     def check_is_open(self) -> None:

@@ -43,7 +43,7 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
     if expired:
         log.flush()  # the segments that stay must be on the disk before others are deleted
     for _ in expired:
-        log.give_up_first(lambda segment: _rename(segment, now_ms))
+        log.drop_first(lambda segment: _rename(segment, now_ms))
     return expired
 
 

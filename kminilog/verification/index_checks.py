@@ -103,9 +103,9 @@ class IndexCheck:
         self._shift = None
 
     def faults(
-        self, told_bytes: int, log_bytes: int, *, may_lag: bool = False
+        self, seen_bytes: int, log_bytes: int, *, may_lag: bool = False
     ) -> Iterator[IndexFault]:
-        """Yield the faults, after the caller has told all messages in the first `told_bytes`.
+        """Yield the faults, after the caller has passed all messages of the first `seen_bytes`.
 
         A writer may have appended messages since then, up to `log_bytes`. If it may still be about
         to append their entries, the index `may_lag`.
@@ -121,7 +121,7 @@ class IndexCheck:
                 out_of_order += 1
             elif self._verdicts[slot] == _TRUE:
                 last_offset, last_position = relative_offset, position
-            elif not told_bytes <= position < log_bytes:
+            elif not seen_bytes <= position < log_bytes:
                 bad_slots += 1
                 yield self._false_entry(slot, log_bytes)
         if out_of_order:

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from kminilog.job_errors import SourceError
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime import task_groups
-from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.nanoseconds import with_nanoseconds
+from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import Source, files_of, read_source
 from kminilog.spark.verify.job import verify
 from kminilog.spark.verify.log_source import read_log
@@ -63,7 +63,7 @@ def values(spark: SparkSession) -> Values:
 
     def read(path: Path, **options: Any) -> list[bytes]:
         source = Source((str(path),), "parquet", **options)
-        with session_of_small_batches(spark, source, files_of(source)) as own:
+        with own_session(spark, source, files_of(source)) as own:
             records = read_source(own, source).orderBy("source_rank", "source_row").collect()
         keys = source.key or source.key_expr
         return [bytes(row["key"] if keys else row["value"]) for row in records]
@@ -185,7 +185,7 @@ def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refus
     write(tmp_path / "2.parquet", {"T.x": pa.array([1])})
     assert len(values(tmp_path)) == 2
     source = Source((str(tmp_path),), "parquet")
-    with session_of_small_batches(spark, source, files_of(source)) as own:
+    with own_session(spark, source, files_of(source)) as own:
         own.conf.set("spark.sql.caseSensitive", "false")
         with pytest.raises(SourceError, match=r"column T\.x is another type, but t\.x of"):
             read_source(own, source)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.batch_sizes import PARQUET_ROWS, TO_PYTHON
+from kminilog.spark.source.own_session import PARQUET_ROWS, TO_PYTHON
 from kminilog.spark.source.records import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir

@@ -35,8 +35,8 @@ from kminilog.spark.runtime.job_writer import (
     open_writer,
     staging_of,
 )
-from kminilog.spark.source.batch_sizes import session_of_small_batches
 from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, committed_manifests, is_under_way
@@ -224,9 +224,9 @@ def _stage(
     try:
         with (
             spark_failures(str(source)),
-            session_of_small_batches(spark, source, files) as own_session,
+            own_session(spark, source, files) as own,
         ):
-            records = read_source(own_session, source, files)
+            records = read_source(own, source, files)
             staged = stage(records, source, files, job, plan)
     except KMiniLogError as error:
         raise _located(error, source, files) from error

@@ -9,6 +9,6 @@ Nothing in this folder knows what becomes of the records. In reading order:
     row_json          a row as JSON that loses nothing
     nanoseconds       Parquet's timestamps in nanoseconds: texts with all their digits
     records           all formats together: the DataFrame of records with key, value and place
-    batch_sizes       how many bytes a job reads, and hands to Python, at once; tasks of a shuffle
+    own_session       how many bytes a job reads, and hands to Python, at once; tasks of a shuffle
     parquet_columns   keys and values that are Parquet columns: tasks read them without the JVM
 """

@@ -3,7 +3,7 @@
 Spark counts microseconds. Files have two types that count nanoseconds:
 
     TIMESTAMP(NANOS)   Spark reads numbers of nanoseconds since 1970, if the session asks for them
-                       (batch_sizes.py)
+                       (own_session.py)
     INT96              of old writers, always UTC. Spark drops the digits behind the microseconds
                        silently. If a column has such digits, Spark reads it as bytes instead
 

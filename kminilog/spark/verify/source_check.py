@@ -17,7 +17,7 @@ from pyspark.sql import functions as sql
 
 from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.batch_sizes import session_of_small_batches
+from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
 from kminilog.spark.verify.account import REJECTED, Account, Comparison, Sample
 from kminilog.spark.verify.altered import alterations
@@ -68,7 +68,7 @@ def check_against(
     damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
     losses = [found for found in damage if found.kind in LOSSES]
     slots = dict[Place, Slot]()
-    with spark_failures(str(source)), session_of_small_batches(spark, source, files) as own:
+    with spark_failures(str(source)), own_session(spark, source, files) as own:
         records = read_source(own, source, files)
         records = mark_rejected(records, source, files, jobs, quarantined)
         messages = read_log(own, log_dir, topic.name, job=within)

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.source.batch_sizes import (
+from kminilog.spark.source.files import list_files
+from kminilog.spark.source.own_session import (
     PARQUET_ROWS,
     SHUFFLE_TASKS,
     TO_PYTHON,
-    session_of_small_batches,
+    own_session,
 )
-from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import Source
 
 MIB = 1 << 20
@@ -23,14 +23,14 @@ TIME_ZONE = "spark.sql.session.timeZone"
 # A session whose JVM is killed while a source is read.
 DYING = """
 import os
-from kminilog.spark.source.batch_sizes import session_of_small_batches
+from kminilog.spark.source.own_session import own_session
 from kminilog.spark.runtime.session import spark_session
 from kminilog.spark.source.records import Source
 
 spark = spark_session("local[1]")
 jvm = spark.sparkContext._gateway.proc
 try:
-    with session_of_small_batches(spark, Source(("none",)), []):
+    with own_session(spark, Source(("none",)), []):
         jvm.kill()
         jvm.wait()
         raise RuntimeError("the first failure")
@@ -42,7 +42,7 @@ except RuntimeError as error:
 
 def session_for(spark, path):
     source = Source((str(path),), "parquet", value="value")
-    return session_of_small_batches(spark, source, list_files(source.paths))
+    return own_session(spark, source, list_files(source.paths))
 
 
 def settings_of(spark):

@@ -31,7 +31,7 @@ _MOST_ROWS = 4096
 
 
 @contextmanager
-def session_of_small_batches(
+def own_session(
     spark: SparkSession, source: Source, files: Sequence[SourceFile]
 ) -> Iterator[SparkSession]:
     """Yield a session that reads a source with about 32 MiB of records in memory at once.
