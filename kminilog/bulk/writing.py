@@ -15,7 +15,7 @@ import numpy as np
 from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.bulk.layout import Layout, Piece
-from kminilog.bulk.unnumbered import put_numbers, whole_messages
+from kminilog.bulk.unnumbered import put_numbers
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.regular_file import open_regular
@@ -55,17 +55,6 @@ class ColumnWriter:
         OSError. Then some of the messages may have been written.
         """
         return self._append(encode_columns(self._log.dialect, self.next_offset, keys, values))
-
-    def append_unnumbered(self, messages: Any) -> range:
-        """Write messages that have no offsets yet, and return the offsets that they get.
-
-        A row has one or more whole messages in the log's dialect (unnumbered.py). Survives, costs
-        and raises as `append`, without the errors of columns.
-        """
-        first_offset = self.next_offset
-        for data, boundaries in whole_messages(self._log.dialect, messages):
-            self.append_whole(data, boundaries)
-        return range(first_offset, self.next_offset)
 
     def append_whole(self, data: memoryview, boundaries: Positions) -> range:
         """Write whole messages with any offsets, and return the offsets that they get.

@@ -99,7 +99,7 @@ def test_encode_unnumbered_refuses_what_is_too_much_for_a_column(dialect, monkey
         encode_unnumbered(dialect, keys, values, np.zeros(2))
 
 
-def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):
+def test_append_whole_writes_what_append_writes(tmp_path, dialect):
     keys = pa.array([[None, b"", b"key"][n % 3] for n in range(300)], pa.binary())
     values = pa.array([b"x" * (n * 7 % 90) for n in range(300)], pa.binary())
     settings = TopicSettings(segment_bytes=900, index_interval_bytes=100, max_message_bytes=130)
@@ -112,7 +112,8 @@ def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):
                 found = writer.append(*part)
             else:
                 marks = np.full(len(part[0]), 5)
-                found = writer.append_unnumbered(encode_unnumbered(dialect, *part, marks))
+                column = encode_unnumbered(dialect, *part, marks)
+                (found,) = (writer.append_whole(*m) for m in whole_messages(dialect, column))
             assert found == range(start, min(start + 70, 300))
         writer.flush()
     files = [
@@ -127,4 +128,4 @@ def test_append_unnumbered_writes_what_append_writes(tmp_path, dialect):
         dialect, pa.nulls(1, pa.binary()), pa.array([b"x" * 200]), np.zeros(1)
     )
     with pytest.raises(MessageTooLargeError):
-        writer.append_unnumbered(large)
+        writer.append_whole(*next(whole_messages(dialect, large)))

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from kminilog.bulk.staged_logs import seal
+from kminilog.bulk.unnumbered import whole_messages
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.job_errors import PublicationError
 from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
@@ -174,7 +175,8 @@ class SortedWriter:
             self._partition = partition
             self._writer = ColumnWriter(self._job.open_log(self._attempt, partition))
         assert partition == self._partition
-        self._writer.append_unnumbered(messages)
+        for data, boundaries in whole_messages(self._job.topic.dialect, messages):
+            self._writer.append_whole(data, boundaries)
 
     def close(self) -> list[StagedPartition]:
         """Flush the partition and return it; nothing if no message came."""
