@@ -120,8 +120,7 @@ def test_ingest_writes_the_same_messages_by_both_ways(spark, tmp_path, dialect, 
             job_id="j",
         )
         quarantine = (tmp_path / name / ".quarantine" / "j.jsonl").read_text()
-        files = files_of(tmp_path / name, "t") if plan == "sorted" else None
-        found[name] = content_of(tmp_path / name, "t"), quarantine, files
+        found[name] = content_of(tmp_path / name, "t"), quarantine, files_of(tmp_path / name, "t")
     assert found["ours"] == found["sparks"]
     assert found["ours"][1].count("\n") > 100
     assert sum(map(len, found["ours"][0].values())) > 100
