@@ -8,10 +8,11 @@ HYPOTHESIS_PROFILE=soak.
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from shutil import which
+from shutil import disk_usage, which
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -43,6 +44,22 @@ settings.register_profile(
 COVERING = ("tests/format/", "tests/storage/", "kminilog/format/", "kminilog/storage/")
 
 
+# Thousands of small log dirs cost more time on a disk, for its fsyncs, than in memory. No test here
+# cuts the power: a file system in memory loses nothing when a process is killed.
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 4 << 30  # that must be free: a test may have files of hundreds of megabytes
+
+
+def _work_in_memory() -> None:
+    """Put the temporary files of these tests, and of what they start, into memory if it suffices.
+
+    TMPDIR chooses another place.
+    """
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and disk_usage(MEMORY).free >= MEMORY_BYTES:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None  # to be looked up again
+
+
 def _is_soak(config: pytest.Config) -> bool:
     return config.option.markexpr == "soak"
 
@@ -50,6 +67,8 @@ def _is_soak(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     default = "soak" if _is_soak(config) else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
+    if not _is_soak(config):
+        _work_in_memory()
     interpreted = config.option.markexpr == "not soak and not conformance"  # few rows
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(interpreted=interpreted))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for `make test &`
