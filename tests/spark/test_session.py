@@ -134,3 +134,13 @@ def test_spark_session_that_two_threads_start_is_one_and_says_nothing_but_our_er
     assert lines[3] == "a Spark job failed: the JVM of Spark's driver was killed (signal 9)"
     assert result.stderr == "stderr is back\n"
     assert "CAST_INVALID_INPUT" in log.read_text()
+
+
+def test_python_workers_of_a_local_session_use_the_installed_pyspark(spark):
+    def places(_: int) -> tuple[str, list[str]]:
+        import pyspark
+
+        return pyspark.__file__, [path for path in sys.path if path.endswith("pyspark.zip")]
+
+    ((file, archives),) = spark.sparkContext.parallelize([0], 1).map(places).collect()
+    assert ".zip" not in file, archives  # else each worker compiles all of pyspark
