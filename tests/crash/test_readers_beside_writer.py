@@ -3,6 +3,7 @@
 import random
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from time import sleep
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.processes import finish, read_line, start
 
 ORDERS_0 = TopicPartition("orders", 0)
 READ_SIZES = [1, 700]
+PAUSE_SECONDS = 0.002  # as long as an fsync takes; in memory the writer would be done at once
 
 
 @pytest.mark.parametrize(
@@ -85,6 +87,7 @@ def append_numbered(writer: LogDirWriter, count: int) -> None:
     while log.log_end_offset < count:
         batch = min(source.choice([1, 1, 3, 10, 40]), count - log.log_end_offset)
         log.append(numbered_messages(log.log_end_offset, batch))
+        sleep(PAUSE_SECONDS)
         if source.random() < 0.05:
             source.choice([log.roll, log.flush])()
         if source.random() < 0.1:
