@@ -129,6 +129,18 @@ def spark_at_work(
         except KeyboardInterrupt:
             in_the_end.pop_all()  # Spark is at work: it ends, and its jobs do, with this process
             raise
+        except Exception as error:
+            if not (is_interrupted() and _is_of_a_connection(error)):
+                raise
+            in_the_end.pop_all()
+            raise KeyboardInterrupt from error
+
+
+def _is_of_a_connection(error: Exception) -> bool:
+    """Tell if py4j's connection broke: an interrupt in the middle of an answer may do that."""
+    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+
+    return any(isinstance(one, Py4JNetworkError) for one in (error, error.__cause__))
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

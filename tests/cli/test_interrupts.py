@@ -126,6 +126,35 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("is_interrupted", [True, False])
+def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
+    orders, spark, monkeypatch, is_interrupted
+):
+    def verify(*_, **__):
+        from py4j.protocol import Py4JNetworkError
+
+        with spark_failures("source"):
+            try:
+                if is_interrupted:
+                    signal.raise_signal(signal.SIGTERM)
+            finally:  # as where a session is put back: py4j has read half of an answer
+                raise Py4JNetworkError("Answer from Java side is empty")
+
+    from kminilog.spark.runtime import failures
+    from kminilog.spark.runtime.failures import spark_failures
+
+    monkeypatch.setattr(failures, "_SECONDS_TO_END", 0.1)
+    monkeypatch.setattr("kminilog.spark.verify.job.verify", verify)
+    run = orders("verify", "--engine", "spark")
+    if is_interrupted:
+        assert (run.code, run.err) == (143, "")
+    else:
+        assert run.code == 2
+        assert "Answer from Java side is empty" in run.err
+
+
 def children(pid: int) -> set[int]:
     listed = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in listed.splitlines()[1:]]
