@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.runtime.session import _linked_spark_home, spark_session
 
 START = """
 import sys
 from kminilog.job_errors import SparkUnavailableError
-from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.runtime.session import _linked_spark_home, spark_session
 try:
     spark_session(*sys.argv[1:])
 except SparkUnavailableError as error:
@@ -79,7 +79,7 @@ def test_spark_session_without_pyspark_says_so():
 
 
 MEMORY = """
-from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.runtime.session import _linked_spark_home, spark_session
 jvm = spark_session("local[1]")._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
 print(*[argument for argument in jvm.getInputArguments() if argument.startswith("-Xmx")])
 """
@@ -144,3 +144,16 @@ def test_python_workers_of_a_local_session_use_the_installed_pyspark(spark):
 
     ((file, archives),) = spark.sparkContext.parallelize([0], 1).map(places).collect()
     assert ".zip" not in file, archives  # else each worker compiles all of pyspark
+
+
+def test_spark_home_of_links_has_the_settings_that_a_user_keeps_beside_pyspark(
+    tmp_path, monkeypatch
+):
+    for name in ("bin", "jars", "conf", "python"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr("pyspark.__file__", str(tmp_path / "__init__.py"))
+    home = Path(_linked_spark_home())
+    assert sorted(path.name for path in home.iterdir()) == ["bin", "conf", "jars"]
+    (tmp_path / "conf").rmdir()  # pip installs none
+    home = Path(_linked_spark_home())
+    assert sorted(path.name for path in home.iterdir()) == ["bin", "jars"]

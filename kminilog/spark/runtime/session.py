@@ -161,8 +161,10 @@ def _linked_spark_home() -> str:
 
     home = tempfile.mkdtemp(prefix="kminilog-spark-home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
-    for name in ("bin", "jars"):
-        Path(home, name).symlink_to(Path(pyspark.__file__).parent / name)
+    installed = Path(pyspark.__file__).parent
+    for name in ("bin", "jars", "conf"):
+        if (installed / name).exists():  # `conf` is there if the user has made it
+            Path(home, name).symlink_to(installed / name)
     return home
 
 
