@@ -53,7 +53,8 @@ def coverage_of(
     `has_rule` tells if the partitioner of the keys is known; with one partition none is needed.
     """
     checked = []
-    if any(summary.segment_count or not summary.unchecked for summary in summaries):
+    listed = [summary for summary in summaries if summary.segment_count or not summary.unchecked]
+    if listed:
         checked += [Aspect.MESSAGES, Aspect.INDEXES]
     unchecked = [
         Unchecked(Aspect.MESSAGES, f"{topic.name}-{summary.partition}", why, asked=True)
@@ -61,12 +62,12 @@ def coverage_of(
         for why in summary.unchecked
     ]
     unknown = sum(not summary.has_recovery_point for summary in summaries)
-    if unknown < len(summaries):
+    if any(summary.has_recovery_point for summary in listed):
         checked.append(Aspect.LOG_ENDS)
     if unknown:
         why = f"no recovery point is on record of {unknown} of {len(summaries)} partitions"
         unchecked.append(Unchecked(Aspect.LOG_ENDS, topic.name, why))
-    if any(summary.has_jobs for summary in summaries):
+    if any(summary.has_jobs for summary in listed):
         checked.append(Aspect.JOBS)
     notes = [note for summary in summaries for note in summary.notes]
     if notes:
@@ -79,7 +80,7 @@ def coverage_of(
         place = f"{topic.name}-{summary.partition}"
         unchecked += [Unchecked(Aspect.JOBS, place, why) for why in summary.unjudged]
     if has_rule:
-        checked.append(Aspect.PLACEMENT)
+        checked += [Aspect.PLACEMENT] * bool(listed)
     elif topic.partitions > 1:
         why = "it is not known what has placed its keys"
         unchecked.append(Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME"))

@@ -1,12 +1,13 @@
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
-from kminilog.format.dialect import KAFKA
+from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
@@ -16,8 +17,9 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, committed_manifests
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
-from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
+from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.partition_checks import PartitionSummary
 from kminilog.verification.report import Report, partition_rule, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 from tests.unreadable import CAUSES, directory_for_all, without_privileges
@@ -295,3 +297,18 @@ def test_verify_takes_no_lock_and_writes_nothing(log_dir):
         before = sorted((str(p), p.stat().st_mtime_ns) for p in log_dir.path.rglob("*"))
         assert verify_storage(log_dir).verdict == "ok"
         assert sorted((str(p), p.stat().st_mtime_ns) for p in log_dir.path.rglob("*")) == before
+
+
+def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
+    unlisted = PartitionSummary(
+        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, True, True
+    )
+    topic = Topic("orders", 1, DOCUMENTED)
+    checked, unchecked = coverage_of(topic, [unlisted], has_rule=True)
+    assert checked == []
+    assert [(one.what, one.where, one.asked) for one in unchecked] == [
+        ("messages", "orders-0", True)
+    ]
+    listed = replace(unlisted, unchecked=[])
+    checked, _ = coverage_of(topic, [listed], has_rule=True)
+    assert checked == ["messages", "indexes", "log-ends", "jobs", "placement"]
