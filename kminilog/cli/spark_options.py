@@ -10,6 +10,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible_wait, is_interrupted, take_signal
 from kminilog.cli.progress import working
+from kminilog.job_errors import SparkUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,17 +131,22 @@ def spark_at_work(
             in_the_end.pop_all()  # Spark is at work: it ends, and its jobs do, with this process
             raise
         except Exception as error:
-            if not (is_interrupted() and _is_of_a_connection(error)):
+            if not (is_interrupted() and _may_come_of_an_interrupt(error)):
                 raise
             in_the_end.pop_all()
             raise KeyboardInterrupt from error
 
 
-def _is_of_a_connection(error: Exception) -> bool:
-    """Tell if py4j's connection broke: an interrupt in the middle of an answer may do that."""
+def _may_come_of_an_interrupt(error: Exception) -> bool:
+    """Tell if Spark did not start, or py4j's connection broke.
+
+    A signal to the whole process group ends a JVM that starts. One in the middle of an answer
+    breaks the connection.
+    """
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-    return any(isinstance(one, Py4JNetworkError) for one in (error, error.__cause__))
+    kinds = (SparkUnavailableError, Py4JNetworkError)
+    return any(isinstance(one, kinds) for one in (error, error.__cause__))
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

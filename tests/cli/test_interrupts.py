@@ -155,6 +155,24 @@ def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
         assert "Answer from Java side is empty" in run.err
 
 
+def test_signal_to_the_process_group_while_spark_starts_is_no_failure_of_spark(
+    orders, tmp_path, monkeypatch
+):
+    """A JVM that starts gets the signal, too, and ends. Spark's launcher runs this one."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n"
+        """[ "$1" != -version ] || { echo 'openjdk version "17.0.15"' >&2; exit; }\n"""
+        "kill -TERM 0\n"
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+    with orders.start("verify", "--engine", "spark") as process:
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+        assert process.wait() == 128 + signal.SIGTERM
+
+
 def children(pid: int) -> set[int]:
     listed = subprocess.run(["ps", "-eo", "pid,ppid"], capture_output=True, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in listed.splitlines()[1:]]

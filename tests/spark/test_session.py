@@ -78,6 +78,25 @@ def test_spark_session_without_pyspark_says_so():
     assert result.stdout.endswith("install kminilog with its dependencies\n")
 
 
+REFUSED = """
+from pyspark.sql import SparkSession
+def refuse(builder): raise ConnectionRefusedError(111, "Connection refused")
+SparkSession.Builder.getOrCreate = refuse
+"""
+
+
+def test_spark_session_whose_jvm_is_gone_before_it_answers_says_so():
+    result = run(REFUSED + START, "local[1]")
+    assert result.stdout == (
+        "Spark cannot run: the session on local[1] did not start: [Errno 111] Connection refused\n"
+    )
+
+
+def test_spark_session_says_which_log_it_cannot_write(tmp_path):
+    result = run(START, KMINILOG_SPARK_LOG=str(tmp_path))
+    assert result.stdout == (f"Spark cannot run: KMINILOG_SPARK_LOG={tmp_path}: Is a directory\n")
+
+
 MEMORY = """
 from kminilog.spark.runtime.session import _linked_spark_home, spark_session
 jvm = spark_session("local[1]")._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()

@@ -112,7 +112,7 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
     with _jvm_log() as log, _stderr_into(log):
         try:
             session = builder.getOrCreate()
-        except (PySparkException, Py4JError, RuntimeError) as error:
+        except (PySparkException, Py4JError, RuntimeError, ConnectionError) as error:
             reason = f"the session on {master} did not start: {_cause(f'{error}{_text(log)}')}"
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
@@ -186,14 +186,13 @@ def _check_java() -> None:
         raise SparkUnavailableError(f"{java} is {found}; {wanted}, or set JAVA_HOME to one")
 
 
-@contextmanager
-def _jvm_log() -> Iterator[IO[bytes]]:
+def _jvm_log() -> IO[bytes]:
     path = os.environ.get(LOG_VARIABLE)
     try:
-        with open(path, "ab+") if path else tempfile.TemporaryFile() as log:
-            yield log
+        return open(path, "ab+") if path else tempfile.TemporaryFile()
     except OSError as error:
-        raise SparkUnavailableError(f"{LOG_VARIABLE}={path}: {error.strerror}") from None
+        where = f"{LOG_VARIABLE}={path}" if path else tempfile.gettempdir()
+        raise SparkUnavailableError(f"{where}: {error.strerror}") from None
 
 
 @contextmanager
