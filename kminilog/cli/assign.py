@@ -17,13 +17,14 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import count, table, warn, write_document, write_line, write_lines
+from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
+from kminilog.plain_text import count, table
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)

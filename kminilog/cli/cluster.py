@@ -12,7 +12,8 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import count, table, write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.plain_text import count, table
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.replays.failover import PARTITIONS, Second, replay_failover
 

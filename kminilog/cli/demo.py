@@ -22,8 +22,9 @@ from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import count, table, write_document, write_lines
+from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
+from kminilog.plain_text import count, table
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found, PartitionReader

@@ -15,20 +15,12 @@ from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
 from kminilog.cli.options import dialect_option, example, json_option
-from kminilog.cli.output import (
-    complain,
-    count,
-    is_terminal,
-    shown,
-    warn,
-    write_bytes,
-    write_line,
-    write_record,
-)
+from kminilog.cli.output import complain, is_terminal, warn, write_bytes, write_line, write_record
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.format.topic_names import parse_topic_partition
+from kminilog.plain_text import count, shown
 from kminilog.storage.topics import TOPIC_SUFFIX, read_topic
 
 _HEX_BYTES = 512

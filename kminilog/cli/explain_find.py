@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from kminilog.cli.message_fields import field_table, message_json
-from kminilog.cli.output import count, shown, table
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import segment_name
+from kminilog.plain_text import count, shown, table
 from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
 from kminilog.storage.partition_reader import Found, PartitionReader
 from kminilog.storage.regular_file import open_regular

@@ -9,12 +9,12 @@ own class, too.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kminilog.cli.output import count
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.interface import Partitioner
+from kminilog.plain_text import count
 
 _OLD_RULE = "the cached partition; if there is none, an available one at random, then cached"
 _STICKY_RULE = "the same until a batch begins, then another available one at random"

@@ -12,10 +12,11 @@ from kminilog.cli.options import (
     to_offset,
     topic_partition_argument,
 )
-from kminilog.cli.output import shown, write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
+from kminilog.plain_text import shown
 from kminilog.storage.log_dir import LogDir
 from kminilog.trace import Trace
 

@@ -16,7 +16,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import allow_gaps_option, example, json_option
-from kminilog.cli.output import count, table, warn, write_document, write_lines
+from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
@@ -27,6 +27,7 @@ from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
+from kminilog.plain_text import count, table
 from kminilog.replays.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock

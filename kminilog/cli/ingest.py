@@ -10,11 +10,12 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, example, json_option
-from kminilog.cli.output import count, warn, write_document, write_lines
+from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.plain_text import count
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic

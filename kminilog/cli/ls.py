@@ -6,8 +6,9 @@ import click
 
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import allow_gaps_option, example, json_option
-from kminilog.cli.output import table, write_document, write_lines
+from kminilog.cli.output import write_document, write_lines
 from kminilog.notices import OnGap
+from kminilog.plain_text import table
 from kminilog.storage.log_dir import LogDir
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index entries")

@@ -43,6 +43,7 @@ COMMANDS = (
     "assign",
     "cluster",
     "group",
+    "step",
 )
 ANSWER_IS_NO = 1
 NOT_DONE = 2

@@ -11,51 +11,18 @@ damaged bytes, too, as far as their lengths are possible. Source: ours.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
-from kminilog.cli.output import bytes_field, count, table
+from kminilog.cli.output import bytes_field
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
+from kminilog.plain_text import count, table
+from kminilog.steps.layout import NUMBERS, Part, split_fields
 
-_FIXED = {"offset": 8, "size": 4, "crc": 4, "magic": 1, "attributes": 1, "key length": 4}
-_NUMBERS = {**_FIXED, "value length": 4}
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _BYTES_A_LINE = 16
-
-
-class Field(NamedTuple):
-    """One field: its name, where it begins in the message, and its bytes."""
-
-    name: str
-    start: int
-    data: bytes
-
-
-def split_fields(dialect: Dialect, data: bytes) -> list[Field]:
-    """Return the fields of one message, in order; of damaged bytes, as far as they go.
-
-    >>> from kminilog.format.dialect import KAFKA
-    >>> from kminilog.format.message import encode
-    >>> [(f.name, f.start) for f in split_fields(KAFKA, encode(KAFKA, 1, b"key", b"v"))][-4:]
-    [('key length', 18), ('key', 22), ('value length', 25), ('value', 29)]
-    """
-    fields: list[Field] = []
-
-    def take(name: str, size: int) -> None:
-        start = fields[-1].start + len(fields[-1].data) if fields else 0
-        fields.append(Field(name, start, data[start : start + max(size, 0)]))
-
-    for name, size in _FIXED.items():
-        take(name, size)
-    take("key", _number(fields[-1]))
-    value_bytes = len(data)
-    if dialect.has_value_length:
-        take("value length", _NUMBERS["value length"])
-        value_bytes = _number(fields[-1])
-    take("value", value_bytes)
-    return [field for field in fields if field.data]
 
 
 def message_json(position: int, message: Message) -> dict[str, Any]:
@@ -82,9 +49,9 @@ def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
     Key and value are given if only the CRC is wrong; unknown fields are null.
     """
     said = {
-        field.name: _number(field)
+        field.name: field.number
         for field in split_fields(dialect, data)
-        if len(field.data) == _NUMBERS.get(field.name)
+        if len(field.data) == NUMBERS.get(field.name)
     }
     message = _with_right_crc(dialect, data)
     if message:
@@ -116,10 +83,6 @@ def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
     return outcome if isinstance(outcome, Message) else None
 
 
-def _number(field: Field) -> int:
-    return int.from_bytes(field.data, signed=field.name != "crc")
-
-
 def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
     """Return a message field by field: byte in the file, name, hex, and what it says."""
     rows: list[tuple[object, ...]] = []
@@ -139,8 +102,8 @@ def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
     return table(("byte", "field", "bytes", "meaning"), rows)
 
 
-def _meaning(field: Field, message: bytes) -> str:
-    number = _number(field)
+def _meaning(field: Part, message: bytes) -> str:
+    number = field.number
     match field.name:
         case "size":
             return f"{count(number, 'byte')} follow"

@@ -1,4 +1,4 @@
-"""Everything that goes to stdout and stderr: JSON, plain text, keys and values, tables.
+"""Everything that goes to stdout and stderr: JSON, lines of text, keys and values.
 
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
@@ -16,14 +16,12 @@ command. Source: ours.
 import json
 import sys
 from binascii import b2a_base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap, OnGap
 from kminilog.printable import printable, printable_json
-
-SHOWN_BYTES = 200  # of a key or value in a line of text
 
 
 def write_line(line: str = "") -> None:
@@ -113,62 +111,3 @@ def bytes_field(name: str, data: bytes | None) -> dict[str, str | None]:
         return {name: data.decode()}
     except UnicodeDecodeError:
         return {f"{name}_base64": b2a_base64(data, newline=False).decode("ascii")}
-
-
-def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
-    r"""Return a key or value for a line of text: quoted and escaped, shortened if it is long.
-
-    >>> print(shown(b"tab\t, newline\n"), shown("é".encode()), shown(bytes([0, 255])), shown(None))
-    "tab\t, newline\n" "é" b'\x00\xff' null
-    >>> print(shown(b"abcdef", 4))
-    "abcd" … (6 bytes)
-    """
-    if data is None:
-        return "null"
-    if len(data) > limit_bytes:
-        return f"{shown(_cut_text(data, limit_bytes))} … ({len(data)} bytes)"
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return repr(data)
-    return json.dumps(text, ensure_ascii=False) if text.isprintable() else json.dumps(text)
-
-
-def _cut_text(data: bytes, limit_bytes: int) -> bytes:
-    """Shorten some bytes, but never inside a UTF-8 character."""
-    end = limit_bytes
-    while limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
-        end -= 1
-    return data[:end]
-
-
-def count(number: int, singular: str) -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "message"), count(0, "byte"), count(2, "entry")
-    ('1 message', '0 bytes', '2 entries')
-    """
-    plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
-    return f"{number} {singular if number == 1 else plural}"
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Return the lines of a plain table: numbers to the right, all else to the left.
-
-    >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
-    segment  bytes|0           34|16           5
-    """
-    body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
-    widths = [
-        max(len(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
-    ]
-    is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
-
-    def line(cells: Sequence[object]) -> str:
-        padded = (
-            str(cell).rjust(width) if right else str(cell).ljust(width)
-            for cell, width, right in zip(cells, widths, is_number, strict=True)
-        )
-        return "  ".join(padded).rstrip()
-
-    return [line(row) for row in (headings, *body)]

@@ -18,7 +18,7 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.explain_partition import Choice, Explanation, Witness
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import config_option, example, json_option
-from kminilog.cli.output import bytes_field, shown, write_document, write_line, write_lines
+from kminilog.cli.output import bytes_field, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
@@ -29,6 +29,7 @@ from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
+from kminilog.plain_text import shown
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.topics import MAX_PARTITIONS
 

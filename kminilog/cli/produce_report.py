@@ -11,8 +11,9 @@ line on, each object has its "line", too. Source: ours.
 from collections import deque
 from typing import Any
 
-from kminilog.cli.output import count, flush, warn, write_line, write_record
+from kminilog.cli.output import flush, warn, write_line, write_record
 from kminilog.format.names import TopicPartition
+from kminilog.plain_text import count
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.record import NO_OFFSET, RecordMetadata
 from kminilog.storage.topics import Topic

@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from kminilog.cli.options import example, json_option, topic_partition_argument
-from kminilog.cli.output import count, warn, write_document, write_line, write_lines
+from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import recovery_reading
 from kminilog.format.names import TopicPartition
+from kminilog.plain_text import count
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Break, RecoveryPlan
 

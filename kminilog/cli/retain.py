@@ -15,10 +15,11 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import count, warn_all, write_document, write_line, write_lines
+from kminilog.cli.output import warn_all, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import CorruptLogError, NotARegularFileError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
+from kminilog.plain_text import count
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

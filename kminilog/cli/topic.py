@@ -14,21 +14,14 @@ from kminilog.cli.options import (
     example,
     json_option,
 )
-from kminilog.cli.output import (
-    count,
-    table,
-    warn,
-    warn_all,
-    write_document,
-    write_line,
-    write_lines,
-)
+from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.notices import OnGap
+from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic

@@ -1,0 +1,58 @@
+"""`kminilog step`: the step-throughs, listed, one by one or all as pages.
+
+Each name leads to a module of cli.steps, which is imported when it is needed. Source: ours.
+"""
+
+from importlib import import_module
+
+import click
+
+from kminilog.cli.options import example, json_option
+from kminilog.cli.output import write_document, write_lines
+from kminilog.cli.steps.scene import SceneCommand
+from kminilog.plain_text import table
+
+# In the order of a course: what a message is, where it stands, how it gets there and back.
+SCENES = {
+    "murmur2": "producer",
+}
+
+
+def scene_command(name: str) -> SceneCommand:
+    """Return the command of a step-through by its name in SCENES."""
+    module = import_module(f"kminilog.cli.steps.{SCENES[name]}")
+    found: SceneCommand = getattr(module, name.replace("-", "_"))
+    return found
+
+
+class Steps(click.Group):
+    """A group whose commands are the step-throughs, and `list`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return ["list", *SCENES]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of that name, None if there is none."""
+        if cmd_name in SCENES:
+            return scene_command(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(
+    "step", cls=Steps, no_args_is_help=False, epilog=example("kminilog step murmur2 --key TT0124")
+)
+def command() -> None:
+    """Step through what the engine does, byte by byte and decision by decision."""
+
+
+@command.command("list", epilog=example("kminilog step list"))
+@json_option
+def list_all(as_json: bool) -> None:
+    """List the step-throughs, and what each takes."""
+    scenes = map(scene_command, SCENES)
+    found = [{"name": one.name, "title": one.short_help, "takes": one.takes} for one in scenes]
+    if as_json:
+        write_document(found)
+    else:
+        write_lines(table(("name", "title", "takes"), [list(one.values()) for one in found]))

@@ -1,0 +1,1 @@
+"""The commands `kminilog step NAME`: what each takes, and whose document it shows."""

@@ -1,0 +1,106 @@
+"""How a function that returns a step-through becomes a command `kminilog step NAME`.
+
+The command has the function's own parameters and these: `--html FILE`, `--json`, `--from-step N`,
+`--seed S`. The function gets its own parameters and `seed`. Source: ours.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.options import example, json_option
+from kminilog.cli.output import write_document, write_lines
+from kminilog.steps.document import Document, to_json
+from kminilog.steps.text import check_step, render_text
+
+Scene = Callable[..., Document]
+
+
+class SceneCommand(click.Command):
+    """The command of one step-through, and the function that makes its document."""
+
+    def __init__(self, name: str, title: str, function: Scene, shows: str) -> None:
+        shared = [_html_option(), _json_option(), _from_step_option(), _seed_option()]
+        self.own = list(reversed(getattr(function, "__click_params__", [])))
+        super().__init__(
+            name,
+            params=[*self.own, *shared],
+            callback=self._show,
+            help=function.__doc__,
+            short_help=title,
+            epilog=example(shows),
+        )
+        self._function = function
+
+    def document(self, arguments: Sequence[str] = ()) -> Document:
+        """Return the document for some arguments; raises what the command would."""
+        with self.make_context(self.name, list(arguments)) as ctx:
+            own = {param.name: ctx.params[param.name] for param in self.own if param.name}
+            return self._function(**own, seed=ctx.params["seed"])
+
+    @property
+    def takes(self) -> str:
+        """What the step-through takes, as its usage has it."""
+        return " ".join(map(_usage, self.own))
+
+    def _show(self, html: Path | None, from_step: int, as_json: bool, **own: Any) -> None:
+        document = self._function(**own)
+        check_step(document, from_step)
+        if as_json:
+            write_document(to_json(document))
+        else:
+            write_lines(render_text(document, from_step))
+
+
+def scene(name: str, title: str, *, shows: str) -> Callable[[Scene], SceneCommand]:
+    """Return a decorator that makes a command of a function; `shows` is the example of its help.
+
+    The function's docstring is the help text. Its own arguments and options are click's decorators,
+    below this one.
+    """
+    return lambda function: SceneCommand(name, title, function, shows)
+
+
+def _usage(param: click.Parameter) -> str:
+    metavar = param.make_metavar(click.Context(click.Command("")))
+    if isinstance(param, click.Option):
+        value = "" if param.is_flag else f" {metavar}"
+        return f"[{param.opts[0]}{value}]" + ("…" if param.multiple else "")
+    return metavar if metavar.startswith("[") else f"[{metavar}]"
+
+
+def _html_option() -> click.Option:
+    return click.Option(
+        ["--html"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write the step-through to this file, as a page that needs nothing else.",
+    )
+
+
+def _from_step_option() -> click.Option:
+    return click.Option(
+        ["--from-step"],
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="N",
+        help="Number of the first step to show.",
+    )
+
+
+def _seed_option() -> click.Option:
+    return click.Option(
+        ["--seed"], type=int, default=0, show_default=True, help="Seed for the random generator."
+    )
+
+
+def _json_option() -> click.Parameter:
+    @json_option
+    def options() -> None:
+        """Nothing: click keeps the option here."""
+
+    option: click.Parameter = options.__click_params__[0]  # type: ignore[attr-defined]
+    return option

@@ -1,0 +1,1 @@
+"""Step-throughs: what the engine did, as documents that are read step by step."""

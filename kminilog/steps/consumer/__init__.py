@@ -1,0 +1,1 @@
+"""Step-throughs of groups: assignment, rebalance, and the whole way of a message."""

@@ -1,0 +1,224 @@
+"""A step-through as a document: bytes, their fields, and steps that are each a complete state.
+
+    files     bytes to look at, each from a position of the real file on
+    fields    every byte belongs to exactly one: a name, a kind (its colour), a value
+    steps     what is said, what is asked first, the bytes in focus, the state, the cost so far
+
+A step does not depend on the one before it. So going back, jumping, linking and printing cost
+nothing, and no viewer computes anything. `to_json` gives the format `kminilog.trace/1`, whose
+schema is docs/trace-1.schema.json. This module knows neither logs nor viewers. Source: ours; a step
+as a complete state: Python Tutor's traces.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+FORMAT = "kminilog.trace/1"
+MAX_BYTES = 1 << 16
+MAX_STEPS = 2_000
+UNPARSED = "unparsed"
+"""The kind of bytes that belong to no field of a message or an entry."""
+
+Value = str | int | None
+
+
+class File(NamedTuple):
+    """Bytes of a file, from byte `start` of the real file on, which has `size_bytes` in all."""
+
+    name: str
+    data: bytes
+    start: int
+    size_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The position behind the last byte that is shown."""
+        return self.start + len(self.data)
+
+
+class Field(NamedTuple):
+    """Bytes `start` to `end` (exclusive, positions in the real file) and what they say."""
+
+    file: str
+    start: int
+    end: int
+    name: str
+    kind: str
+    value: Value
+
+
+class Range(NamedTuple):
+    """Bytes `start` to `end`, exclusive, of a file."""
+
+    file: str
+    start: int
+    end: int
+
+
+class Choice(NamedTuple):
+    """An answer to choose. `why` says what is right about it, or which thought leads to it."""
+
+    answer: str
+    is_right: bool
+    why: str
+
+
+class Ask(NamedTuple):
+    """A question to answer before the step is shown; exactly one choice is right."""
+
+    question: str
+    choices: tuple[Choice, ...]
+
+
+class Table(NamedTuple):
+    """A part of the state as rows; `marked` are the numbers of the rows to look at."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    marked: tuple[int, ...] = ()
+
+
+class State(NamedTuple):
+    """All that is true at a step: the files with their ends, named values, tables."""
+
+    ends: Mapping[str, int]
+    values: Mapping[str, Value]
+    tables: tuple[Table, ...]
+
+
+class Cost(NamedTuple):
+    """What the engine has done so far: elements probed, reads, bytes read."""
+
+    probes: int = 0
+    reads: int = 0
+    bytes: int = 0
+
+
+class Step(NamedTuple):
+    """One step; its number is its place in the document, from 1."""
+
+    say: str
+    ask: Ask | None
+    focus: tuple[Range, ...]
+    state: State
+    cost: Cost
+
+
+class WhatIf(NamedTuple):
+    """For each byte of a file, in order, 256 letters: what happens if it had that value.
+
+    `meanings` says what each letter stands for.
+    """
+
+    file: str
+    outcomes: tuple[str, ...]
+    meanings: Mapping[str, str]
+
+
+class Document(NamedTuple):
+    """A whole step-through; `name` is its name on the command line."""
+
+    name: str
+    title: str
+    files: tuple[File, ...]
+    fields: tuple[Field, ...]
+    steps: tuple[Step, ...]
+    what_if: WhatIf | None = None
+
+    @property
+    def final(self) -> State:
+        """The state of the last step."""
+        return self.steps[-1].state
+
+    def check(self) -> None:
+        """Assert what viewers rely on: bounds, one field for each byte, questions with one answer.
+
+        O(bytes + steps).
+        """
+        assert self.steps, "no step"
+        assert len(self.steps) <= MAX_STEPS, len(self.steps)
+        assert sum(len(file.data) for file in self.files) <= MAX_BYTES
+        names = [file.name for file in self.files]
+        assert len(set(names)) == len(names), names
+        for file in self.files:
+            _check_fields(file, [field for field in self.fields if field.file == file.name])
+        for step in self.steps:
+            _check_step(step, {file.name: file for file in self.files})
+
+
+def _check_fields(file: File, fields: Sequence[Field]) -> None:
+    assert [file.start, *(field.end for field in fields)] == [
+        *(field.start for field in fields),
+        file.end,
+    ], (file.name, fields)
+    assert all(field.start < field.end for field in fields), fields
+
+
+def _check_step(step: Step, files: Mapping[str, File]) -> None:
+    for name, start, end in step.focus:
+        assert files[name].start <= start < end <= files[name].end, (step.say, name, start, end)
+    for name, end in step.state.ends.items():
+        assert files[name].start <= end <= files[name].end, (step.say, name, end)
+    for table in step.state.tables:
+        assert all(len(row) == len(table.columns) for row in table.rows), table
+        assert all(0 <= row < len(table.rows) for row in table.marked), table
+    if step.ask:
+        assert sum(choice.is_right for choice in step.ask.choices) == 1, step.ask
+        answers = [choice.answer for choice in step.ask.choices]
+        assert len(set(answers)) == len(answers), answers
+
+
+def to_json(document: Document) -> dict[str, Any]:
+    """Return the document in the format `kminilog.trace/1`; the order of its keys is fixed."""
+    return {
+        "format": FORMAT,
+        "name": document.name,
+        "title": document.title,
+        "files": [
+            {"name": f.name, "hex": f.data.hex(), "start": f.start, "size_bytes": f.size_bytes}
+            for f in document.files
+        ],
+        "fields": [field._asdict() for field in document.fields],
+        "steps": [_step_json(number, step) for number, step in enumerate(document.steps, start=1)],
+        "what_if": document.what_if
+        and {**document.what_if._asdict(), "meanings": dict(document.what_if.meanings)},
+    }
+
+
+def _step_json(number: int, step: Step) -> dict[str, Any]:
+    ask = step.ask and {
+        "question": step.ask.question,
+        "choices": [choice._asdict() for choice in step.ask.choices],
+    }
+    state = {
+        "ends": dict(step.state.ends),
+        "values": dict(step.state.values),
+        "tables": [table._asdict() for table in step.state.tables],
+    }
+    return {
+        "number": number,
+        "say": step.say,
+        "ask": ask,
+        "focus": [focus._asdict() for focus in step.focus],
+        "state": state,
+        "cost": step.cost._asdict(),
+    }
+
+
+def compact(document: Document) -> str:
+    """Return the JSON of a document without a space too much: what terminals and pages show.
+
+    It is ASCII, and has no `<`, `>` or `&`. So it stands in a page as it is.
+    """
+    text = json.dumps(to_json(document), separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def digest(document: Document) -> str:
+    """Return the SHA-256 of the compact JSON, in hex: two views with the same one show the same."""
+    return sha256(compact(document).encode()).hexdigest()

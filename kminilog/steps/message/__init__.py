@@ -1,0 +1,1 @@
+"""Step-throughs of one message: its bytes, and who notices a change."""

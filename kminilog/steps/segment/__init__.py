@@ -1,0 +1,1 @@
+"""Step-throughs of a segment: append, index, crash."""

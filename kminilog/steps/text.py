@@ -1,0 +1,112 @@
+"""A step-through as plain text: every step in turn, as `kminilog step NAME` prints it to a pipe.
+
+    ── step 3 of 7 ── probes 2, reads 1, 512 bytes
+    What is said.
+      ? The question, with its choices.
+      byte  field  bytes                    value
+         8  size   00 00 00 16              22
+      name = value
+
+A question stands in front of its answer. Nothing else is hidden. Source: ours.
+"""
+
+import textwrap
+from collections.abc import Iterator
+
+from kminilog.plain_text import count, table
+from kminilog.steps.document import Ask, Cost, Document, Range, Step
+
+_WIDTH = 78
+_BYTES_A_ROW = 8
+_SHOWN_ROWS = 8
+
+
+def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
+    """Yield the lines of a document, from a step on.
+
+    Raises ValueError if it has no such step.
+    """
+    check_step(document, from_step)
+    yield document.title
+    for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
+        yield ""
+        yield f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}".rstrip(" ─")
+        yield from step_lines(document, step)
+
+
+def check_step(document: Document, number: int) -> None:
+    """Raise ValueError if a document has no step of this number."""
+    if not 1 <= number <= len(document.steps):
+        raise ValueError(f"no step {number}: {document.name} has steps 1 to {len(document.steps)}")
+
+
+def step_lines(document: Document, step: Step) -> Iterator[str]:
+    """Yield the lines of one step: question, what is said, bytes in focus, values, tables."""
+    if step.ask:
+        yield from ask_lines(step.ask)
+    yield from textwrap.wrap(step.say, _WIDTH)
+    for focus in step.focus:
+        yield ""
+        yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
+        rows = field_rows(document, focus)
+        yield from (f"    {line}" for line in table(("byte", "field", "bytes", "value"), rows))
+    if step.state.values:
+        yield ""
+        width = max(map(len, step.state.values))
+        for name, value in step.state.values.items():
+            yield f"  {name:<{width}} = {'none' if value is None else value}"
+    for part in step.state.tables:
+        yield ""
+        yield f"  {part.title}"
+        marks = ["→" if number in part.marked else " " for number in range(len(part.rows))]
+        cells = [[shown_cell(cell) for cell in row] for row in part.rows]
+        lines = table(part.columns, cells)
+        yield from (
+            f"  {mark} {line}".rstrip() for mark, line in zip([" ", *marks], lines, strict=True)
+        )
+
+
+def ask_lines(ask: Ask) -> Iterator[str]:
+    """Yield a question, its choices, and what is to be said of each."""
+    yield from textwrap.wrap(f"? {ask.question}", _WIDTH, subsequent_indent="  ")
+    for choice in ask.choices:
+        mark = "right:" if choice.is_right else "no:"
+        yield from textwrap.wrap(
+            f"{choice.answer}: {mark} {choice.why}",
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="      ",
+        )
+
+
+def cost_line(cost: Cost) -> str:
+    """Return what the engine has done so far; nothing if it has done nothing.
+
+    >>> cost_line(Cost(2, 1, 512)), cost_line(Cost())
+    ('2 probes, 1 read, 512 bytes', '')
+    """
+    parts = ((cost.probes, "probe"), (cost.reads, "read"), (cost.bytes, "byte"))
+    return ", ".join(count(number, noun) for number, noun in parts if number)
+
+
+def field_rows(document: Document, focus: Range) -> list[tuple[object, ...]]:
+    """Return the rows of the fields that have bytes in a range: byte, name, hex, value."""
+    file = next(file for file in document.files if file.name == focus.file)
+    rows: list[tuple[object, ...]] = []
+    for field in document.fields:
+        if field.file != focus.file or field.end <= focus.start or field.start >= focus.end:
+            continue
+        data = file.data[field.start - file.start : field.end - file.start]
+        for row, at in enumerate(range(0, len(data), _BYTES_A_ROW)):
+            if row == _SHOWN_ROWS:
+                rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
+                break
+            name, value = (field.name, field.value) if not row else ("", None)
+            chunk = data[at : at + _BYTES_A_ROW]
+            rows.append((field.start + at, name, chunk.hex(" "), shown_cell(value)))
+    return rows
+
+
+def shown_cell(value: object) -> object:
+    """Return a cell as a table shows it: nothing for None."""
+    return "" if value is None else value

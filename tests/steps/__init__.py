@@ -1,0 +1,1 @@
+"""Step-throughs: the documents, and how they are shown."""

@@ -1,0 +1,1 @@
+"""Step-throughs of the producer."""

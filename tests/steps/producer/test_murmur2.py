@@ -1,0 +1,40 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.format.hashing import murmur2, to_positive
+from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.steps.producer.murmur2 import document, readings, rounds
+
+
+@given(st.binary(max_size=200))
+def test_rounds_end_with_what_murmur2_returns(key):
+    assert list(rounds(key))[-1].h == murmur2(key) & 0xFFFFFFFF
+
+
+@given(st.binary(max_size=60), st.integers(1, 1000))
+def test_murmur2_final_state_is_what_the_producer_computes(key, partitions):
+    final = document(key, partitions).final.values
+    assert final["murmur2"] == murmur2(key)
+    assert final["to_positive"] == to_positive(murmur2(key))
+    assert final["partition"] == murmur2_partition(key, partitions)
+
+
+def test_readings_are_those_that_others_have_computed():
+    keys = {  # course.md: kafkajs 1154, node-rdkafka 616, confluent-kafka-python 1481
+        (b"TT0124", 15): [10, 13, 3, 2, -13, 9],
+        (b"f562ac3b-2224-4e25-a0ab-56094e10c239", 10): [5, 3, 3, 7, -3, 6],
+        (b'Struct{documentKey={"_id": "638d1b94ce8def06be68b439"}}', 50): [40, 8, 38, 42, -8, 36],
+        (b"354afe16-939a-4ea8-8e17-8bb0840b6886", 10): [4, 4, 4, 4, 4, 9],
+    }
+    for (key, partitions), wanted in keys.items():
+        assert list(readings(key, partitions).values()) == wanted
+
+
+def test_murmur2_asks_for_the_partition_and_names_each_wrong_thought():
+    ask = document().steps[-1].ask
+    assert [choice.answer for choice in ask.choices] == ["-13", "2", "3", "9", "10", "13"]
+    assert [choice.answer for choice in ask.choices if choice.is_right] == ["10"]
+
+
+def test_murmur2_of_the_empty_key_has_no_bytes_and_a_partition():
+    assert document(b"", 15).final.values["murmur2"] == 275646681
