@@ -8,8 +8,8 @@ loads its module.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # typing's, which takes as long to import as all the rest here
 if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster
     from kminilog.consumer.consumer import Consumer

@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from kminilog.cli import interrupts
+from tests.cli.command_line import PROGRAM, PROJECT, environment
 from tests.processes import finish, start
 
 
@@ -106,6 +107,13 @@ def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
         assert interrupts.interrupted_exit_code() == 130
     with interrupts.interrupts_heard():
         interrupts.check_interrupt()
+
+
+def test_interrupt_while_modules_are_imported_ends_the_command_silently(orders, tmp_path):
+    (tmp_path / "click.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    where = {**environment(), "PYTHONPATH": f"{tmp_path}:{PROJECT}"}
+    done = subprocess.run([*PROGRAM, "ls"], capture_output=True, env=where)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
 @pytest.mark.spark

@@ -1,0 +1,20 @@
+"""The door of the command `kminilog`: a Ctrl-C while its modules are imported ends it silently.
+
+Python's own handler would print a traceback then. From `main` on, cli.interrupts hears signals.
+This module imports nothing of ours before it has set that. Source: ours.
+"""
+
+import signal
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from kminilog.cli.main import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()
