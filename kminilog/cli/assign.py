@@ -16,16 +16,14 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.options import example, json_option
+from kminilog.cli.options import example, json_option, topic_counts_option
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
 from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic
 from kminilog.plain_text import count, table
-from kminilog.storage.topics import MAX_PARTITIONS
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 
@@ -38,25 +36,6 @@ class Answer(NamedTuple):
     """Partitions that somebody owned, and now another one has."""
     left_out: list[TopicPartition]
     """Partitions that nobody gets before somebody else has given them up."""
-
-
-def _to_topics(
-    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
-) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for text in texts:
-        topic, _, number = text.rpartition("=")
-        if not topic or not number.isascii() or not number.isdigit():
-            reason = f"{text!r}: write TOPIC=PARTITIONS, like orders=10"
-            raise click.BadParameter(reason, ctx, param)
-        check_topic(topic)
-        if not 1 <= int(number) <= MAX_PARTITIONS:
-            reason = f"{text}: a topic has 1 to {MAX_PARTITIONS} partitions"
-            raise click.BadParameter(reason, ctx, param)
-        if topic in found:
-            raise click.BadParameter(f"topic {topic} is given twice", ctx, param)
-        found[topic] = int(number)
-    return found
 
 
 @click.command(
@@ -74,15 +53,7 @@ def _to_topics(
     help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class. Give "
     f"several to compare them.  [default: {_DEFAULT}]",
 )
-@click.option(
-    "--topic",
-    "topics",
-    multiple=True,
-    required=True,
-    metavar="T=N",
-    callback=_to_topics,
-    help="Topic and its number of partitions. Repeatable.",
-)
+@topic_counts_option(required=True)
 @click.option(
     "--member",
     "member_texts",

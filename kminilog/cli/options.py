@@ -12,8 +12,9 @@ import click
 from kminilog.cli.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.topic_names import check_topic, parse_topic_partition
 from kminilog.notices import OnGap
+from kminilog.storage.topics import MAX_PARTITIONS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -38,6 +39,25 @@ def to_offset(ctx: click.Context, param: click.Parameter, value: str) -> int:
         reason = f"{offset} is no offset: offsets run from 0 to {MAX_OFFSET}, none is negative"
         raise click.BadParameter(reason, ctx, param)
     return offset
+
+
+def _to_topic_counts(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in texts:
+        topic, _, number = text.rpartition("=")
+        if not topic or not number.isascii() or not number.isdigit():
+            reason = f"{text!r}: write TOPIC=PARTITIONS, like orders=10"
+            raise click.BadParameter(reason, ctx, param)
+        check_topic(topic)
+        if not 1 <= int(number) <= MAX_PARTITIONS:
+            reason = f"{text}: a topic has 1 to {MAX_PARTITIONS} partitions"
+            raise click.BadParameter(reason, ctx, param)
+        if topic in found:
+            raise click.BadParameter(f"topic {topic} is given twice", ctx, param)
+        found[topic] = int(number)
+    return found
 
 
 def _to_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> Dialect | None:
@@ -81,3 +101,20 @@ def example(command_line: str) -> str:
 def config_option(what: str) -> Callable[[Command], Command]:
     """Return the option `--config NAME=VALUE`, which may be given several times."""
     return click.option("--config", multiple=True, metavar="NAME=VALUE", help=what)
+
+
+def topic_counts_option(
+    *, required: bool = False, default: tuple[str, ...] = ()
+) -> Callable[[Command], Command]:
+    """Return the option `--topic T=N`, which may be given several times: topics and partitions."""
+    return click.option(
+        "--topic",
+        "topics",
+        multiple=True,
+        required=required,
+        default=default or None,
+        show_default=bool(default),
+        metavar="T=N",
+        callback=_to_topic_counts,
+        help="Topic and its number of partitions. Repeatable.",
+    )

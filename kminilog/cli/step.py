@@ -16,6 +16,7 @@ from kminilog.plain_text import table
 SCENES = {
     "append-roll": "segment",
     "murmur2": "producer",
+    "range": "consumer",
 }
 
 
