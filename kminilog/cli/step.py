@@ -14,6 +14,7 @@ from kminilog.plain_text import table
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.
 SCENES = {
+    "docs-vs-bytes": "message",
     "append-roll": "segment",
     "murmur2": "producer",
     "range": "consumer",
