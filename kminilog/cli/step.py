@@ -16,6 +16,8 @@ from kminilog.plain_text import table
 SCENES = {
     "docs-vs-bytes": "message",
     "append-roll": "segment",
+    "find-offset": "lookup",
+    "edges": "lookup",
     "murmur2": "producer",
     "range": "consumer",
 }

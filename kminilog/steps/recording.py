@@ -67,6 +67,18 @@ class Recording:
         if is_shown:
             self.show(name)
 
+    def has_file(self, name: str) -> bool:
+        """Tell if a file of this name was added."""
+        return any(file.name == name for file in self._files)
+
+    def in_view(self, range: Range) -> list[Range]:
+        """Return the part of a range that is among the bytes of its file: one range, or none."""
+        for file in self._files:
+            start, end = max(range.start, file.start), min(range.end, file.end)
+            if file.name == range.file and start < end:
+                return [Range(file.name, start, end)]
+        return []
+
     def show(self, name: str, end: int | None = None) -> None:
         """Show a file up to byte `end`, all of it by default, from the next step on."""
         file = next(file for file in self._files if file.name == name)

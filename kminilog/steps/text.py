@@ -7,14 +7,15 @@
          8  size   00 00 00 16              22
       name = value
 
-A question stands in front of its answer. Nothing else is hidden. Source: ours.
+A question stands in front of its answer. Of what the step before has shown already, only what has
+changed is repeated; the last step is shown in full. Source: ours.
 """
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kminilog.plain_text import count, table
-from kminilog.steps.document import Ask, Cost, Document, Range, Step
+from kminilog.steps.document import Ask, Cost, Document, Range, Step, Table, Value
 
 _WIDTH = 78
 _BYTES_A_ROW = 8
@@ -28,10 +29,12 @@ def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
     """
     check_step(document, from_step)
     yield document.title
+    before: Step | None = None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
         yield f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}".rstrip(" ─")
-        yield from step_lines(document, step)
+        yield from step_lines(document, step, before if number < len(document.steps) else None)
+        before = step
 
 
 def check_step(document: Document, number: int) -> None:
@@ -40,8 +43,11 @@ def check_step(document: Document, number: int) -> None:
         raise ValueError(f"no step {number}: {document.name} has steps 1 to {len(document.steps)}")
 
 
-def step_lines(document: Document, step: Step) -> Iterator[str]:
-    """Yield the lines of one step: question, what is said, bytes in focus, values, tables."""
+def step_lines(document: Document, step: Step, before: Step | None = None) -> Iterator[str]:
+    """Yield the lines of one step: question, what is said, bytes in focus, values, tables.
+
+    With the step `before`, values and rows that it has shown are left out.
+    """
     if step.ask:
         yield from ask_lines(step.ask)
     yield from textwrap.wrap(step.say, _WIDTH)
@@ -50,20 +56,37 @@ def step_lines(document: Document, step: Step) -> Iterator[str]:
         yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
         rows = field_rows(document, focus)
         yield from (f"    {line}" for line in table(("byte", "field", "bytes", "value"), rows))
-    if step.state.values:
+    known = before.state.values if before else {}
+    values = {k: v for k, v in step.state.values.items() if k not in known or known[k] != v}
+    if values:
         yield ""
-        width = max(map(len, step.state.values))
-        for name, value in step.state.values.items():
+        width = max(map(len, values))
+        for name, value in values.items():
             yield f"  {name:<{width}} = {'none' if value is None else value}"
     for part in step.state.tables:
-        yield ""
-        yield f"  {part.title}"
-        marks = ["→" if number in part.marked else " " for number in range(len(part.rows))]
-        cells = [[shown_cell(cell) for cell in row] for row in part.rows]
-        lines = table(part.columns, cells)
-        yield from (
-            f"  {mark} {line}".rstrip() for mark, line in zip([" ", *marks], lines, strict=True)
-        )
+        yield from _table_lines(part, _rows_of(part.title, before))
+
+
+def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
+    tables = step.state.tables if step else ()
+    return next((table.rows for table in tables if table.title == title), ())
+
+
+def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[str]:
+    """Yield the lines of a table: the rows that are new, and those that are marked."""
+    shown = [
+        number
+        for number, row in enumerate(part.rows)
+        if number in part.marked or number >= len(known) or known[number] != row
+    ]
+    if not shown:
+        return
+    yield ""
+    yield f"  {part.title}"
+    marks = [" ", *("→" if number in part.marked else " " for number in shown)]
+    cells = [[shown_cell(cell) for cell in part.rows[number]] for number in shown]
+    for mark, line in zip(marks, table(part.columns, cells), strict=True):
+        yield f"  {mark} {line}".rstrip()
 
 
 def ask_lines(ask: Ask) -> Iterator[str]:
@@ -103,7 +126,7 @@ def field_rows(document: Document, focus: Range) -> list[tuple[object, ...]]:
                 break
             name, value = (field.name, field.value) if not row else ("", None)
             chunk = data[at : at + _BYTES_A_ROW]
-            rows.append((field.start + at, name, chunk.hex(" "), shown_cell(value)))
+            rows.append((field.start + at, name, chunk.hex(" "), str(shown_cell(value))))
     return rows
 
 

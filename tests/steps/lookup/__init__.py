@@ -1,0 +1,1 @@
+"""Step-throughs of the search for an offset."""
