@@ -18,6 +18,7 @@ SCENES = {
     "append-roll": "segment",
     "find-offset": "lookup",
     "edges": "lookup",
+    "sparse-index": "segment",
     "murmur2": "producer",
     "range": "consumer",
 }

@@ -1,5 +1,7 @@
 """`step append-roll`, `sparse-index`, `torn-tail`, `rebuild-index`: what they take."""
 
+from random import Random
+
 import click
 
 from kminilog.cli.steps.scene import scene
@@ -39,3 +41,35 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: str, see
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
     return document(DIALECTS[dialect], values or MESSAGES, segment_bytes)
+
+
+@scene(
+    "sparse-index",
+    "Which messages get an index entry",
+    shows="kminilog step sparse-index --interval 200",
+)
+@click.option(
+    "--interval",
+    type=int,
+    default=300,
+    show_default=True,
+    metavar="N",
+    help="Bytes of .log without an entry: index.interval.bytes.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=14,
+    show_default=True,
+    metavar="N",
+    help="Number of messages.",
+)
+@_dialect_option
+def sparse_index(interval: int, count: int, dialect: str, seed: int) -> Document:
+    """Write a segment, and see which of its messages get an entry in its index, and why.
+
+    The third message begins at byte 497, so that the documents' entry 3,497 comes out.
+    """
+    from kminilog.steps.segment.sparse_index import document
+
+    return document(DIALECTS[dialect], interval, count, chance=Random(seed))

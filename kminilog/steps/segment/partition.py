@@ -28,10 +28,14 @@ SEGMENT_COLUMNS = ("segment", "first offset", "next offset", "log bytes", "index
 
 
 @contextmanager
-def temporary_log(dialect: Dialect, settings: TopicSettings) -> Iterator[PartitionLog]:
-    """Return an empty partition in a temporary directory, open for writing."""
+def temporary_log(
+    dialect: Dialect, settings: TopicSettings, first_offset: int = 0
+) -> Iterator[PartitionLog]:
+    """Return an empty partition in a temporary directory; its first message gets `first_offset`."""
+    base_offset = dialect.base_offset_for(first_offset)
     with TemporaryDirectory() as directory:
-        yield PartitionLog.open(Path(directory), PARTITION, dialect, settings)
+        path = Path(directory)
+        yield PartitionLog.open(path, PARTITION, dialect, settings, base_offset=base_offset)
 
 
 def reader_of(log: PartitionLog) -> PartitionReader:
