@@ -1,16 +1,18 @@
 """The door of the command `kminilog`: a Ctrl-C while its modules are imported ends it silently.
 
-Python's own handler would print a traceback then. From `main` on, cli.interrupts hears signals.
-This module imports nothing of ours before it has set that. Source: ours.
+Python's own handler would print a traceback then. So whoever imports this module gives that handler
+up at once; from `main` on, cli.interrupts hears signals. It imports nothing of ours before. Source:
+ours.
 """
 
 import signal
 
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from kminilog.cli.main import main as command_line
 
     command_line()

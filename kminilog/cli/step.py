@@ -4,13 +4,18 @@ Each name leads to a module of cli.steps, which is imported when it is needed. S
 """
 
 from importlib import import_module
+from pathlib import Path
 
 import click
 
+from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.cli.steps.scene import SceneCommand
-from kminilog.plain_text import table
+from kminilog.plain_text import count, table
+from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
+from kminilog.steps.page.render import render_page
+from kminilog.storage.durable_file import replace_file
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.
 SCENES = {
@@ -46,10 +51,47 @@ class Steps(click.Group):
 
 
 @click.group(
-    "step", cls=Steps, no_args_is_help=False, epilog=example("kminilog step murmur2 --key TT0124")
+    "step",
+    cls=Steps,
+    no_args_is_help=False,
+    invoke_without_command=True,
+    epilog=example("kminilog step murmur2 --key TT0124"),
 )
-def command() -> None:
+@click.option("--all", "is_all", is_flag=True, help="Write all step-throughs, as pages.")
+@click.option(
+    "--html",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="With --all: directory for the pages, and for one that lists them.",
+)
+@click.pass_context
+def command(ctx: click.Context, is_all: bool, directory: Path | None) -> None:
     """Step through what the engine does, byte by byte and decision by decision."""
+    if ctx.invoked_subcommand:
+        if is_all or directory:
+            raise click.UsageError(
+                "--all and --html DIR need no name; after a name it is --html FILE"
+            )
+    elif is_all and directory:
+        _write_all(directory)
+    elif is_all or directory:
+        raise click.UsageError("write both: kminilog step --all --html DIR")
+    else:
+        raise click.UsageError("Missing command", ctx)
+
+
+def _write_all(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    listed = []
+    for name in interruptible(SCENES):
+        found = scene_command(name)
+        document = found.document()
+        page = render_page(document, index=INDEX_PAGE)
+        replace_file(directory / f"{name}.html", page.encode())
+        listed.append(Listed(name, found.short_help or "", found.takes, document))
+    replace_file(directory / INDEX_PAGE, render_index(listed).encode())
+    write_line(f"{directory / INDEX_PAGE}: {count(len(listed), 'step-through')}")
 
 
 @command.command("list", epilog=example("kminilog step list"))

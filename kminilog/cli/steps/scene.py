@@ -11,9 +11,12 @@ from typing import Any
 import click
 
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.plain_text import count
 from kminilog.steps.document import Document, to_json
+from kminilog.steps.page.render import render_page
 from kminilog.steps.text import check_step, render_text
+from kminilog.storage.durable_file import replace_file
 
 Scene = Callable[..., Document]
 
@@ -48,8 +51,12 @@ class SceneCommand(click.Command):
     def _show(self, html: Path | None, from_step: int, as_json: bool, **own: Any) -> None:
         document = self._function(**own)
         check_step(document, from_step)
+        if html:
+            replace_file(html, render_page(document).encode())
         if as_json:
             write_document(to_json(document))
+        elif html:
+            write_line(f"{html}: {count(len(document.steps), 'step')}")
         else:
             write_lines(render_text(document, from_step))
 

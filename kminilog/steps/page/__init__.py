@@ -1,0 +1,1 @@
+"""A step-through as one self-contained page: its markup, its style sheet, its viewer."""

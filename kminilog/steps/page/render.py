@@ -1,0 +1,203 @@
+"""A step-through as one HTML page that needs nothing else: no network, no other file.
+
+    every step as markup        readable with scripts off, and on paper
+    the document as JSON        the same as `--json` prints; its SHA-256 is in a meta element
+    viewer.css, viewer.js       one step at a time, bytes to point at, questions that wait
+
+A Content-Security-Policy allows this style sheet and this script by their hashes, and nothing from
+anywhere else. Names, keys and values may be hostile: all text is escaped, control characters too.
+Source: ours.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from kminilog.printable import printable
+from kminilog.steps.document import (
+    UNPARSED,
+    Ask,
+    Document,
+    Field,
+    Range,
+    State,
+    Step,
+    Table,
+    Value,
+    compact,
+    digest,
+)
+from kminilog.steps.text import cost_line, field_rows
+
+PALETTE = 10
+"""How many colours viewer.css has; a page with more kinds of fields repeats them."""
+
+_KEYS = (
+    ("→ ←", "next step, step before"),
+    ("Home End", "first step, last step"),
+    ("g", "go to a step by its number"),
+    ("b", "to the bytes; arrow keys move among them, Escape leaves them"),
+    ("?", "this list"),
+)
+
+
+def render_page(document: Document, *, index: str | None = None) -> str:
+    """Return the page as text; `index` is the link to a page that lists others. O(document)."""
+    kinds = list(dict.fromkeys(field.kind for field in document.fields))
+    colours = {kind: f"c{number % PALETTE}" for number, kind in enumerate(kinds)}
+    colours[UNPARSED] = UNPARSED
+    body = [*_header(document, index), *_steps(document, colours), *_bar(document), *_help()]
+    body += ['<script type="application/json" id="trace">', compact(document), "</script>"]
+    script = _resource("viewer.js")
+    body += [f"<script>{script}</script>", "</body></html>"]
+    return "\n".join([*_head(document, script), *body]) + "\n"
+
+
+def text(value: object) -> str:
+    r"""Return `str(value)` escaped for a page, between tags or in quotes.
+
+    >>> print(text('<a href="x">\x00\x1b'))
+    &lt;a href=&quot;x&quot;&gt;\x00\x1b
+    """
+    return escape(printable(value))
+
+
+def style_sheet() -> str:
+    """Return the style sheet of all pages."""
+    return _resource("viewer.css")
+
+
+def policy(*, style: str, script: str | None = None) -> str:
+    """Return the meta element that allows one style sheet and at most one script, and no more."""
+    allowed = f"; script-src {_source(script)}" if script else ""
+    return (
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src {_source(style)}{allowed}; base-uri 'none'; form-action 'none'\"/>"
+    )
+
+
+def _source(content: str) -> str:
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def _resource(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _head(document: Document, script: str) -> Iterator[str]:
+    style = style_sheet()
+    yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+    yield policy(style=style, script=script)
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+    yield f'<meta name="kminilog-trace" content="{digest(document)}"/>'
+    yield f"<title>{text(document.title)}</title><style>{style}</style></head><body>"
+
+
+def _header(document: Document, index: str | None) -> Iterator[str]:
+    link = f'<a href="{text(index)}">all step-throughs</a>' if index else ""
+    yield f"<header><h1>{text(document.title)}</h1>{link}</header><main>"
+
+
+def _steps(document: Document, colours: Mapping[str, str]) -> Iterator[str]:
+    yield '<div id="bytes"><div id="inspector" role="status"></div></div><div class="steps">'
+    before: State | None = None
+    for number, step in enumerate(document.steps, start=1):
+        yield from _step(document, number, step, before, colours)
+        before = step.state
+    yield "</div></main>"
+
+
+def _step(
+    document: Document, number: int, step: Step, before: State | None, colours: Mapping[str, str]
+) -> Iterator[str]:
+    cost = cost_line(step.cost)
+    told = f' <span class="cost">· {text(cost)}</span>' if cost else ""
+    yield f'<section class="step" id="step/{number}">'
+    yield f"<h2>step {number} of {len(document.steps)}{told}</h2>"
+    if step.ask:
+        yield from _ask(step.ask)
+    yield f'<p class="say">{text(step.say)}</p>'
+    for focus in step.focus:
+        yield from _focus(document, focus, colours)
+    if step.state.values:
+        yield from _values(step.state.values, before)
+    for table in step.state.tables:
+        yield from _table(table)
+    yield "</section>"
+
+
+def _ask(ask: Ask) -> Iterator[str]:
+    yield f'<div class="ask"><p>{text(ask.question)}</p>'
+    for choice in ask.choices:
+        verdict = "Right" if choice.is_right else "No"
+        yield f"<details><summary>{text(choice.answer)}</summary>"
+        yield f"<p>{verdict}: {text(choice.why)}</p></details>"
+    yield "</div>"
+
+
+def _focus(document: Document, focus: Range, colours: Mapping[str, str]) -> Iterator[str]:
+    kinds = _kinds(document.fields)
+    yield f'<div class="focus scroll"><h3>{text(focus.file)}, bytes {focus.start} to '
+    yield f"{focus.end - 1}</h3><table><tr><th>byte</th><th>field</th><th>bytes</th>"
+    yield "<th>value</th></tr>"
+    for at, name, data, value in field_rows(document, focus):
+        colour = colours.get(kinds.get(str(name), ""), "")
+        label = f'<span class="field-name {colour}">{text(name)}</span>' if name else ""
+        yield f'<tr><td class="number">{text(at)}</td><td>{label}</td><td>{text(data)}</td>'
+        yield f'<td class="text">{text(value)}</td></tr>'
+    yield "</table></div>"
+
+
+def _kinds(fields: tuple[Field, ...]) -> dict[str, str]:
+    return {field.name: field.kind for field in fields}
+
+
+def _values(values: Mapping[str, Value], before: State | None) -> Iterator[str]:
+    known = before.values if before else values
+    yield "<dl>"
+    for name, value in values.items():
+        is_new = name not in known or known[name] != value
+        changed = ' class="changed"' if is_new else ""
+        yield f"<dt>{text(name)}</dt><dd{changed}>{_shown(value)}</dd>"
+    yield "</dl>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    heads = "".join(f"<th>{text(column)}</th>" for column in table.columns)
+    yield f'<h3>{text(table.title)}</h3><div class="scroll"><table>'
+    yield f'<tr><th class="mark"></th>{heads}</tr>'
+    for number, row in enumerate(table.rows):
+        is_marked = number in table.marked
+        cells = "".join(f"<td{_number_class(cell)}>{_shown(cell)}</td>" for cell in row)
+        kind = ' class="marked"' if is_marked else ""
+        yield f'<tr{kind}><td class="mark">{"→" if is_marked else ""}</td>{cells}</tr>'
+    yield "</table></div>"
+
+
+def _number_class(cell: Value) -> str:
+    return ' class="number"' if isinstance(cell, int) else ' class="text"'
+
+
+def _shown(value: Value) -> str:
+    return "" if value is None else text(value)
+
+
+def _bar(document: Document) -> Iterator[str]:
+    yield '<nav class="bar" aria-label="steps">'
+    for name, sign, label in (("first", "«", "first step"), ("back", "←", "step before")):
+        yield f'<button type="button" id="{name}" aria-label="{label}">{sign}</button>'
+    yield f'<a class="place" id="place" href="#step/1">1 / {len(document.steps)}</a>'
+    for name, sign, label in (("next", "→", "next step"), ("last", "»", "last step")):
+        yield f'<button type="button" id="{name}" aria-label="{label}">{sign}</button>'
+    yield '<input class="wide" id="jump" type="number" min="1" placeholder="step"'
+    yield ' aria-label="go to step"/>'
+    yield '<button class="wide" type="button" id="keys" aria-label="keys">?</button></nav>'
+
+
+def _help() -> Iterator[str]:
+    yield '<dialog id="help" aria-label="keys"><dl>'
+    for keys, meaning in _KEYS:
+        yield f"<dt>{keys}</dt><dd>{meaning}</dd>"
+    yield "</dl></dialog>"
