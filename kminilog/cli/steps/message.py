@@ -3,6 +3,7 @@
 import click
 
 from kminilog.cli.steps.scene import scene
+from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.steps.document import Document
 
 _key_option = click.option("--key", metavar="TEXT", help="Key of the message; none by default.")
@@ -12,6 +13,13 @@ _value_option = click.option(
     default="message1",
     show_default=True,
     help="Value of the message, as text.",
+)
+_dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default=KAFKA.name,
+    show_default=True,
+    help="Dialect: the message format.",
 )
 
 
@@ -31,3 +39,18 @@ def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
     from kminilog.steps.message.docs_vs_bytes import document
 
     return document(None if key is None else _to_bytes(key), _to_bytes(value))
+
+
+@scene(
+    "null-or-empty",
+    "No key, an empty key, a null value, an empty value",
+    shows="kminilog step null-or-empty --dialect documented",
+)
+@click.option("--key", metavar="TEXT", default="k", show_default=True, help="Key to compare with.")
+@click.option("--value", metavar="TEXT", default="v", show_default=True, help="Value beside keys.")
+@_dialect_option
+def null_or_empty(key: str, value: str, dialect: str, seed: int) -> Document:
+    """Write what is null and what is empty, see the bytes of each, and read it again."""
+    from kminilog.steps.message.null_or_empty import document
+
+    return document(DIALECTS[dialect], _to_bytes(key), _to_bytes(value))
