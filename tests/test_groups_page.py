@@ -28,8 +28,8 @@ def test_groups_page_command_prints_what_the_page_shows(command, output):
 
 def test_groups_page_shows_an_eager_and_a_cooperative_rebalance():
     assert [command for command, _ in SHOWN] == [
-        "kminilog group demo",
-        "kminilog group demo --strategy cooperative-sticky",
+        "kminilog step rebalance --from-step 19",
+        "kminilog step rebalance --strategy cooperative-sticky --from-step 17",
     ]
 
 

@@ -15,7 +15,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import allow_gaps_option, example, json_option
+from kminilog.cli.options import Command, allow_gaps_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.assignors.interface import text_order
@@ -23,12 +23,13 @@ from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.readers import LogDirSource
-from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
-from kminilog.plain_text import count, table
-from kminilog.replays.rebalance import DEFAULT_PLAN, TOPIC, Second, replay_rebalance
+from kminilog.plain_text import table
+from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
+from kminilog.steps.consumer.rebalance import document
+from kminilog.steps.text import render_text
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock
 
@@ -84,43 +85,53 @@ def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool)
         write_lines(_lines(description))
 
 
+def rebalance_options(command: Command) -> Command:
+    """Add the options of a replay of a rebalance."""
+    strategy = click.option(
+        "--strategy",
+        default="range",
+        show_default=True,
+        metavar="NAME",
+        help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
+    )
+    partitions = click.option(
+        "--partitions",
+        type=click.IntRange(1, 20),
+        default=DEFAULT_PLAN.partitions,
+        show_default=True,
+        metavar="N",
+        help="Number of partitions of the topic.",
+    )
+    return strategy(partitions(command))
+
+
+def replayed_rebalance(strategy: str, plan: Plan, seed: int) -> list[Second]:
+    """Return all seconds of a replay; a user's own strategy may be in the current directory."""
+    make_importable()
+    with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
+        chance = random.Random(seed)
+        seconds = replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan)
+        return list(interruptible(seconds))
+
+
 @command.command("demo", epilog=example("kminilog group demo --strategy cooperative-sticky"))
-@click.option(
-    "--strategy",
-    default="range",
-    show_default=True,
-    metavar="NAME",
-    help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
-)
-@click.option(
-    "--partitions",
-    type=click.IntRange(1, 20),
-    default=DEFAULT_PLAN.partitions,
-    show_default=True,
-    metavar="N",
-    help="Number of partitions of the topic.",
-)
+@rebalance_options
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for the members' ids.")
 @json_option
 def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     """Replay three members that join, leave and hang, and show who reads what."""
-    make_importable()
-    with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
-        plan = DEFAULT_PLAN._replace(partitions=partitions)
-        chance = random.Random(seed)
-        seen = list(
-            interruptible(replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan))
-        )
+    plan = DEFAULT_PLAN._replace(partitions=partitions)
+    seconds = replayed_rebalance(strategy, plan, seed)
     if as_json:
         write_document(
             {
                 "strategy": strategy,
-                "seconds": [_second_fields(second) for second in seen],
-                "read_again": sum(second.read_again for second in seen),
+                "seconds": [_second_fields(second) for second in seconds],
+                "read_again": sum(second.read_again for second in seconds),
             }
         )
     else:
-        write_lines(_replay_lines(seen, strategy))
+        write_lines(render_text(document(seconds, strategy=strategy, plan=plan)))
 
 
 def _coordinator(log_dir_path: Path) -> Coordinator:
@@ -239,43 +250,12 @@ def _above_log_end(partition: dict[str, Any]) -> str:
 def _second_fields(second: Second) -> dict[str, Any]:
     readers = {str(n): reader for n, reader in second.reader_by_partition.items()}
     return {
-        **second._asdict(),
+        "second": second.second,
         "event": second.event or None,
+        "state": second.state,
+        "generation": second.generation,
         "reader_by_partition": readers,
         "idle": list(second.idle),
+        "read_again": second.read_again,
         "error": second.error or None,
     }
-
-
-def _replay_lines(seen: list[Second], strategy: str) -> list[str]:
-    partitions = list(seen[0].reader_by_partition)
-    headings = ["second", "what happens", "state", "generation"]
-    headings += [*(f"p{number}" for number in partitions), "idle", "read again"]
-    rows = [
-        [
-            second.second,
-            second.event,
-            second.state,
-            second.generation,
-            *(reader or NONE for reader in second.reader_by_partition.values()),
-            ", ".join(second.idle),
-            second.read_again,
-        ]
-        for before, second in zip([None, *seen], seen, strict=False)
-        if before is None or second.event or _has_changed(before, second)
-    ]
-    timeout_ms = CONSUMER_SETTINGS["session.timeout.ms"].default
-    return [
-        f"{count(len(partitions), 'partition')} of {TOPIC}, shared out by {strategy}; "
-        f"session.timeout.ms = {timeout_ms}",
-        *table(headings, rows),
-        f"{count(sum(second.read_again for second in seen), 'message')} read again",
-        *(f"second {second.second}: {second.error}" for second in seen if second.error),
-        "",
-        "Seconds in which nothing changes are left out. A partition's column names who reads it;",
-        f"{NONE} means that nobody does: it is being shared out anew, or its owner hangs.",
-    ]
-
-
-def _has_changed(before: Second, now: Second) -> bool:
-    return now._replace(second=0, event="") != before._replace(second=0, event="")

@@ -27,6 +27,7 @@ SCENES = {
     "sparse-index": "segment",
     "murmur2": "producer",
     "range": "consumer",
+    "rebalance": "consumer",
 }
 
 

@@ -13,7 +13,7 @@ The group's file is real, the time is simulated. Source: S1 4 (rebalance); Kafka
 delivery.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ class Second(NamedTuple):
 
     `idle` are members of a stable group that own nothing. `read_again` counts messages that were
     read before, by any member. `error` is the error of a member whose commit was refused.
+    `members` are those that the group knows. `read_to_by_partition` is the offset behind the last
+    message that anybody has read; the next reader begins at the committed one.
     """
 
     second: int
@@ -78,6 +80,9 @@ class Second(NamedTuple):
     idle: tuple[str, ...]
     read_again: int
     error: str
+    members: tuple[str, ...]
+    read_to_by_partition: dict[int, int]
+    committed_by_partition: dict[int, int]
 
 
 class _Reader:
@@ -133,6 +138,7 @@ def replay_rebalance(
     coordinator = Coordinator(path, lambda: {TOPIC: plan.partitions}, clock=clock, chance=chance)
     readers: dict[str, _Reader] = {}
     seen: set[tuple[TopicPartition, int]] = set()
+    read_to = dict.fromkeys(range(plan.partitions), 0)
     for second in range(plan.seconds):
         clock.sleep_ms(second * SECOND_MS - clock.now_ms())
         events = [event for event in plan.events if event.second == second]
@@ -152,10 +158,11 @@ def replay_rebalance(
             read = reader.read_to(second + 1)
             again += len(seen.intersection(read))
             seen.update(read)
+            read_to |= {partition.partition: offset + 1 for partition, offset in read}
             if reader.member.may_commit and clock.now_ms() % plan.commit_interval_ms == 0:
                 reader.commit()
         yield _seen_at(second, events, coordinator, readers, plan)._replace(
-            read_again=again, error=error
+            read_again=again, error=error, read_to_by_partition=dict(read_to)
         )
 
 
@@ -195,6 +202,7 @@ def _seen_at(
     plan: Plan,
 ) -> Second:
     group = coordinator.describe(GROUP)
+    committed = {partition.partition: offset for partition, offset in group.committed.items()}
     reading = {
         partition.partition: reader.name
         for reader in readers.values()
@@ -207,7 +215,14 @@ def _seen_at(
         state=group.state,
         generation=group.generation,
         reader_by_partition={n: reading.get(n) for n in range(plan.partitions)},
-        idle=tuple(id.rpartition("-")[0] for id in group.idle),
+        idle=_names(group.idle),
         read_again=0,
         error="",
+        members=_names(group.members),
+        read_to_by_partition={},
+        committed_by_partition={n: committed.get(n, 0) for n in range(plan.partitions)},
     )
+
+
+def _names(ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(id.rpartition("-")[0] for id in ids)

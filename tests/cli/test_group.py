@@ -205,21 +205,28 @@ def test_group_list_without_a_log_dir_is_one_line(kminilog):
     assert_one_line(kminilog("group", "list"), 2, "no such directory")
 
 
-def test_group_demo_shows_who_reads_what(kminilog):
+def test_group_demo_says_who_reads_what(kminilog):
     lines = kminilog.ok("group", "demo").out.splitlines()
-    assert lines[0] == "4 partitions of orders, shared out by range; session.timeout.ms = 10000"
-    assert lines[2].split() == ["0", "A", "joins", "Stable", "1", *"AAAA", "0"]
-    assert ["29", "Stable", "5", *"CCCC", "8"] in [line.split() for line in lines]
-    assert "8 messages read again" in lines
-    assert any(line.startswith("second 32: A-") for line in lines)
+    assert lines[0] == "A rebalance, second by second: 4 partitions of orders, shared out by range"
+    shown = [line.replace("→", "").split() for line in lines]
+    assert ["0", "A", "joins", "Stable", "1", *"AAAA", "0"] in shown
+    assert ["29", "Stable", "5", *"CCCC", "8"] in shown
+    assert "In all, 8 messages were read twice." in lines[lines.index("── step 19 of 19") + 1]
+    assert any(line.startswith("The group answers: A-d82c07cd is no member") for line in lines)
     assert not kminilog.log_dir.exists()
+
+
+def test_group_demo_is_the_step_through_of_a_rebalance_as_text(kminilog):
+    options = ["--strategy", "sticky", "--partitions", 3, "--seed", 7]
+    demo = kminilog.ok("group", "demo", *options).out
+    assert demo == kminilog.ok("step", "rebalance", *options).out
 
 
 def test_group_demo_leaves_out_seconds_in_which_nothing_changes(kminilog):
     lines = kminilog.ok("group", "demo").out.splitlines()
-    shown = [line.split()[0] for line in lines[2 : lines.index("8 messages read again")]]
-    assert {"0", "4", "9", "14", "20", "32"} <= set(shown)
-    assert not {"1", "2", "3", "8", "25"} & set(shown)
+    seconds = {line.split()[-1] for line in lines if line.startswith("  second ")}
+    assert {"0", "4", "9", "14", "20", "32", "37"} <= seconds
+    assert not {"1", "2", "3", "8", "25", "30"} & seconds
 
 
 def test_group_demo_json_has_every_second(kminilog):

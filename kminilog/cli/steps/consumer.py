@@ -2,6 +2,7 @@
 
 import click
 
+from kminilog.cli.group import rebalance_options, replayed_rebalance
 from kminilog.cli.options import topic_counts_option
 from kminilog.cli.steps.scene import scene
 from kminilog.steps.document import Document
@@ -34,3 +35,18 @@ def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: 
     from kminilog.steps.consumer.range import document
 
     return document(topics, members, joining)
+
+
+@scene(
+    "rebalance",
+    "Members come, go and hang",
+    shows="kminilog step rebalance --strategy cooperative-sticky",
+)
+@rebalance_options
+def rebalance(strategy: str, partitions: int, seed: int) -> Document:
+    """Replay a group, second by second: who reads what, who is idle, what is read twice."""
+    from kminilog.replays.rebalance import DEFAULT_PLAN
+    from kminilog.steps.consumer.rebalance import document
+
+    plan = DEFAULT_PLAN._replace(partitions=partitions)
+    return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)

@@ -199,7 +199,7 @@ def _say_joining(recording: Recording, plan: Plan, before: Mapping[str, Assignme
     title, columns = f"moved when {joining} joined", ("assignor", "moved", f"{joining} gets")
     recording.step(
         "None of the three asks who had what. The new reader of a partition begins at its "
-        f"committed offset. sticky asks: after range's first answer, it moves only {fewest}.",
+        f"committed offset. sticky asks: after range's first answer, it moves {fewest}.",
         values={"partitions": partitions, **moved},
         tables=[*grids_side_by_side(plan.topics, after), Table(title, columns, tuple(rows))],
     )
