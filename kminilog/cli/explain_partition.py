@@ -1,18 +1,16 @@
 """`partition --explain`: why a partitioner chose a partition.
 
 For a record with a key it shows the steps of the hash, computed again with the partitioner's
-functions. For a record without a key it shows the partitions to choose from and the rule. A witness
-between the producer and the partitioner notes each call and its answer, so this works for a user's
-own class, too.
+functions. For a record without a key it shows the partitions to choose from and the rule.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
+from kminilog.partitioners.dry_run import Choice
 from kminilog.partitioners.interface import Partitioner
 from kminilog.plain_text import count
 
@@ -29,72 +27,6 @@ RULES_WITHOUT_KEY = {
     "random": "any available one at random",
 }
 _MURMUR2 = ("default-0.9", "default-2.4", "built-in")
-
-
-class Choice(NamedTuple):
-    """A record's key and the answers of the partitioner; the last answer is its partition."""
-
-    key: str | bytes | None
-    key_bytes: bytes | None
-    answers: tuple[int, ...]
-
-    @property
-    def partition(self) -> int:
-        """Where the record goes."""
-        return self.answers[-1]
-
-
-class Witness(Partitioner):
-    """Calls a partitioner and notes its answers."""
-
-    def __init__(self, watched: Partitioner) -> None:
-        self._watched = watched
-        self.is_asked_again = watched.is_asked_again
-        self._answers: list[int] = []
-
-    def partition(
-        self,
-        topic: str,
-        key: Any,
-        key_bytes: bytes | None,
-        value: Any,
-        value_bytes: bytes | None,
-        cluster: ClusterMetadata,
-    ) -> int:
-        """Return the partitioner's answer."""
-        answer = self._watched.partition(topic, key, key_bytes, value, value_bytes, cluster)
-        self._answers.append(answer)
-        return answer
-
-    def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
-        """Hand it on."""
-        self._watched.on_new_batch(topic, cluster, previous_partition)
-
-    def on_appended(
-        self,
-        topic: str,
-        partition: int,
-        size_bytes: int,
-        *,
-        has_key: bool,
-        is_batch_full: bool,
-        cluster: ClusterMetadata,
-    ) -> None:
-        """Hand it on."""
-        self._watched.on_appended(
-            topic,
-            partition,
-            size_bytes,
-            has_key=has_key,
-            is_batch_full=is_batch_full,
-            cluster=cluster,
-        )
-
-    def take_answers(self) -> tuple[int, ...]:
-        """Return the answers since the last time."""
-        answers = tuple(self._answers)
-        self._answers.clear()
-        return answers
 
 
 class Explanation:

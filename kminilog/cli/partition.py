@@ -1,7 +1,7 @@
 """`kminilog partition`: where records would go, in order, and why.
 
-A dry run: it needs no topic and writes nothing. The partitioner is called as in a real producer,
-with batches that are never sent (`open_batches`): values are empty, and a batch is full at
+A dry run (`partitioners.dry_run`): it needs no topic and writes nothing. The partitioner is called
+as in a real producer, with batches that are never sent: values are empty, and a batch is full at
 `batch.size`. No time passes, so a cached partition never expires.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.explain_partition import Choice, Explanation, Witness
+from kminilog.cli.explain_partition import Explanation
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import bytes_field, write_document, write_line, write_lines
@@ -23,11 +23,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
 from kminilog.config_parsing import parse_config
-from kminilog.format.dialect import KAFKA
-from kminilog.format.message import encoded_bytes
-from kminilog.partitioners.interface import Partitioner
-from kminilog.partitioners.open_batches import OpenBatches
-from kminilog.partitioners.placement import Placement
+from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.plain_text import shown
 from kminilog.producer_settings import PRODUCER_SETTINGS
@@ -158,7 +154,8 @@ def command(
     if seed is None:
         seed = SystemRandom().getrandbits(_SEED_BITS)
     chooser = make_partitioner(name, settings, chance=Random(seed), clock=ManualClock())
-    choices = _choose(chooser, ordered, cluster, settings["batch.size"])
+    batch_size_bytes = settings["batch.size"]
+    choices = list(dry_run(chooser, interruptible(ordered), _TOPIC, cluster, batch_size_bytes))
     chooser.close()
     available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
     explanation = Explanation(name, chooser, settings, numbers, available)
@@ -184,31 +181,6 @@ def _fields(choices: list[Choice], explanation: Explanation, explain: bool) -> l
         }
         for choice in choices
     ]
-
-
-def _choose(
-    partitioner: Partitioner, keys: list[Any], cluster: ClusterMetadata, batch_size_bytes: int
-) -> list[Choice]:
-    """Place a record for each key, one after the other."""
-    witness = Witness(partitioner)
-    batches = OpenBatches(batch_size_bytes)
-    placement = Placement(witness, batches.has_room)
-    choices = []
-    for key in interruptible(keys):
-        key_bytes = key.encode() if isinstance(key, str) else key
-        size_bytes = encoded_bytes(KAFKA, key_bytes, b"")
-        chosen = placement.place(_TOPIC, key, key_bytes, None, b"", cluster, size_bytes)
-        is_full = batches.append(_TOPIC, chosen, size_bytes)
-        witness.on_appended(
-            _TOPIC,
-            chosen,
-            size_bytes,
-            has_key=key is not None,
-            is_batch_full=is_full,
-            cluster=cluster,
-        )
-        choices.append(Choice(key, key_bytes, witness.take_answers()))
-    return choices
 
 
 def _in_order(

@@ -28,6 +28,7 @@ SCENES = {
     "murmur2": "producer",
     "range": "consumer",
     "rebalance": "consumer",
+    "sticky": "producer",
 }
 
 

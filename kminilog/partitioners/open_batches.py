@@ -12,6 +12,8 @@ class OpenBatches:
     False
     >>> batches.append("orders", 0, 60), batches.has_room("orders", 0, 40)
     (False, True)
+    >>> batches.size_bytes("orders", 0), batches.size_bytes("orders", 1)
+    (60, 0)
     >>> batches.append("orders", 0, 40), batches.has_room("orders", 0, 1)
     (True, False)
     """
@@ -20,6 +22,10 @@ class OpenBatches:
         # As in a producer: batches of no bytes are batches of one record.
         self._batch_size_bytes = max(1, batch_size_bytes)
         self._size_bytes: dict[tuple[str, int], int] = {}
+
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """Return the size of the open batch; 0 if there is none."""
+        return self._size_bytes.get((topic, partition), 0)
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
         """Return whether an open batch has room for a record of this size; else close it."""

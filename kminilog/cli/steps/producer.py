@@ -1,8 +1,12 @@
 """`step murmur2`, `sticky`, `buffer-pool`, `failover`: what they take."""
 
+from functools import partial
+from random import Random
+
 import click
 
 from kminilog.cli.steps.scene import scene
+from kminilog.settings import INT32_MAX
 from kminilog.steps.document import Document
 
 
@@ -23,3 +27,39 @@ def murmur2(key: str, partitions: int, seed: int) -> Document:
     from kminilog.steps.producer.murmur2 import document
 
     return document(key.encode("utf-8", "surrogateescape"), partitions)
+
+
+@scene("sticky", "The same twelve sends under each partitioner", shows="kminilog step sticky")
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Number of partitions.",
+)
+@click.option(
+    "--batch-bytes",
+    type=click.IntRange(0, INT32_MAX),
+    default=78,
+    show_default=True,
+    metavar="N",
+    help="Size of a full batch: batch.size.",
+)
+@click.option(
+    "--partitioner",
+    "partitioners",
+    multiple=True,
+    metavar="NAME",
+    help="Partitioner to show, or your own class. Repeatable.  [default: all]",
+)
+def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], seed: int) -> Document:
+    """Watch where records go, and why a batch begins: most of them have no key."""
+    from kminilog.cli.current_directory import make_importable
+    from kminilog.partitioners.registry import PARTITIONERS, is_path
+    from kminilog.steps.producer.sticky import document
+
+    if any(map(is_path, partitioners)):
+        make_importable()
+    names = partitioners or tuple(PARTITIONERS)
+    return document(partial(Random, seed), partitions, batch_bytes, names)

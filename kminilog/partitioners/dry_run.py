@@ -1,0 +1,108 @@
+"""Where a partitioner would send records, without a producer: asked as one asks, nothing is sent.
+
+A witness stands between the placement and the partitioner, and notes each answer. So this works for
+a user's own class, too. Values are empty, and a batch is full at `batch_size_bytes`. Source: ours.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encoded_bytes
+from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.placement import Placement
+
+
+class Choice(NamedTuple):
+    """A record's key, its size in a batch, and the answers of the partitioner, at least one.
+
+    `batch_bytes` is the size of its batch with it, and `is_batch_full` whether that is full now.
+    """
+
+    key: str | bytes | None
+    key_bytes: bytes | None
+    answers: tuple[int, ...]
+    size_bytes: int
+    batch_bytes: int
+    is_batch_full: bool
+
+    @property
+    def partition(self) -> int:
+        """Where the record goes: the last answer."""
+        return self.answers[-1]
+
+    @property
+    def is_batch_new(self) -> bool:
+        """Whether the batch began with this record."""
+        return self.batch_bytes == self.size_bytes
+
+
+class _Witness(Partitioner):
+    """Calls a partitioner and notes its answers."""
+
+    def __init__(self, watched: Partitioner) -> None:
+        self._watched = watched
+        self.is_asked_again = watched.is_asked_again
+        self._answers: list[int] = []
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the partitioner's answer."""
+        answer = self._watched.partition(topic, key, key_bytes, value, value_bytes, cluster)
+        self._answers.append(answer)
+        return answer
+
+    def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
+        """Hand it on."""
+        self._watched.on_new_batch(topic, cluster, previous_partition)
+
+    def take_answers(self) -> tuple[int, ...]:
+        """Return the answers since the last time."""
+        answers = tuple(self._answers)
+        self._answers.clear()
+        return answers
+
+
+def dry_run(
+    partitioner: Partitioner,
+    keys: Iterable[str | bytes | None],
+    topic: str,
+    cluster: ClusterMetadata,
+    batch_size_bytes: int,
+) -> Iterator[Choice]:
+    """Yield for each key, in turn, where its record would go; raises as `Placement.place` does.
+
+    >>> from kminilog.partitioners.round_robin import RoundRobin
+    >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
+    >>> found = dry_run(RoundRobin(), [None, "21"], "orders", cluster, batch_size_bytes=60)
+    >>> [(choice.answers, choice.size_bytes) for choice in found]
+    [((0, 0), 26), ((1, 1), 28)]
+    """
+    witness = _Witness(partitioner)
+    batches = OpenBatches(batch_size_bytes)
+    placement = Placement(witness, batches.has_room)
+    for key in keys:
+        key_bytes = key.encode() if isinstance(key, str) else key
+        size_bytes = encoded_bytes(KAFKA, key_bytes, b"")
+        chosen = placement.place(topic, key, key_bytes, None, b"", cluster, size_bytes)
+        is_full = batches.append(topic, chosen, size_bytes)
+        partitioner.on_appended(
+            topic,
+            chosen,
+            size_bytes,
+            has_key=key is not None,
+            is_batch_full=is_full,
+            cluster=cluster,
+        )
+        batch_bytes = batches.size_bytes(topic, chosen)
+        answers = witness.take_answers()
+        yield Choice(key, key_bytes, answers, size_bytes, batch_bytes, is_full)
