@@ -73,3 +73,24 @@ def sparse_index(interval: int, count: int, dialect: str, seed: int) -> Document
     from kminilog.steps.segment.sparse_index import document
 
     return document(DIALECTS[dialect], interval, count, chance=Random(seed))
+
+
+@scene(
+    "torn-tail",
+    "A process dies in the middle of an append",
+    shows="kminilog step torn-tail --cut 5",
+)
+@click.option(
+    "--cut",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="BYTE",
+    help="Byte of the last message at which the process dies.",
+)
+@_dialect_option
+def torn_tail(cut: int, dialect: str, seed: int) -> Document:
+    """Cut the last message of a log at a byte, recover the log, and append again."""
+    from kminilog.steps.segment.torn_tail import document
+
+    return document(DIALECTS[dialect], cut)

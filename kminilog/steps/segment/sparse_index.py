@@ -31,7 +31,7 @@ from kminilog.steps.segment.partition import PARTITION, add_index, add_log
 
 INTERVAL_BYTES = 300
 MESSAGE_COUNT = 14
-_SHOWN_ROWS = 8
+_SHOWN_ROWS = 20
 _ENTRY_COLUMNS = ("entry", "relative offset", "position", "offset")
 
 
