@@ -1,0 +1,76 @@
+"""A real Chromium without a screen, driven by Playwright; tests say so where there is none."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_OPTIONS = (
+    "--no-sandbox",  # CI runs as root
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def chromium_path() -> str:
+    """Return where Chromium is; skip the test, and say what was not tested, if it is nowhere."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        pytest.skip("NOT TESTED in a browser: there is no Chromium on this machine")
+    return found
+
+
+@contextmanager
+def started_browser() -> Iterator[Any]:
+    """Yield a browser; its pages are closed with it."""
+    path = chromium_path()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(_OPTIONS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Page:
+    """One page from a file, in a window of its own, and all that it complained of or asked for."""
+
+    def __init__(self, browser: Any, path: Path, fragment: str = "", **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri() + fragment)
+
+    def __enter__(self) -> "Page":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.context.close()
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def text(self, selector: str) -> str:
+        """Return the text of the first visible element, white space made one space."""
+        found = self.page.locator(f"{selector}:visible").first
+        return " ".join(found.inner_text().split())
+
+    def overflow(self) -> int:
+        """Return by how many pixels the page is wider than its window."""
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        return int(self.page.evaluate(wide))
