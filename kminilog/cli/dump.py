@@ -12,6 +12,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
+from kminilog.cli.layout import dialect_of
 from kminilog.cli.log_dump import Dumped, read_index, read_log
 from kminilog.cli.message_fields import hex_lines
 from kminilog.cli.options import dialect_option, example, json_option
@@ -19,9 +20,7 @@ from kminilog.cli.output import complain, is_terminal, warn, write_bytes, write_
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
-from kminilog.format.topic_names import parse_topic_partition
 from kminilog.plain_text import count, shown
-from kminilog.storage.topics import TOPIC_SUFFIX, read_topic
 
 _HEX_BYTES = 512
 _NOT_ALL = 2
@@ -85,7 +84,7 @@ def command(
         return _write_kafka(index_lines(file, complaints), complaints)
     if path.suffix == INDEX_SUFFIX:
         return _write_index(path, as_json)
-    dialect = dialect or _dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
+    dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     if is_kafka:
         next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
         lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
@@ -108,15 +107,6 @@ def _write_log(
             _write_hex(dumped.record["position"], dumped.data(dialect) if as_hex else b"")
         exit_code = max(exit_code, int(not dumped.record["valid"]))
     return exit_code
-
-
-def _dialect_of(path: Path) -> Dialect | None:
-    """The dialect of the topic in whose partition directory a file lies."""
-    directory = path.absolute().parent
-    partition = parse_topic_partition(directory.name)
-    if not partition or not (directory.parent / (partition.topic + TOPIC_SUFFIX)).exists():
-        return None
-    return read_topic(directory.parent, partition.topic).dialect
 
 
 def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:

@@ -5,14 +5,17 @@ The number of messages is computed from offsets, which are contiguous in what km
 segment that retention deletes meanwhile is left out. Source: ours.
 """
 
+from pathlib import Path
 from typing import Any
 
 from kminilog.cli.interrupts import interruptible
+from kminilog.format.dialect import Dialect
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
 
 
 def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None) -> dict[str, Any]:
@@ -72,3 +75,12 @@ def offset_range(first_offset: int, next_offset: int) -> str:
     ('0..9', '7..7', 'none')
     """
     return f"{first_offset}..{next_offset - 1}" if next_offset > first_offset else "none"
+
+
+def dialect_of(path: Path) -> Dialect | None:
+    """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
+    directory = path.absolute().parent
+    partition = parse_topic_partition(directory.name)
+    if not partition or not (directory.parent / (partition.topic + TOPIC_SUFFIX)).exists():
+        return None
+    return read_topic(directory.parent, partition.topic).dialect

@@ -19,6 +19,7 @@ from kminilog.storage.durable_file import replace_file
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.
 SCENES = {
+    "record": "message",
     "docs-vs-bytes": "message",
     "null-or-empty": "message",
     "append-roll": "segment",

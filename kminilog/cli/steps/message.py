@@ -1,9 +1,14 @@
-"""`step docs-vs-bytes`, `null-or-empty`, `flip`: what they take."""
+"""`step record`, `docs-vs-bytes`, `null-or-empty`, `flip`: what they take."""
+
+import tempfile
+from pathlib import Path
 
 import click
 
+from kminilog.cli.layout import dialect_of
 from kminilog.cli.steps.scene import scene
-from kminilog.format.dialect import DIALECTS, KAFKA
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.steps.document import Document
 
 _key_option = click.option("--key", metavar="TEXT", help="Key of the message; none by default.")
@@ -25,6 +30,40 @@ _dialect_option = click.option(
 
 def _to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+@scene(
+    "record",
+    "A message, field by field; or what is damaged in a file",
+    shows="kminilog step record kminilog-data/orders-1/00000000000000000000.log --at 40",
+)
+@click.argument(
+    "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="A byte of the message.")
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    help="Dialect of the file.  [default: that of its topic, else documented]",
+)
+def record(file: Path | None, at: int | None, dialect: str | None, seed: int) -> Document:
+    """Show the message in FILE, a .log, that holds BYTE; or an entry, if it is an .index.
+
+    Without BYTE, the first damage, else the first message. Without FILE, a message that a broker of
+    Kafka 0.8 wrote.
+    """
+    from kminilog.steps.message.docs_vs_bytes import BROKERS_BYTES
+    from kminilog.steps.message.entry import document as of_index
+    from kminilog.steps.message.record import document
+
+    if file is None:
+        with tempfile.TemporaryDirectory(prefix="kminilog-step-") as directory:
+            made = Path(directory, segment_name(0) + LOG_SUFFIX)
+            made.write_bytes(BROKERS_BYTES)
+            return document(made, KAFKA, at)
+    if file.suffix == INDEX_SUFFIX:
+        return of_index(file, at)
+    return document(file, DIALECTS[dialect] if dialect else dialect_of(file) or DOCUMENTED, at)
 
 
 @scene(
