@@ -1,6 +1,7 @@
 """`kminilog cluster demo`: a broker dies and comes back, second by second.
 
-Replays both figures of S4 in a small cluster with real files and a simulated clock.
+Replays both figures of S4 in a small cluster with real files and a simulated clock. The text is the
+step-through `failover`.
 """
 
 import random
@@ -13,11 +14,9 @@ import click
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.plain_text import count, table
-from kminilog.producer.delivery import DeliveryReport
-from kminilog.replays.failover import PARTITIONS, Second, replay_failover
-
-SWITCH = "send.switch.broker.enable"
+from kminilog.replays.failover import Second, replay_failover
+from kminilog.steps.producer.failover import SWITCH, document, total
+from kminilog.steps.text import render_text
 
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
@@ -54,21 +53,21 @@ def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
     While it is down, messages for its partition go to other partitions, or are lost.
     """
     replays = {
-        which: _replay(which, is_stopping=on_failure == "stop", seed=seed)
+        which: replay(which, is_stopping=on_failure == "stop", seed=seed)
         for which in ("on", "off")
         if switch in (which, "both")
     }
     if as_json:
         write_document({"replays": [_fields(which, seen) for which, seen in replays.items()]})
         return
-    for which, seen in replays.items():
-        write_lines(_lines(which, seen))
-        write_line()
-    write_line("A message in its own partition's column is where it belongs; keys 0, 1, 2, 3 come")
-    write_line("in turn, so each second brings as many for each partition.")
+    for place, (which, seen) in enumerate(replays.items()):
+        if place:
+            write_line()
+        write_lines(render_text(document(seen, is_switch_on=which == "on")))
 
 
-def _replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
+def replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
+    """Return the seconds of a replay, for a switch that is "on" or "off"; its files are gone."""
     with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
         replay = replay_failover(
             Path(path),
@@ -77,32 +76,6 @@ def _replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
             chance=random.Random(seed),
         )
         return list(interruptible(replay))
-
-
-def _total(seen: list[Second]) -> DeliveryReport:
-    return DeliveryReport(*map(sum, zip(*(second.report for second in seen), strict=True)))
-
-
-def _lines(which: str, seen: list[Second]) -> list[str]:
-    headings = ["second", *(f"p{n}" for n in range(PARTITIONS)), "retries", "lost", "what happens"]
-    rows = [
-        [
-            second.second,
-            *second.by_partition.values(),
-            second.report.retries,
-            second.report.lost,
-            second.event,
-        ]
-        for second in seen
-    ]
-    total = _total(seen)
-    errors = [second.error for second in seen if second.error]
-    return [
-        f"{SWITCH} = {'true' if which == 'on' else 'false'}",
-        *table(headings, rows),
-        f"{count(total.acknowledged, 'message')} acknowledged, {total.lost} lost",
-        *(f"the first that was lost was told: {error}" for error in errors[:1]),
-    ]
 
 
 def _fields(which: str, seen: list[Second]) -> dict[str, Any]:
@@ -118,5 +91,5 @@ def _fields(which: str, seen: list[Second]) -> dict[str, Any]:
             }
             for second in seen
         ],
-        **_total(seen)._asdict(),
+        **total(seen)._asdict(),
     }

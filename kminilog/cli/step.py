@@ -28,9 +28,10 @@ SCENES = {
     "find-offset": "lookup",
     "edges": "lookup",
     "murmur2": "producer",
+    "sticky": "producer",
+    "failover": "producer",
     "range": "consumer",
     "rebalance": "consumer",
-    "sticky": "producer",
 }
 
 

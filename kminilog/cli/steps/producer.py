@@ -63,3 +63,27 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
         make_importable()
     names = partitioners or tuple(PARTITIONERS)
     return document(partial(Random, seed), partitions, batch_bytes, names)
+
+
+@scene("failover", "A broker dies and comes back", shows="kminilog step failover --switch on")
+@click.option(
+    "--switch",
+    type=click.Choice(["on", "off"]),
+    default="off",
+    show_default=True,
+    help="Value of the setting send.switch.broker.enable.",
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["go-on", "stop"]),
+    default="go-on",
+    show_default=True,
+    help="What the producer does after it has lost a message.",
+)
+def failover(switch: str, on_failure: str, seed: int) -> Document:
+    """Stop one of four brokers and start it again: what arrives where, and what is lost."""
+    from kminilog.cli.cluster import replay
+    from kminilog.steps.producer.failover import document
+
+    seconds = replay(switch, is_stopping=on_failure == "stop", seed=seed)
+    return document(seconds, is_switch_on=switch == "on")
