@@ -25,6 +25,7 @@ SCENES = {
     "append-roll": "segment",
     "sparse-index": "segment",
     "torn-tail": "segment",
+    "rebuild-index": "segment",
     "find-offset": "lookup",
     "edges": "lookup",
     "murmur2": "producer",

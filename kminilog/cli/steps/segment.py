@@ -94,3 +94,23 @@ def torn_tail(cut: int, dialect: str, seed: int) -> Document:
     from kminilog.steps.segment.torn_tail import document
 
     return document(DIALECTS[dialect], cut)
+
+
+@scene(
+    "rebuild-index",
+    "An index is damaged, and made again from the log",
+    shows="kminilog step rebuild-index --damage missing",
+)
+@click.option(
+    "--damage",
+    type=click.Choice(["missing", "short", "wrong"]),
+    default="wrong",
+    show_default=True,
+    help="Damage: no file, a file that ends inside an entry, or an entry that points elsewhere.",
+)
+@_dialect_option
+def rebuild_index(damage: str, dialect: str, seed: int) -> Document:
+    """Damage an index, search with it, and rebuild it from the log, byte for byte."""
+    from kminilog.steps.segment.rebuild_index import document
+
+    return document(DIALECTS[dialect], damage)
