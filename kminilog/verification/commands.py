@@ -1,8 +1,9 @@
 """For each finding, the shell command that shows it.
 
     a message that is whole       find TOPIC-P OFFSET --explain     every step of the search
-    damage, or a wrong offset     dump SEGMENT.log --hex            messages and bytes between them
-    an index                      dump SEGMENT.index
+    damage, or a wrong offset     step record SEGMENT.log --at B    its bytes, and those around it
+    an entry of an index          step record SEGMENT.index --at B
+    a file without a known byte   dump SEGMENT.log --hex
     a record that is not stored   verify TOPIC --against SOURCE     with its line or row
     a range of messages           consume TOPIC --partition P       their keys and values
     anything else                 verify TOPIC
@@ -46,7 +47,7 @@ def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
     >>> name = "00000000000000000000"
     >>> found = Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170)
     >>> showing_command(found, {"log_dir": "my logs"})
-    "kminilog dump 'my logs/orders-0/00000000000000000000.log' --hex"
+    "kminilog step record 'my logs/orders-0/00000000000000000000.log' --at 170"
     """
     return " ".join(["kminilog", *map(quoted, _words(finding, scope))])
 
@@ -81,9 +82,10 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
             return [*start, "ls", finding.topic]  # the index file is missing
         return [*start, "find", partition, str(finding.offset), "--explain"]
     file = f"{log_dir}/{partition}/{finding.segment}"
-    if finding.kind in _OF_AN_INDEX:
-        return ["dump", file + INDEX_SUFFIX]
-    return ["dump", file + LOG_SUFFIX, "--hex"]
+    file += INDEX_SUFFIX if finding.kind in _OF_AN_INDEX else LOG_SUFFIX
+    if finding.position is None:
+        return ["dump", file, "--hex"]
+    return ["step", "record", file, "--at", str(finding.position)]
 
 
 def _against(scope: Mapping[str, Any]) -> list[str]:
