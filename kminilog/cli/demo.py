@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kminilog.cli.access_log import access_log
-from kminilog.cli.explain_find import explain, found_json
+from kminilog.cli.documents_log import OFFSET, write_documents_log
+from kminilog.cli.find import found_json
 from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
@@ -26,9 +27,11 @@ from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
 from kminilog.plain_text import count, table
 from kminilog.settings import TopicSettings
+from kminilog.steps.lookup.find_offset import of_search
+from kminilog.steps.lookup.search import Search
+from kminilog.steps.text import render_text
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.partition_reader import Found, PartitionReader
-from kminilog.trace import Trace
+from kminilog.storage.partition_reader import Found
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -45,10 +48,8 @@ class Done(NamedTuple):
 
     ingested: dict[str, Any]
     report: "Report"
-    reader: PartitionReader
-    offset: int
+    search: Search
     found: Found
-    trace: Trace
 
 
 @click.command("demo", epilog=example("kminilog demo --rows 2000"))
@@ -74,6 +75,12 @@ class Done(NamedTuple):
     metavar="DIR",
     help="Empty or new directory for all files.  [default: a temporary one, removed at the end]",
 )
+@click.option(
+    "--documents",
+    "is_of_documents",
+    is_flag=True,
+    help="Write the log of the documents' example instead, without Spark; find offset 368776.",
+)
 @master_option
 @json_option
 def command(
@@ -81,6 +88,7 @@ def command(
     rows: int,
     seed: int,
     keep: Path | None,
+    is_of_documents: bool,
     master: str | None,
     as_json: bool,
 ) -> int:
@@ -89,7 +97,11 @@ def command(
     Spark verifies the topic against the access log. The search for the message is shown step by
     step.
     """
+    if is_of_documents and (input_file or master):
+        raise click.UsageError("--documents makes its own log: without --input, without Spark")
     with _workspace(keep) as workspace:
+        if is_of_documents:
+            return _show_documents(workspace / "kminilog-data", as_json, is_kept=keep is not None)
         source = _source(workspace, input_file, rows, seed)
         log_dir_path = workspace / "kminilog-data"
         done = _run(log_dir_path, source, master)
@@ -103,6 +115,19 @@ def command(
         else:
             write_lines(_screen(done, facts, log_dir_path, is_kept=keep is not None))
     return done.report.exit_code
+
+
+def _show_documents(log_dir_path: Path, as_json: bool, *, is_kept: bool) -> int:
+    partition = write_documents_log(log_dir_path)
+    search = Search(LogDir(log_dir_path).reader(partition), OFFSET)
+    found = search.run()
+    if as_json:
+        whole = {"find": found_json(search, found), "log_dir": str(log_dir_path), "kept": is_kept}
+        write_document(whole)
+    else:
+        write_lines(render_text(of_search(search)))
+        write_lines(["", *_files(log_dir_path, is_kept)])
+    return 0
 
 
 @contextmanager
@@ -158,8 +183,8 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     readers = [log_dir.reader(found) for found in log_dir.topic(TOPIC).all_partitions()]
     reader = max(readers, key=lambda candidate: candidate.log_end_offset)
     offset = reader.log_end_offset // 2
-    trace = Trace()
-    return Done(result.to_json(), report, reader, offset, reader.find(offset, trace), trace)
+    search = Search(reader, offset)
+    return Done(result.to_json(), report, search, search.run())
 
 
 def _to_json(
@@ -171,7 +196,7 @@ def _to_json(
         "ingest": done.ingested,
         "topic": describe_topic(log_dir, log_dir.topic(TOPIC)),
         "verify": done.report.to_json(),
-        "find": found_json(done.reader, done.offset, done.found, done.trace),
+        "find": found_json(done.search, done.found),
         "log_dir": str(log_dir_path),
         "kept": is_kept,
     }
@@ -193,10 +218,14 @@ def _screen(
     yield "== Spark verification against the source"
     yield from done.report.to_text().rstrip("\n").split("\n")
     yield ""
-    found = f"find {done.reader.topic_partition} {done.offset} --explain"
+    found = f"find {done.search.reader.topic_partition} {done.search.offset} --explain"
     yield f"== One message, found: kminilog {found}"
-    yield from explain(done.reader, done.offset, done.found, done.trace)
+    yield from render_text(of_search(done.search))
     yield ""
+    yield from _files(log_dir_path, is_kept)
+
+
+def _files(log_dir_path: Path, is_kept: bool) -> Iterator[str]:
     yield f"== Files: {log_dir_path}"
     if is_kept:
         yield f"   go on with: kminilog --log-dir {log_dir_path} ls"

@@ -1,10 +1,14 @@
-"""`kminilog find`: locate one message, and with --explain show every step of the search."""
+"""`kminilog find`: locate one message, and with --explain show every step of the search.
+
+The steps are those of `kminilog step find-offset`, as text, and of the search that has run.
+"""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kminilog.cli.explain_find import explain, found_json
+from kminilog.cli.message_fields import message_json
 from kminilog.cli.options import (
     allow_gaps_option,
     example,
@@ -14,11 +18,15 @@ from kminilog.cli.options import (
 )
 from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.errors import OffsetOutOfRangeError
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import TopicPartition, segment_name
 from kminilog.notices import OnGap
 from kminilog.plain_text import shown
+from kminilog.steps.lookup.find_offset import of_search
+from kminilog.steps.lookup.search import Search
+from kminilog.steps.text import render_text
 from kminilog.storage.log_dir import LogDir
-from kminilog.trace import Trace
+from kminilog.storage.lookup import ENTRIES, NAMES
+from kminilog.storage.partition_reader import Found
 
 
 # A negative offset looks like an option; let through, it is refused for what it is.
@@ -48,20 +56,47 @@ def command(
 ) -> None:
     """Find the message with OFFSET in the partition TOPIC-P."""
     reader = LogDir(log_dir_path).reader(topic_partition, on_gap=on_gap)
-    trace = Trace()
+    search = Search(reader, offset)
     try:
-        found = reader.find(offset, trace)
+        found = search.run()
     except OffsetOutOfRangeError:
-        if is_explained and not as_json:
-            write_lines(explain(reader, offset, None, trace))
+        if is_explained and not as_json and reader.segments():
+            write_lines(render_text(of_search(search)))
         raise
     if as_json:
-        write_document(found_json(reader, offset, found, trace))
+        write_document(found_json(search, found))
     elif is_explained:
-        write_lines(explain(reader, offset, found, trace))
+        write_lines(render_text(of_search(search)))
     else:
         message = found.located.message
         write_line(
             f"{topic_partition} offset {offset}: {found.segment.name}.log at byte "
             f"{found.located.position}, key {shown(message.key)}, value {shown(message.value)}"
         )
+
+
+def found_json(search: Search, found: Found) -> dict[str, Any]:
+    """Return what `find --json` prints."""
+    reader, trace = search.reader, search.trace
+    segment, located = found
+    entry = located.index_entry
+    entries_probed = trace.probes(ENTRIES)
+    return {
+        "topic": reader.topic_partition.topic,
+        "partition": reader.topic_partition.partition,
+        "offset": search.offset,
+        "segment": segment.name,
+        "segments_probed": [segment_name(probe.value) for probe in trace.probes(NAMES)],
+        "index_entry": entry
+        and {
+            "offset": segment.base_offset + entry.relative_offset,
+            "position": entry.position,
+            "relative_offset": entry.relative_offset,
+        },
+        "index_probes": len(entries_probed),
+        "index_offsets_probed": [segment.base_offset + probe.value for probe in entries_probed],
+        "scanned_messages": located.scanned_messages,
+        "scanned_bytes": located.scanned_bytes,
+        "position": located.position,
+        "message": message_json(located.position, located.message),
+    }

@@ -78,3 +78,16 @@ def test_demo_as_a_process_of_its_own_leaves_nothing_behind(tmp_path):
     lines = process.stderr.decode().splitlines()
     assert [line for line in lines if not line.startswith("kminilog: Demo")] == []
     assert not list(tmp_path.glob("kminilog-demo-*"))
+
+
+def test_demo_of_the_documents_finds_their_message_without_spark(kminilog, tmp_path, no_session):
+    kept = tmp_path / "kept"
+    run = kminilog.ok("demo", "--documents", "--keep", kept, "--json")
+    found = run.document["find"]
+    assert (found["segment"], found["offset"]) == ("00000000000000368769", 368776)
+    assert found["index_entry"] == {"offset": 368775, "position": 1407, "relative_offset": 6}
+    index = (kept / "kminilog-data" / "documents-0" / "00000000000000368769.index").read_bytes()
+    assert index.startswith(bytes.fromhex("00000003 000001f1"))  # their entry 3,497
+    text = kminilog.ok("demo", "--documents").out
+    assert "Found: offset 368776 stands at byte 1500" in " ".join(text.split())
+    assert_one_line(kminilog("demo", "--documents", "--master", "local[1]"), 2, "without Spark")

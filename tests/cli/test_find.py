@@ -1,5 +1,6 @@
 """`find`: the contract's fields, and the classroom view of a search."""
 
+import re
 import struct
 
 import pytest
@@ -112,18 +113,13 @@ def test_find_text_is_one_line(orders):
 
 def test_find_explain_shows_every_probe_of_the_search(orders):
     found = orders.ok("find", "orders-0", 15, "--json").document
-    text = orders.ok("find", "orders-0", 15, "--explain").out
-    names, index, scan, message = text.split("\n\n")[1:]
-    probed = [line.split()[2] for line in names.splitlines() if "go on to" in line]
-    assert probed == found["segments_probed"]
-    assert names.splitlines()[-1].strip().startswith(f"→ {found['segment']}.log")
-    assert len([line for line in index.splitlines() if "go on to" in line]) == found["index_probes"]
-    assert f"offset {found['index_entry']['offset']} begins at byte" in index
-    assert (
-        len([line for line in scan.splitlines() if "next" in line or "found" in line])
-        == found["scanned_messages"]
-    )
-    assert 'key "key15", value "value15"' in message
+    text = " ".join(orders.ok("find", "orders-0", 15, "--explain").out.split())
+    names = re.findall(r"Slot \d+ is (\d+):", text)
+    assert [f"{int(name):020d}" for name in names] == found["segments_probed"]
+    assert len(re.findall(r"Entry \d+ is for", text)) == found["index_probes"]
+    assert f"the message with offset {found['index_entry']['offset']} begins at byte" in text
+    assert f"after {found['scanned_messages']} messages and {found['scanned_bytes']} bytes" in text
+    assert 'Its key is "key15", its value "value15"' in text
 
 
 @pytest.mark.parametrize("dialect", ["documented", "kafka"])
@@ -133,8 +129,8 @@ def test_find_explain_shows_every_byte_of_the_message(kminilog, dialect):
         "produce", "t", "--key-separator", ":", stdin=b"a:b\nkey:\xff value of some length\n"
     )
     text = kminilog.ok("find", "t-0", 1, "--explain").out
-    heading, *rows = text.split("4. Message")[1].splitlines()[1:-1]
-    columns = [heading.index(name) for name in ("field", "bytes", "meaning")]
+    heading, *rows = text.rsplit(".log, bytes", 1)[1].split("\n\n")[0].splitlines()[1:]
+    columns = [heading.index(name) for name in ("field", "bytes", "value")]
     shown = b"".join(bytes.fromhex(row[columns[1] : columns[2]]) for row in rows)
     log = (kminilog.log_dir / "t-0" / ("0" * 20 + ".log")).read_bytes()
     assert shown == log[message_positions(log)[1] :]
@@ -147,17 +143,15 @@ def test_find_explain_shows_every_byte_of_the_message(kminilog, dialect):
 def test_find_explain_tells_that_an_index_entry_was_not_trusted(orders):
     index = orders.log_dir / "orders-0" / "00000000000000000005.index"
     flip_byte(index, 15, mask=1)
-    text = orders.ok("find", "orders-0", 11, "--explain").out
-    assert "no message with its offset stands there: start at byte 0" in text
+    text = " ".join(orders.ok("find", "orders-0", 11, "--explain").out.split())
+    assert "An index is never trusted: the walk begins at byte 0" in text
     assert orders.ok("find", "orders-0", 11, "--json").document["index_entry"] is None
 
 
-def test_find_explain_leaves_out_the_middle_of_a_long_scan(kminilog):
-    kminilog.ok("topic", "create", "t", "--partitions", 1)
-    kminilog.ok("produce", "t", stdin=b"x\n" * 50)
-    text = kminilog.ok("find", "t-0", 40, "--explain").out
-    assert "35 more: next" in text
-    assert "no entry is low enough: start at byte 0" in text
+def test_find_explain_is_the_step_through_as_text(orders):
+    for offset in (0, 7, 19):
+        explained = orders.ok("find", "orders-0", offset, "--explain").out
+        assert explained == orders.ok("step", "find-offset", "orders-0", offset).out
 
 
 def test_find_offset_beyond_the_end_is_the_answer_no(orders):
@@ -198,11 +192,11 @@ def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_n
     run = orders("find", "orders-0", "99999", "--explain")
     assert run.code == 1
     assert "offset 99999 is out of range" in run.err
-    names_and_entries, walk = run.out.split("\n3. ")
-    assert "1. Segment" in names_and_entries
-    assert "2. Index" in names_and_entries
-    start = int(walk.split("from byte ")[1].split(",")[0])
+    text = " ".join(run.out.split())
+    assert re.search(r"Slot \d is \d+: \d+ < 99999. Go on to the right of it", text)
+    assert re.search(r"Entry \d is for \d+: \d+ < \d+. Go on to the right of it", text)
     last = LogDir(orders.log_dir).reader(TopicPartition("orders", 0)).segments()[-1]
-    shown = [line.split()[:2] for line in walk.splitlines() if line.endswith("< 99999: next")]
-    assert shown == [[f"{at}", f"{message.offset}"] for at, message in last.scan(start)]
-    assert walk.endswith("→ offset 99999 is not there\n")
+    stands = [int(at) for at in re.findall(r"At byte (\d+) stands offset", text)]
+    start = stands[0]
+    assert stands == [at for at, _ in last.scan(start)]
+    assert "Offset 99999 is not there. The log holds the offsets 0 to 19" in text

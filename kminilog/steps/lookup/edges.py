@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kminilog.format.names import segment_name
 from kminilog.steps.document import Document, Table
-from kminilog.steps.lookup.search import Search
+from kminilog.steps.lookup.search import Search, tried
 from kminilog.steps.recording import Recording, ask
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_reader import PartitionReader
@@ -29,7 +29,7 @@ def document(reader: PartitionReader) -> Document:
     recording = Recording("edges", f"The edges of {partition}")
     rows: list[tuple[int, str, str]] = []
     for offset, where in edges(reader):
-        search = Search(reader, offset).run()
+        search = tried(reader, offset)
         answer = search.segment.name if search.found else _OUT_OF_RANGE
         rows.append((offset, where, answer))
         _record(recording, search, where, answer, tuple(rows))

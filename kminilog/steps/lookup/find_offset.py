@@ -6,7 +6,7 @@ Source: S1 5.3, whose example is offset 368776.
 from kminilog.steps.document import Document
 from kminilog.steps.lookup.entries import record_entries
 from kminilog.steps.lookup.names import record_names
-from kminilog.steps.lookup.search import Search
+from kminilog.steps.lookup.search import Search, tried
 from kminilog.steps.lookup.walk import record_walk
 from kminilog.steps.recording import Recording
 from kminilog.storage.partition_reader import PartitionReader
@@ -18,7 +18,7 @@ def document(reader: PartitionReader, offset: int) -> Document:
     Raises what `PartitionReader.find` raises for damage, and ValueError for a partition without
     segments.
     """
-    return of_search(Search(reader, offset).run())
+    return of_search(tried(reader, offset))
 
 
 def of_search(search: Search) -> Document:

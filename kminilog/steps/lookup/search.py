@@ -9,6 +9,7 @@ Source: S1 5.3.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.steps.document import Table, Value
@@ -23,22 +24,16 @@ _SHOWN_ROWS = 9
 class Search:
     """One search in a partition: what it found, and what the recorder saw."""
 
-    def __init__(self, reader: PartitionReader, offset: int, trace: Trace | None = None) -> None:
+    def __init__(self, reader: PartitionReader, offset: int) -> None:
         self.reader = reader
         self.offset = offset
-        self.trace = trace or Trace()
+        self.trace = Trace()
         self.found: Found | None = None
 
-    def run(self) -> "Search":
-        """Search; `found` stays None if the log does not hold the offset.
-
-        Raises what `PartitionReader.find` raises for damage.
-        """
-        try:
-            self.found = self.reader.find(self.offset, self.trace)
-        except OffsetOutOfRangeError:
-            self.found = None
-        return self
+    def run(self) -> Found:
+        """Search, and return what `PartitionReader.find` returns; it raises the same errors."""
+        self.found = self.reader.find(self.offset, self.trace)
+        return self.found
 
     @property
     def segment(self) -> Segment:
@@ -62,6 +57,17 @@ class Search:
                 stands.clear()
             stands[read.position] = read
         return list(stands.values())
+
+
+def tried(reader: PartitionReader, offset: int) -> Search:
+    """Return a search that has run; its `found` is None if the log does not hold the offset.
+
+    Raises what `PartitionReader.find` raises for damage.
+    """
+    search = Search(reader, offset)
+    with suppress(OffsetOutOfRangeError):
+        search.run()
+    return search
 
 
 def window(
