@@ -33,6 +33,7 @@ SCENES = {
     "failover": "producer",
     "range": "consumer",
     "rebalance": "consumer",
+    "journey": "consumer",
 }
 
 

@@ -1,10 +1,13 @@
 """`step range`, `rebalance`, `journey`: what they take."""
 
+import random
+
 import click
 
 from kminilog.cli.group import rebalance_options, replayed_rebalance
 from kminilog.cli.options import topic_counts_option
 from kminilog.cli.steps.scene import scene
+from kminilog.format.dialect import DIALECTS, DOCUMENTED
 from kminilog.steps.document import Document
 
 
@@ -50,3 +53,44 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
 
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)
+
+
+@scene(
+    "journey",
+    "A line, from its source to a committed offset",
+    shows="kminilog step journey alice:book --partitions 2",
+)
+@click.argument("line", default="customer-20:two teapots", metavar="LINE")
+@click.option(
+    "--key-separator",
+    default=":",
+    show_default=True,
+    metavar="S",
+    help="Separator: the text before its first occurrence in the line is the key.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 20),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Number of partitions of the topic.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default=DOCUMENTED.name,
+    show_default=True,
+    help="Dialect: the message format, and the rule that names segments.",
+)
+def journey(line: str, key_separator: str, partitions: int, dialect: str, seed: int) -> Document:
+    """Follow LINE through producer, batch, segment, index, search and consumer group."""
+    from kminilog.steps.consumer.journey import document
+
+    return document(
+        line.encode("utf-8", "surrogateescape"),
+        chance=random.Random(seed),
+        partitions=partitions,
+        dialect=DIALECTS[dialect],
+        separator=key_separator.encode("utf-8", "surrogateescape"),
+    )
