@@ -22,6 +22,7 @@ SCENES = {
     "record": "message",
     "docs-vs-bytes": "message",
     "null-or-empty": "message",
+    "flip": "message",
     "append-roll": "segment",
     "sparse-index": "segment",
     "torn-tail": "segment",

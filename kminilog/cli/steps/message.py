@@ -28,6 +28,17 @@ _dialect_option = click.option(
 )
 
 
+def _to_byte(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    try:
+        (byte,) = bytes.fromhex(value)
+    except ValueError:
+        reason = f"{value!r} is no byte: write two hex digits, like ff"
+        raise click.BadParameter(reason, ctx, param) from None
+    return byte
+
+
 def _to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
@@ -93,3 +104,28 @@ def null_or_empty(key: str, value: str, dialect: str, seed: int) -> Document:
     from kminilog.steps.message.null_or_empty import document
 
     return document(DIALECTS[dialect], _to_bytes(key), _to_bytes(value))
+
+
+@scene(
+    "flip",
+    "One byte is changed, and who notices",
+    shows="kminilog step flip --at 11 --to 40",
+)
+@_key_option
+@_value_option
+@_dialect_option
+@click.option("--at", type=int, metavar="BYTE", help="Change this byte, too.")
+@click.option(
+    "--to",
+    callback=_to_byte,
+    metavar="HEX",
+    help="Its new value, two hex digits; the next value by default.",
+)
+def flip(
+    key: str | None, value: str, dialect: str, at: int | None, to: int | None, seed: int
+) -> Document:
+    """Change every byte of a message to every value, and see which check notices."""
+    from kminilog.steps.message.flip import document
+
+    own_key = None if key is None else _to_bytes(key)
+    return document(DIALECTS[dialect], own_key, _to_bytes(value), at, to)
