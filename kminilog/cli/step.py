@@ -31,6 +31,7 @@ SCENES = {
     "edges": "lookup",
     "murmur2": "producer",
     "sticky": "producer",
+    "buffer-pool": "producer",
     "failover": "producer",
     "range": "consumer",
     "rebalance": "consumer",

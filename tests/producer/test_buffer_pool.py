@@ -10,7 +10,7 @@ from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR, BufferPool
 from kminilog.producer.metrics import WINDOW_MS, Metrics
-from tests.producer.stepped_callers import GROUP, SteppedPool
+from kminilog.replays.stepped_callers import GROUP, SteppedPool
 
 MakePool = Callable[[int, int], SteppedPool]
 

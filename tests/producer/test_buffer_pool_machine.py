@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kminilog.client_errors import BufferExhaustedError, ClientClosedError
-from tests.producer.stepped_callers import Caller, SteppedPool
+from kminilog.replays.stepped_callers import Caller, SteppedPool
 
 POOLABLE_BYTES = 16
 SIZES_BYTES = st.one_of(st.just(POOLABLE_BYTES), st.integers(0, 70))

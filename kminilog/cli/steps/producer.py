@@ -65,6 +65,34 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     return document(partial(Random, seed), partitions, batch_bytes, names)
 
 
+@scene(
+    "buffer-pool",
+    "The memory of a producer",
+    shows="kminilog step buffer-pool --total 1024 --batch 128",
+)
+@click.option(
+    "--total",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    metavar="N",
+    help="Bytes of the whole pool: buffer.memory.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Bytes of a buffer that is kept for reuse: batch.size.",
+)
+def buffer_pool(total: int, batch: int, seed: int) -> Document:
+    """Lend memory and take it back: reuse, a fair queue, a time-out, a batch in flight."""
+    from kminilog.steps.producer.buffer_pool import document
+
+    return document(total, batch)
+
+
 @scene("failover", "A broker dies and comes back", shows="kminilog step failover --switch on")
 @click.option(
     "--switch",

@@ -1,8 +1,8 @@
-"""Threads that wait for memory of a BufferPool, and move only when the test says so.
+"""Threads that wait for memory of a BufferPool, and move only when they are told to.
 
-Each caller is a thread that runs `allocate`. Its `wait` hands over to the test, which lets it go on
-as woken, as out of time, or with an exception. One thread runs at a time, so every run is the same,
-and nobody sleeps.
+Each caller is a thread that runs `allocate`. Its `wait` hands over to whoever drives, who lets it
+go on as woken, as out of time, or with an exception. One thread runs at a time, so every run is the
+same, and nobody sleeps. Source: ours.
 """
 
 import threading
@@ -14,7 +14,7 @@ from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
 
 GROUP = "producer-metrics"
-PATIENCE_SECONDS = 60  # if a caller neither waits nor ends, the code under test hangs
+PATIENCE_SECONDS = 60  # if a caller neither waits nor ends, the pool hangs
 
 
 class SteppedCondition:
@@ -26,6 +26,7 @@ class SteppedCondition:
         self.is_notified = False
 
     def wait(self, timeout_seconds: float) -> bool:
+        """Hand over, and return what the driver answers, or raise it."""
         caller = threading.current_thread()
         assert isinstance(caller, Caller)
         caller.condition = self
@@ -38,6 +39,7 @@ class SteppedCondition:
             assert self._lock.acquire(timeout=PATIENCE_SECONDS)
 
     def notify(self) -> None:
+        """Note that the caller may go on; the driver lets it."""
         assert self._lock.locked()
         self.is_notified = True
 
@@ -57,14 +59,16 @@ class Caller(threading.Thread):
         self._answers: SimpleQueue[bool | BaseException] = SimpleQueue()
 
     def run(self) -> None:
+        """Call `allocate`; the thread's own method."""
         try:
             self.buffer = self.pool.allocate(self.size_bytes, self.max_time_to_block_ms)
-        except BaseException as error:  # noqa: BLE001 - the test looks at it
+        except BaseException as error:  # noqa: BLE001 - the driver looks at it
             self.error = error
         self._stands_still.put(None)
 
     @property
     def is_waiting(self) -> bool:
+        """Whether it has neither a buffer nor an error."""
         return self.buffer is None and self.error is None
 
     def begin(self) -> None:
@@ -79,6 +83,7 @@ class Caller(threading.Thread):
         self._stands_still.get(timeout=PATIENCE_SECONDS)
 
     def hand_over(self) -> bool:
+        """Stand still until the driver answers; called by the thread itself."""
         self._stands_still.put(None)
         answer = self._answers.get(timeout=PATIENCE_SECONDS)
         if isinstance(answer, BaseException):
@@ -115,6 +120,7 @@ class SteppedPool:
         return self.pool.allocate(size_bytes, 0)
 
     def give_back(self, *buffers: bytearray) -> None:
+        """Give buffers back, one by one, and let everybody go on whom that wakes."""
         for buffer in buffers:
             self.pool.deallocate(buffer)
             self.wake()
@@ -133,6 +139,7 @@ class SteppedPool:
 
     @property
     def waiting(self) -> list[Caller]:
+        """The callers that wait, in the order in which they came."""
         return [caller for caller in self.callers if caller.is_waiting]
 
     def end(self) -> None:
