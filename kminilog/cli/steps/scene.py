@@ -4,17 +4,21 @@ The command has the function's own parameters and these: `--html FILE`, `--json`
 `--seed S`. The function gets its own parameters and `seed`. Source: ours.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.steps.keys import keys_of_terminal
 from kminilog.plain_text import count
 from kminilog.steps.document import Document, to_json
 from kminilog.steps.page.render import render_page
+from kminilog.steps.terminal import Viewer
 from kminilog.steps.text import check_step, render_text
 from kminilog.storage.durable_file import replace_file
 
@@ -57,6 +61,9 @@ class SceneCommand(click.Command):
             write_document(to_json(document))
         elif html:
             write_line(f"{html}: {count(len(document.steps), 'step')}")
+        elif sys.stdin.isatty() and sys.stdout.isatty():
+            with keys_of_terminal() as read_key:
+                Viewer(document, Console(), read_key, from_step).run()
         else:
             write_lines(render_text(document, from_step))
 
