@@ -1,10 +1,12 @@
 """`partition --explain`: why a partitioner chose a partition.
 
 For a record with a key it shows the steps of the hash, computed again with the partitioner's
-functions. For a record without a key it shows the partitions to choose from and the rule.
+functions; for murmur2 that is the last step of `kminilog step murmur2`. For a record without a key
+it shows the partitions to choose from and the rule.
 """
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kminilog.format.hashing import murmur2, to_positive
@@ -12,7 +14,9 @@ from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice
 from kminilog.partitioners.interface import Partitioner
-from kminilog.plain_text import count
+from kminilog.plain_text import SHOWN_BYTES, count
+from kminilog.steps.producer.murmur2 import result
+from kminilog.steps.text import step_lines
 
 _OLD_RULE = "the cached partition; if there is none, an available one at random, then cached"
 _STICKY_RULE = "the same until a batch begins, then another available one at random"
@@ -61,7 +65,7 @@ class Explanation:
     def lines(self, choice: Choice) -> list[str]:
         """Return the lines of text that explain a choice."""
         if self._is_by_murmur2(choice) and choice.key_bytes is not None:
-            return self._murmur2_lines(choice, choice.key_bytes)
+            return list(self._murmur2_lines(choice, choice.key_bytes))
         if self._is_by_hash_code(choice):
             return self._hash_code_lines(choice)
         lines = [self._available_line(), f"    rule         {self._rule(choice)}"]
@@ -102,15 +106,16 @@ class Explanation:
         partitions = ", ".join(map(str, self._available)) or "none, so any counts"
         return f"    available    {partitions} (of {', '.join(map(str, self._order))})"
 
-    def _murmur2_lines(self, choice: Choice, key: bytes) -> list[str]:
-        hashed = murmur2(key)
-        positive = to_positive(hashed)
-        return [
-            _bytes_line(key),
-            f"    murmur2      {hashed} (0x{hashed & 0xFFFFFFFF:08x})",
-            f"    to_positive  {hashed} & 0x7fffffff = {positive}",
-            f"    modulo       {positive} % {len(self._order)} = {choice.partition}",
-        ]
+    def _murmur2_lines(self, choice: Choice, key: bytes) -> Iterator[str]:
+        partitions = len(self._order)
+        yield _bytes_line(key)
+        hashed = result(key, partitions)
+        told = step_lines(hashed, hashed.steps[-1]._replace(ask=None))
+        yield from (f"    {line}" for line in told if line)
+        if isinstance(choice.key, str) and choice.key.isprintable() and len(key) <= SHOWN_BYTES:
+            quoted = shlex.quote(choice.key)
+            command = f"kminilog step murmur2 --key {quoted} --partitions {partitions}"
+            yield f"    Round by round: {command}"
 
     def _hash_code_lines(self, choice: Choice) -> list[str]:
         code, rule, number, by_hash = self._hash_code_steps(choice)

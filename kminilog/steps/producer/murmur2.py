@@ -104,6 +104,17 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
     return recording.document()
 
 
+def result(key: bytes, partitions: int) -> Document:
+    """Return the steps behind the rounds alone, for a key of any length.
+
+    >>> dict(result(b"TT0124", 15).final.values)["partition"]
+    10
+    """
+    recording = Recording("murmur2", "murmur2: from the hash of a key to its partition")
+    _say_result(recording, key, partitions)
+    return recording.document()
+
+
 def _fields(key: bytes) -> list[Field]:
     fields = []
     for start in range(0, len(key), 4):
