@@ -84,14 +84,16 @@ def command(ctx: click.Context, is_all: bool, directory: Path | None) -> None:
                 "--all and --html DIR need no name; after a name it is --html FILE"
             )
     elif is_all and directory:
-        _write_all(directory)
+        written = write_pages(directory)
+        write_line(f"{directory / INDEX_PAGE}: {count(written, 'step-through')}")
     elif is_all or directory:
         raise click.UsageError("write both: kminilog step --all --html DIR")
     else:
         raise click.UsageError("Missing command", ctx)
 
 
-def _write_all(directory: Path) -> None:
+def write_pages(directory: Path) -> int:
+    """Write the page of each step-through, and one that lists them; return how many there are."""
     directory.mkdir(parents=True, exist_ok=True)
     listed = []
     for name in interruptible(SCENES):
@@ -101,7 +103,7 @@ def _write_all(directory: Path) -> None:
         replace_file(directory / f"{name}.html", page.encode())
         listed.append(Listed(name, found.short_help or "", found.takes, document))
     replace_file(directory / INDEX_PAGE, render_index(listed).encode())
-    write_line(f"{directory / INDEX_PAGE}: {count(len(listed), 'step-through')}")
+    return len(listed)
 
 
 @command.command("list", epilog=example("kminilog step list"))

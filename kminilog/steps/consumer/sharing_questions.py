@@ -3,7 +3,7 @@
     remainder-to-last    global-not-per-topic    join-order-not-sorted    M-for-everybody
 
 Right and wrong answers are computed, so they fit any topics and members. Where too many of them
-are the same, there is no question. Source: course.md's list of misconceptions, ours.
+are the same, there is no question. Source: ours; the usual misconceptions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The way down of a line: from the client to the bytes of a segment and its index.
 
-Each function adds the steps of one part. Source: S0 7, S1 5, S2; docs/life-of-a-message.md.
+Each function adds the steps of one part. Source: S0 7, S1 5.2, S2; docs/life-of-a-message.md.
 """
 
 from kminilog.format.dialect import KAFKA, Dialect
