@@ -19,6 +19,35 @@ _OPTIONS = (
 )
 
 
+# For each visible text: the contrast (WCAG 2) of its colour and the first background below it.
+LOW_CONTRAST = """() => {
+  const parse = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((one) => {
+      const c = one / 255;
+      return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parse(getComputedStyle(one).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !element.checkVisibility() || element.closest("script,style,:disabled")) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push([element.className, element.textContent.slice(0, 40), ratio]);
+  }
+  return found;
+}"""
+
+
 def chromium_path() -> str:
     """Return where Chromium is; skip the test, and say what was not tested, if it is nowhere."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)

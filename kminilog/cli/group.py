@@ -14,17 +14,16 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.group_offsets import group_offsets
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import Command, allow_gaps_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.readers import LogDirSource
 from kminilog.errors import LogDirError
-from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.plain_text import table
 from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
@@ -151,7 +150,6 @@ def _summary(group: Group) -> dict[str, Any]:
 
 
 def _describe(group: Group, source: LogDirSource, now_ms: int) -> dict[str, Any]:
-    partitions = _partitions(group, source)
     idle = group.idle
     return {
         **_summary(group),
@@ -166,40 +164,8 @@ def _describe(group: Group, source: LogDirSource, now_ms: int) -> dict[str, Any]
             }
             for member in sorted(group.members.values(), key=lambda member: text_order(member.id))
         ],
-        "partitions": [_partition_fields(group, source, partition) for partition in partitions],
+        "partitions": group_offsets(group, source),
         "idle": idle,
-    }
-
-
-def _partitions(group: Group, source: LogDirSource) -> list[TopicPartition]:
-    """Return what the group reads, has read or is to read."""
-    subscribed = {topic for member in group.members.values() for topic in member.topics}
-    existing = [
-        TopicPartition(topic, partition)
-        for topic, partitions in source.topics().items()
-        if topic in subscribed
-        for partition in range(partitions)
-    ]
-    return sorted({*existing, *group.owners, *group.committed})
-
-
-def _partition_fields(
-    group: Group, source: LogDirSource, partition: TopicPartition
-) -> dict[str, Any]:
-    committed = group.committed.get(partition)
-    try:
-        end = source.log_end(partition)
-    except UnknownTopicOrPartitionError:
-        end = None
-    lag = None if committed is None or end is None else end - committed
-    is_above = lag is not None and lag < 0
-    return {
-        **partition._asdict(),
-        "member": group.owners.get(partition),
-        "committed": committed,
-        "log_end_offset": end,
-        "lag": None if is_above else lag,
-        "above_log_end": is_above,
     }
 
 

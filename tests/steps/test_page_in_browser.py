@@ -6,7 +6,7 @@ from kminilog.printable import printable
 from kminilog.steps.document import Document
 from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
 from kminilog.steps.page.render import render_page
-from tests.browser import Page, started_browser
+from tests.browser import LOW_CONTRAST, Page, started_browser
 from tests.steps.scenes import NAMES, made
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -81,35 +81,6 @@ def test_page_fits_and_is_legible_at_each_size_in_light_and_dark(browser, pages,
                     assert page.page.evaluate(LOW_CONTRAST) == [], where
                     bar = page.page.locator("nav.bar").bounding_box()
                     assert bar["y"] + bar["height"] <= height + 1, where
-
-
-# For each visible text: the contrast (WCAG 2) of its colour and the first background below it.
-LOW_CONTRAST = """() => {
-  const parse = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => {
-    const [x, y, z] = [r, g, b].map((one) => {
-      const c = one / 255;
-      return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-  };
-  const behind = (element) => {
-    for (let one = element; one; one = one.parentElement) {
-      const colour = parse(getComputedStyle(one).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    if (!own || !element.checkVisibility() || element.closest("script,style,:disabled")) continue;
-    const [a, b] = [light(parse(getComputedStyle(element).color)), light(behind(element))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push([element.className, element.textContent.slice(0, 40), ratio]);
-  }
-  return found;
-}"""
 
 
 def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):

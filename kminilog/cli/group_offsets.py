@@ -1,0 +1,48 @@
+"""How far a group has read each partition: what `group describe` says of partitions.
+
+Source: Kafka: ConsumerGroupCommand.
+"""
+
+from typing import Any
+
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.consumer.group import Group
+from kminilog.consumer.readers import LogDirSource
+from kminilog.format.names import TopicPartition
+
+
+def group_offsets(group: Group, source: LogDirSource) -> list[dict[str, Any]]:
+    """Return committed offset and lag for each partition that the group reads or has read."""
+    return [_partition_fields(group, source, partition) for partition in _partitions(group, source)]
+
+
+def _partitions(group: Group, source: LogDirSource) -> list[TopicPartition]:
+    """Return what the group reads, has read or is to read."""
+    subscribed = {topic for member in group.members.values() for topic in member.topics}
+    existing = [
+        TopicPartition(topic, partition)
+        for topic, partitions in source.topics().items()
+        if topic in subscribed
+        for partition in range(partitions)
+    ]
+    return sorted({*existing, *group.owners, *group.committed})
+
+
+def _partition_fields(
+    group: Group, source: LogDirSource, partition: TopicPartition
+) -> dict[str, Any]:
+    committed = group.committed.get(partition)
+    try:
+        end = source.log_end(partition)
+    except UnknownTopicOrPartitionError:
+        end = None
+    lag = None if committed is None or end is None else end - committed
+    is_above = lag is not None and lag < 0
+    return {
+        **partition._asdict(),
+        "member": group.owners.get(partition),
+        "committed": committed,
+        "log_end_offset": end,
+        "lag": None if is_above else lag,
+        "above_log_end": is_above,
+    }

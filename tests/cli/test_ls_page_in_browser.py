@@ -1,0 +1,64 @@
+"""The page of `ls --html` in a real browser: it fits, is legible, and asks for nothing."""
+
+import pytest
+
+from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.cli.command_line import CommandLine
+from tests.cli.looked_at import Plan, make
+
+pytestmark = pytest.mark.xdist_group("browser")
+SIZES = [(390, 844), (1280, 800), (1920, 1080)]
+
+# Pairs of labels in one picture that overlap, and labels that stand out of the window.
+CROWDED = """() => {
+  const found = [];
+  for (const lane of document.querySelectorAll(".labels")) {
+    const boxes = [...lane.querySelectorAll("text")]
+      .filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect());
+    boxes.forEach((a, n) => {
+      if (a.left < 0 || a.right > document.documentElement.clientWidth) found.push([a.left]);
+      for (const b of boxes.slice(n + 1))
+        if (a.left < b.right && b.left < a.right) found.push([a.left, b.left]);
+    });
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module", params=[0, 10**17])
+def page_file(request, tmp_path_factory):
+    """A page about many small segments, at low offsets and at offsets of 18 digits."""
+    kminilog = CommandLine(tmp_path_factory.mktemp("look") / "log-dir")
+    plan = Plan(counts=(400, 0), segment_bytes=150, base_offset=request.param)
+    make(kminilog.log_dir, plan)
+    file = kminilog.log_dir.with_name("page.html")
+    kminilog.ok("ls", "--html", file)
+    return file
+
+
+def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file):
+    with Page(browser, page_file) as page:
+        for width, height in SIZES:
+            page.page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.page.emulate_media(color_scheme=scheme)
+                assert page.overflow() <= 0, (width, scheme)
+                assert page.page.evaluate(LOW_CONTRAST) == [], (width, scheme)
+                assert page.page.evaluate(CROWDED) == [], (width, scheme)
+        assert page.page.locator(".labels text").count() > 20
+        assert page.complaints == []
+        assert page.requests == [page_file.as_uri()]
+
+
+def test_page_on_paper_has_every_row(browser, page_file):
+    with Page(browser, page_file, java_script_enabled=False) as page:
+        page.page.emulate_media(media="print")
+        scrolled = page.page.locator(".list").first
+        inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
+        assert inside >= whole - 1
