@@ -18,6 +18,10 @@ from typing import Any, NamedTuple
 FORMAT = "kminilog.trace/1"
 MAX_BYTES = 1 << 16
 MAX_STEPS = 2_000
+MAX_FILES_JSON = 150_000
+"""How long the JSON of all files and fields may be, in characters."""
+MAX_STEPS_JSON = 55_000
+"""The same for the steps. A page, which has them as markup too, is then below 400 KB."""
 UNPARSED = "unparsed"
 """The kind of bytes that belong to no field of a message or an entry."""
 
@@ -177,14 +181,20 @@ def to_json(document: Document) -> dict[str, Any]:
         "format": FORMAT,
         "name": document.name,
         "title": document.title,
-        "files": [
-            {"name": f.name, "hex": f.data.hex(), "start": f.start, "size_bytes": f.size_bytes}
-            for f in document.files
-        ],
+        "files": [_file_json(file) for file in document.files],
         "fields": [field._asdict() for field in document.fields],
         "steps": [_step_json(number, step) for number, step in enumerate(document.steps, start=1)],
         "what_if": document.what_if
         and {**document.what_if._asdict(), "meanings": dict(document.what_if.meanings)},
+    }
+
+
+def _file_json(file: File) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "hex": file.data.hex(),
+        "start": file.start,
+        "size_bytes": file.size_bytes,
     }
 
 
@@ -213,7 +223,21 @@ def compact(document: Document) -> str:
 
     It is ASCII, and has no `<`, `>` or `&`. So it stands in a page as it is.
     """
-    text = json.dumps(to_json(document), separators=(",", ":"))
+    return _compact(to_json(document))
+
+
+def files_length(file: File, fields: Sequence[Field]) -> int:
+    """Return how long the compact JSON of a file and its fields is, in characters."""
+    return len(_compact([_file_json(file), *(field._asdict() for field in fields)]))
+
+
+def step_length(step: Step) -> int:
+    """Return how long the compact JSON of a step is, in characters."""
+    return len(_compact(_step_json(MAX_STEPS, step)))
+
+
+def _compact(value: Any) -> str:
+    text = json.dumps(value, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kminilog.steps.document import (
     MAX_BYTES,
+    MAX_FILES_JSON,
     MAX_STEPS,
+    MAX_STEPS_JSON,
     Ask,
     Choice,
     Cost,
@@ -27,6 +29,8 @@ from kminilog.steps.document import (
     Table,
     Value,
     WhatIf,
+    files_length,
+    step_length,
 )
 
 
@@ -39,6 +43,8 @@ class Recording:
         self._files: list[File] = []
         self._fields: list[Field] = []
         self._steps: list[Step] = []
+        self._lengths: list[int] = []  # of the JSON of each step
+        self._files_length = 0
         self._left_out_count = 0
         self._ends: dict[str, int] = {}
         self._cost = Cost()
@@ -56,14 +62,18 @@ class Recording:
     ) -> None:
         """Add a file, or a part of one that has `size_bytes`; it is shown from the next step on.
 
-        Raises ValueError if there are more bytes in all than a document may have.
+        Raises ValueError if there are more bytes or fields in all than a document may have.
         """
         total = sum(len(file.data) for file in self._files) + len(data)
         if total > MAX_BYTES:
             raise ValueError(f"{name}: {total} bytes in a step-through; at most {MAX_BYTES}")
         file = File(name, data, start, start + len(data) if size_bytes is None else size_bytes)
         self._files.append(file)
-        self._fields += fields
+        added = list(fields)
+        self._fields += added
+        self._files_length += files_length(file, added)
+        if self._files_length > MAX_FILES_JSON:
+            raise ValueError(f"{name}: {len(added)} fields are too many for a step-through")
         if is_shown:
             self.show(name)
 
@@ -105,10 +115,17 @@ class Recording:
     ) -> None:
         """Add a step; its state is complete."""
         state = State(dict(self._ends), dict(values or {}), tuple(tables))
-        if len(self._steps) == MAX_STEPS:
-            self._steps.pop()  # the last step is the result, and always there
+        step = Step(say, ask, tuple(focus), state, self._cost)
+        length = step_length(step)
+        # The last step is the result, and always there: those before it make room.
+        while len(self._steps) >= MAX_STEPS or sum(self._lengths) + length > MAX_STEPS_JSON:
+            if not self._steps:
+                break
+            self._steps.pop()
+            self._lengths.pop()
             self._left_out_count += 1
-        self._steps.append(Step(say, ask, tuple(focus), state, self._cost))
+        self._steps.append(step)
+        self._lengths.append(length)
 
     def document(self) -> Document:
         """Return the document, checked. Raises ValueError if there is no step."""

@@ -193,7 +193,7 @@ class Viewer:
         return grid
 
     def _bytes(self, focus: Range) -> Text:
-        text = Text(printable(f"{focus.file}\n"), style="bold")
+        text = Text(f"{printable(focus.file)}\n", style="bold")
         for at, name, data, _ in field_rows(self._document, focus):
             colour = self._colours.get(self._kinds.get(str(name), ""), "")
             text.append(f"{at!s:>8} ", style="dim not bold")

@@ -146,7 +146,7 @@ def _focus(document: Document, focus: Range, colours: Mapping[str, str]) -> Iter
         colour = colours.get(kinds.get(str(name), ""), "")
         label = f'<span class="field-name {colour}">{text(name)}</span>' if name else ""
         yield f'<tr><td class="number">{text(at)}</td><td>{label}</td><td>{text(data)}</td>'
-        yield f'<td class="text">{text(value)}</td></tr>'
+        yield f"<td>{text(value)}</td></tr>"
     yield "</table></div>"
 
 
@@ -166,18 +166,18 @@ def _values(values: Mapping[str, Value], before: State | None) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     heads = "".join(f"<th>{text(column)}</th>" for column in table.columns)
-    yield f'<h3>{text(table.title)}</h3><div class="scroll"><table>'
-    yield f'<tr><th class="mark"></th>{heads}</tr>'
+    yield f'<h3>{text(table.title)}</h3><div class="scroll"><table class="rows">'
+    yield f"<tr><th></th>{heads}</tr>"
     for number, row in enumerate(table.rows):
         is_marked = number in table.marked
         cells = "".join(f"<td{_number_class(cell)}>{_shown(cell)}</td>" for cell in row)
         kind = ' class="marked"' if is_marked else ""
-        yield f'<tr{kind}><td class="mark">{"→" if is_marked else ""}</td>{cells}</tr>'
+        yield f"<tr{kind}><td>{'→' if is_marked else ''}</td>{cells}</tr>"
     yield "</table></div>"
 
 
 def _number_class(cell: Value) -> str:
-    return ' class="number"' if isinstance(cell, int) else ' class="text"'
+    return ' class="number"' if isinstance(cell, int) else ""
 
 
 def _shown(value: Value) -> str:
