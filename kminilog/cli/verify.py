@@ -124,7 +124,7 @@ def command(
         report = _verify_by_spark(log_dir, topics, master, against=source, job=job, **checks)
     try:
         if report_file:
-            _save(report, report_file)
+            _save(report, report_file, log_dir)
     finally:  # the result of a long check is shown, even if the file cannot be written
         if as_json:
             write_document(report.to_json())
@@ -163,13 +163,19 @@ def _verify_by_spark(
         return verify(start(), log_dir, topics, against=against, **checks)
 
 
-def _save(report: "Report", path: Path) -> None:
+def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
     if path.suffix == ".json":
         data = json_bytes(report.to_json(), indent=2)
     else:
-        text = report.to_html() if path.suffix in (".html", ".htm") else report.to_text()
+        text = _page(report, log_dir) if path.suffix in (".html", ".htm") else report.to_text()
         data = text.rstrip("\n").encode("utf-8", "surrogateescape")
     try:
         path.write_bytes(data + b"\n")
     except OSError as error:  # the error of a full disk names no file
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _page(report: "Report", log_dir: LogDir) -> str:
+    from kminilog.cli.damaged_bytes import damaged_bytes
+
+    return report.to_html(damaged_bytes(log_dir))

@@ -58,6 +58,15 @@ _IN_INDEX = {
 _WARNINGS = _IN_INDEX | {FindingClass.INDEX_SPARSE}
 
 
+def is_in_index(kind: FindingClass) -> bool:
+    """Tell if the place of such a finding is in the `.index`, or is that file; else in the `.log`.
+
+    >>> is_in_index(FindingClass.INDEX_ORDER), is_in_index(FindingClass.BAD_CRC)
+    (True, False)
+    """
+    return kind in _IN_INDEX
+
+
 class Cause(NamedTuple):
     """The finding that explains another one, by its class and its place.
 

@@ -9,7 +9,7 @@ It uses only what `verify --json` prints. Names and keys may hold any characters
 escapes all text, even control characters. It is valid XML as well as HTML. Source: ours.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -25,10 +25,14 @@ _VERDICTS = {
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
 Json = Mapping[str, Any]
+BytesOf = Callable[[str, Json], str]
+"""Returns the markup of the bytes of a sample: of its class, and its JSON."""
 
 
-def render_html(report: Json) -> str:
+def render_html(report: Json, bytes_of: BytesOf = lambda kind, sample: "") -> str:
     """Return the page as text; `report` is what `verify --json` prints.
+
+    `bytes_of` gives the markup of damaged bytes, which stands below their command.
 
     >>> page = render_html({"verdict": "ok", "scope": {"topics": ["<u>"]}, "partitions": [],
     ...     "conservation": {}, "findings": [], "checked": [], "unchecked": [], "allowed": []})
@@ -36,7 +40,7 @@ def render_html(report: Json) -> str:
     (True, False, True)
     """
     parts = [*_head(report), *_account(report["conservation"]), *_partitions(report)]
-    parts += [*_findings(report), *_coverage(report), "</main></body></html>"]
+    parts += [*_findings(report, bytes_of), *_coverage(report), "</main></body></html>"]
     return "<!DOCTYPE html>\n" + "\n".join(parts) + "\n"
 
 
@@ -109,7 +113,7 @@ def _account(conservation: Json) -> Iterator[str]:
     yield "</section>"
 
 
-def _findings(report: Json) -> Iterator[str]:
+def _findings(report: Json, bytes_of: BytesOf) -> Iterator[str]:
     yield "<section><h2>Findings</h2>"
     if not report["findings"]:
         yield "<p>None.</p>"
@@ -121,7 +125,7 @@ def _findings(report: Json) -> Iterator[str]:
         yield f'<span class="severity">{severity}</span> {number(found["count"])}</summary><ol>'
         for sample in samples:
             if not sample.get("cause"):
-                yield from _sample(report, found, sample)
+                yield from _sample(report, found, sample, bytes_of)
         yield "</ol>"
         if caused := sum(1 for sample in samples if sample.get("cause")):
             yield f"<p>{caused} shown where {'it comes' if caused == 1 else 'they come'} from</p>"
@@ -131,9 +135,10 @@ def _findings(report: Json) -> Iterator[str]:
     yield "</section>"
 
 
-def _sample(report: Json, found: Json, sample: Json) -> Iterator[str]:
+def _sample(report: Json, found: Json, sample: Json, bytes_of: BytesOf) -> Iterator[str]:
     yield f'<li><p class="place">{text(sample["place"])}</p>'
     yield f"<p>{text(sample['detail'])}</p><pre>{text(sample['command'])}</pre>"
+    yield bytes_of(found["class"], sample)
     caused = consequences(report, found, sample)
     if caused:
         yield "<ul>"

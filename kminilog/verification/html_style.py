@@ -59,6 +59,13 @@ summary { cursor: pointer; }
 .allowed .severity { color: var(--dim); }
 details p { margin: 0; }
 .place { font-weight: 600; }
+.scroll { overflow-x: auto; }
+.scroll h3 { font-size: .85rem; }
+.scroll table { border-collapse: collapse; font-size: .85rem;
+  font-family: ui-monospace, Menlo, Consolas, monospace; }
+.scroll th { text-align: left; color: var(--dim); font-weight: 600; }
+.scroll td, .scroll th { padding: .1rem .8rem .1rem 0; }
+.field-name { border-left: .3rem solid var(--bar); padding-left: .35rem; }
 .partitions { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
 .partition p { margin: .25rem 0; color: var(--dim); font-size: .9rem; }

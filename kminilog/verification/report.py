@@ -21,7 +21,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
-from kminilog.verification.html_report import render_html
+from kminilog.verification.html_report import BytesOf, render_html
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
@@ -103,9 +103,9 @@ class Report:
         """Return the report as lines of text."""
         return render_text(self.to_json())
 
-    def to_html(self) -> str:
-        """Return the report as one self-contained HTML page."""
-        return render_html(self.to_json())
+    def to_html(self, bytes_of: BytesOf = lambda kind, sample: "") -> str:
+        """Return the report as one self-contained HTML page; see `render_html`."""
+        return render_html(self.to_json(), bytes_of)
 
     def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
         """Add to each sample its place as text, and the command that shows it."""

@@ -53,7 +53,10 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["recover", "orders-0", "--dry-run"], "kminilog.bulk.segment_scan.examine"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
-        (["partition", "--partitions", "3", "--no-key", "9"], "kminilog.partitioners.dry_run.Choice"),
+        (
+            ["partition", "--partitions", "3", "--no-key", "9"],
+            "kminilog.partitioners.dry_run.Choice",
+        ),
         (["cluster", "demo"], "kminilog.cli.cluster.replay_failover"),
         (["group", "demo"], "kminilog.cli.group.replay_rebalance"),
     ],

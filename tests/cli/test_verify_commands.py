@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from hypothesis import given, settings
@@ -156,3 +157,20 @@ def test_command_of_a_finding_against_a_source_shows_it(kminilog, tmp_path, dial
     shown = run_command(copy, altered)
     assert shown.code == 0, shown
     assert "altered" in [record["value"] for record in shown.records]
+
+
+def test_html_report_shows_the_bytes_of_each_damage_as_a_step_through_does(topic, tmp_path):
+    log = sorted((topic.log_dir / "t-1-0").glob("*.log"))[0]
+    index = log.with_suffix(".index")
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    index.write_bytes(index.read_bytes() + b"\x07")
+    page = tmp_path / "page.html"
+    samples = samples_of(topic("verify", "t-1", "--json", "--report", page))
+    assert {sample["segment"] for sample in samples} == {log.stem}
+    tree = fromstring(page.read_text().removeprefix("<!DOCTYPE html>\n"))
+    shown = ["".join(table.itertext()) for table in tree.findall(".//div[@class='focus scroll']")]
+    assert len(shown) == len(samples)
+    for file, name in ((log, "key length"), (index, "unparsed")):
+        assert any(file.name in one and name in one for one in shown)

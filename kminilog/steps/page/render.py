@@ -45,14 +45,27 @@ _KEYS = (
 
 def render_page(document: Document, *, index: str | None = None) -> str:
     """Return the page as text; `index` is the link to a page that lists others. O(document)."""
-    kinds = list(dict.fromkeys(field.kind for field in document.fields))
-    colours = {kind: f"c{number % PALETTE}" for number, kind in enumerate(kinds)}
-    colours[UNPARSED] = UNPARSED
+    colours = colours_of(document)
     body = [*_header(document, index), *_steps(document, colours), *_bar(document), *_help()]
     body += ['<script type="application/json" id="trace">', compact(document), "</script>"]
     script = _resource("viewer.js")
     body += [f"<script>{script}</script>", "</body></html>"]
     return "\n".join([*_head(document, script), *body]) + "\n"
+
+
+def bytes_markup(document: Document) -> str:
+    """Return the bytes in focus at the last step, field by field, as markup for another page."""
+    kinds = colours_of(document)
+    return "".join(
+        line for focus in document.steps[-1].focus for line in _focus(document, focus, kinds)
+    )
+
+
+def colours_of(document: Document) -> dict[str, str]:
+    """Return the class of each kind of fields, in the order of their first appearance."""
+    kinds = list(dict.fromkeys(field.kind for field in document.fields))
+    colours = {kind: f"c{number % PALETTE}" for number, kind in enumerate(kinds)}
+    return {**colours, UNPARSED: UNPARSED}
 
 
 def text(value: object) -> str:

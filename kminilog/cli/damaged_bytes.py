@@ -1,0 +1,61 @@
+"""The first bytes of a finding, field by field, for the HTML report of `verify`.
+
+They are shown as a step-through shows them. The file is read again at the place of the finding; if
+it has changed or gone meanwhile, nothing is shown. Source: ours.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from kminilog.errors import KMiniLogError
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
+from kminilog.steps.document import Range
+from kminilog.steps.layout import index_fields, message_fields
+from kminilog.steps.message.stretches import read_range
+from kminilog.steps.page.render import bytes_markup
+from kminilog.steps.recording import Recording
+from kminilog.storage.log_dir import LogDir
+from kminilog.verification.findings import FindingClass, is_in_index
+
+_SHOWN_BYTES = 64
+_SHOWN_ENTRIES_BYTES = 2 * ENTRY_SIZE_BYTES
+
+
+def damaged_bytes(log_dir: LogDir) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return what gives the markup of a sample's bytes: of its class, and the sample's JSON.
+
+    The markup is empty for a sample without a known byte. O(1).
+    """
+
+    def markup(kind: str, sample: Mapping[str, Any]) -> str:
+        if sample["position"] is None or sample["segment"] is None:
+            return ""
+        with suppress(OSError, KMiniLogError):
+            return _markup(log_dir, kind, sample)
+        return ""
+
+    return markup
+
+
+def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
+    partition = TopicPartition(sample["topic"], sample["partition"])
+    of_index = is_in_index(FindingClass(kind))
+    name = segment_name(int(sample["segment"])) + (INDEX_SUFFIX if of_index else LOG_SUFFIX)
+    start = sample["position"]
+    size_bytes = _SHOWN_ENTRIES_BYTES if of_index else _SHOWN_BYTES
+    data = read_range(log_dir.directory(partition) / name, start, start + size_bytes)
+    if not data:
+        return ""
+    if of_index:
+        fields = [
+            field._replace(start=field.start + start, end=field.end + start)
+            for field in index_fields(name, data)
+        ]
+    else:
+        fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
+    recording = Recording("bytes", name)
+    recording.file(name, data, fields, start=start, size_bytes=start + len(data))
+    recording.step(kind, focus=[Range(name, start, start + len(data))])
+    return bytes_markup(recording.document())
