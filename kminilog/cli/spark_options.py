@@ -146,7 +146,10 @@ def _may_come_of_an_interrupt(error: Exception) -> bool:
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
     kinds = (SparkUnavailableError, Py4JNetworkError)
-    return any(isinstance(one, kinds) for one in (error, error.__cause__))
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__) and cause not in chain:
+        chain.append(cause)
+    return any(isinstance(one, kinds) for one in chain)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

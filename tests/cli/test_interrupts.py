@@ -140,25 +140,33 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("is_interrupted", [True, False])
+@pytest.mark.parametrize(
+    ("words", "function"),
+    [
+        (["verify", "--engine", "spark"], "kminilog.spark.verify.job.check_partitions"),
+        (["ingest", "lines.txt", "--topic", "new"], "kminilog.spark.ingest.job.read_source"),
+    ],
+    ids=["verify", "ingest"],
+)
 def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
-    orders, spark, monkeypatch, is_interrupted
+    orders, spark, monkeypatch, tmp_path, words, function, is_interrupted
 ):
-    def verify(*_, **__):
+    def breaks(*_, **__):
         from py4j.protocol import Py4JNetworkError
 
-        with spark_failures("source"):
-            try:
-                if is_interrupted:
-                    signal.raise_signal(signal.SIGTERM)
-            finally:  # as where a session is put back: py4j has read half of an answer
-                raise Py4JNetworkError("Answer from Java side is empty")
+        try:
+            if is_interrupted:
+                signal.raise_signal(signal.SIGTERM)
+        finally:  # as where a session is put back: py4j has read half of an answer
+            raise Py4JNetworkError("Answer from Java side is empty")
 
     from kminilog.spark.runtime import failures
-    from kminilog.spark.runtime.failures import spark_failures
 
+    (tmp_path / "lines.txt").write_text("line\n")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(failures, "_SECONDS_TO_END", 0.1)
-    monkeypatch.setattr("kminilog.spark.verify.job.verify", verify)
-    run = orders("verify", "--engine", "spark")
+    monkeypatch.setattr(function, breaks)
+    run = orders(*words)
     if is_interrupted:
         assert (run.code, run.err) == (143, "")
     else:

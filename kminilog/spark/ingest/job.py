@@ -229,7 +229,10 @@ def _stage(
             records = read_source(own, source, files)
             staged = stage(records, source, files, job, plan)
     except KMiniLogError as error:
-        raise _located(error, source, files) from error
+        located = _located(error, source, files)
+        if located is error:
+            raise
+        raise located from error
     count = sum(partition.count for partition in staged.partitions)
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:
