@@ -39,7 +39,7 @@ def test_sparse_index_final_state_is_the_index_and_what_the_rule_gives(
     assert done.final.values["entries by the rule"] == len(rows)
 
 
-@given(st.sampled_from([*DIALECTS.values()]), intervals, st.integers(1, 60))
+@given(st.sampled_from([*DIALECTS.values()]), intervals, st.integers(1, 30))
 def test_sparse_index_says_of_each_message_if_it_is_due(dialect, interval_bytes, count):
     done = made(dialect, interval_bytes, count)
     log, index = (file.data for file in done.files)
