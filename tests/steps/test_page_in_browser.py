@@ -101,6 +101,19 @@ def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):
         assert "byte 1408" in page.text("#inspector")
 
 
+def test_page_says_who_notices_a_changed_byte(browser, pages):
+    what_if = made("flip").what_if
+    with Page(browser, pages / "flip.html") as page:
+        for position, value in ((0, 255), (9, 1), (20, 0), (33, 0x41)):
+            page.page.locator(".byte").nth(position).focus()
+            changed = page.page.get_by_label("new value of the byte, in hex")
+            changed.fill(f"{value:02x}")
+            told = what_if.meanings[what_if.outcomes[position][value]]
+            assert " ".join(told.split()) in page.text(".changed-to")
+        changed.fill("zz")
+        assert "two hex digits" in page.text(".changed-to")
+
+
 def test_page_opens_at_a_linked_step_and_goes_to_a_number(browser, pages):
     with Page(browser, pages / "murmur2.html", "#step/4") as page:
         assert page.text("#place") == "4 / 9"

@@ -7,8 +7,28 @@ import pytest
 from kminilog.cli.step import scene_command
 from kminilog.steps.document import compact
 from kminilog.steps.text import render_text
-from tests.cli.command_line import CommandLine
+from tests.cli.command_line import CommandLine, assert_one_line
 from tests.steps.scenes import NAMES, SCHEMA, made
+
+IN_ORDER = [
+    "record",
+    "docs-vs-bytes",
+    "null-or-empty",
+    "flip",
+    "append-roll",
+    "sparse-index",
+    "torn-tail",
+    "rebuild-index",
+    "find-offset",
+    "edges",
+    "murmur2",
+    "sticky",
+    "buffer-pool",
+    "failover",
+    "range",
+    "rebalance",
+    "journey",
+]
 
 each_scene = pytest.mark.parametrize("name", NAMES)
 
@@ -52,3 +72,42 @@ def test_step_list_names_every_scene(tmp_path):
     listed = CommandLine(tmp_path / "log-dir").ok("step", "list", "--json").document
     assert [one["name"] for one in listed] == list(NAMES)
     assert all(one["title"] and isinstance(one["takes"], str) for one in listed)
+
+
+def test_scenes_are_in_the_order_of_a_course():
+    assert list(NAMES) == IN_ORDER
+
+
+def test_step_all_writes_a_page_for_each_scene_and_a_list(tmp_path):
+    commands = CommandLine(tmp_path / "log-dir")
+    commands.ok("step", "--all", "--html", tmp_path / "pages")
+    written = {path.name: path.read_text() for path in (tmp_path / "pages").iterdir()}
+    assert set(written) == {"index.html", *(f"{name}.html" for name in NAMES)}
+    for name in NAMES:
+        assert compact(made(name)) in written[f"{name}.html"]
+        assert f'href="{name}.html"' in written["index.html"]
+
+
+def test_step_html_writes_one_page_and_says_so(tmp_path):
+    page = tmp_path / "page.html"
+    run = CommandLine(tmp_path / "log-dir").ok("step", "murmur2", "--html", page)
+    assert run.out == f"{page}: 9 steps\n"
+    assert compact(made("murmur2")) in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--all"], "write both: kminilog step --all --html DIR"),
+        (["--html", "pages"], "write both"),
+        (["--all", "--html", "pages", "murmur2"], "need no name"),
+        (["nothing"], "No such command 'nothing'"),
+        ([], "name a command of `kminilog step`: list, record"),
+        (["murmur2", "--from-step", "10"], "no step 10: murmur2 has steps 1 to 9"),
+        (["murmur2", "--html", "missing/page.html"], "No such file or directory"),
+        (["find-offset", "orders-0"], "which offset of orders-0?"),
+    ],
+)
+def test_step_bad_input_is_one_line(tmp_path, monkeypatch, words, part):
+    monkeypatch.chdir(tmp_path)
+    assert_one_line(CommandLine(tmp_path / "log-dir")("step", *words), 2, part)
