@@ -2,6 +2,9 @@
 
 import pytest
 
+from kminilog.consumer.group import Group
+from kminilog.consumer.group_file import write_group
+from kminilog.format.names import TopicPartition
 from tests.browser import LOW_CONTRAST, Page, started_browser
 from tests.cli.command_line import CommandLine
 from tests.cli.looked_at import Plan, make
@@ -33,10 +36,12 @@ def browser():
 
 @pytest.fixture(scope="module", params=[0, 10**17])
 def page_file(request, tmp_path_factory):
-    """A page about many small segments, at low offsets and at offsets of 18 digits."""
+    """Many small segments and a group with a long name, at low offsets and at some of 18 digits."""
     kminilog = CommandLine(tmp_path_factory.mktemp("look") / "log-dir")
     plan = Plan(counts=(400, 0), segment_bytes=150, base_offset=request.param)
     make(kminilog.log_dir, plan)
+    committed = {TopicPartition("t", 0): request.param + 300}
+    write_group(kminilog.log_dir, Group("g" * 200, committed=committed))
     file = kminilog.log_dir.with_name("page.html")
     kminilog.ok("ls", "--html", file)
     return file
@@ -59,6 +64,9 @@ def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file):
 def test_page_on_paper_has_every_row(browser, page_file):
     with Page(browser, page_file, java_script_enabled=False) as page:
         page.page.emulate_media(media="print")
-        scrolled = page.page.locator(".list").first
+        scrolled = page.page.locator("#t-0 .list")
         inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
         assert inside >= whole - 1
+        page.page.emulate_media(media="screen")
+        inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
+        assert inside < whole

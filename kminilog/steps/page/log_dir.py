@@ -108,8 +108,8 @@ def _segments(segments: Sequence[SegmentLook]) -> Iterator[str]:
     if not segments:
         return
     heads = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-    yield '<h3>Segments</h3><div class="scroll list" role="region" aria-label="segments" '
-    yield f'tabindex="0"><table class="segments"><tr>{heads}</tr>'
+    yield f'<h3>{counted(len(segments), "segment")}</h3><div class="scroll list" role="region" '
+    yield f'aria-label="segments" tabindex="0"><table class="segments"><tr>{heads}</tr>'
     for number, segment in enumerate(segments[:MAX_SEGMENTS], start=1):
         messages, entries = segment.message_count, segment.index_entries
         last = segment.next_offset - 1
