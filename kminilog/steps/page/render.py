@@ -173,7 +173,8 @@ def _values(values: Mapping[str, Value], before: State | None) -> Iterator[str]:
     for name, value in values.items():
         is_new = name not in known or known[name] != value
         changed = ' class="changed"' if is_new else ""
-        yield f"<dt>{text(name)}</dt><dd{changed}>{_shown(value)}</dd>"
+        shown = "none" if value is None else text(value)
+        yield f"<dt>{text(name)}</dt><dd{changed}>{shown}</dd>"
     yield "</dl>"
 
 
