@@ -20,6 +20,7 @@ from typing import NamedTuple
 from kminilog.chance import Chance
 from kminilog.clock import Clock, ManualClock
 from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.errors import IllegalGenerationError
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.format.names import TopicPartition
 
@@ -160,7 +161,10 @@ def replay_rebalance(
             seen.update(read)
             read_to |= {partition.partition: offset + 1 for partition, offset in read}
             if reader.member.may_commit and clock.now_ms() % plan.commit_interval_ms == 0:
-                reader.commit()
+                try:
+                    reader.commit()
+                except IllegalGenerationError as refused:  # a rebalance has begun: it joins again
+                    error = str(refused)
         yield _seen_at(second, events, coordinator, readers, plan)._replace(
             read_again=again, error=error, read_to_by_partition=dict(read_to)
         )

@@ -65,6 +65,19 @@ def test_replay_refuses_the_commit_of_a_member_that_wakes_up(tmp_path):
     assert "is no member of group readers" in refused.error
 
 
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+@pytest.mark.parametrize("partitions", range(1, 9))
+def test_replay_goes_on_if_a_rebalance_refuses_a_commit(tmp_path, strategy, partitions):
+    seen = replay(tmp_path, strategy=strategy, plan=Plan(partitions=partitions))
+    assert len(seen) == Plan().seconds
+    assert seen[-1].state == "Stable"
+    assert all(
+        "speaks of generation" in second.error
+        for second in seen
+        if second.second < 32 and second.error
+    )
+
+
 def test_replay_eager_members_stop_and_cooperative_ones_read_on(tmp_path):
     eager = replay(tmp_path / "eager", strategy="sticky")
     cooperative = replay(tmp_path / "cooperative", strategy="cooperative-sticky")
