@@ -151,11 +151,15 @@ def test_page_without_scripts_shows_every_step(browser, pages, name):
         assert not page.page.locator("nav.bar:visible").count()
 
 
-def test_page_on_paper_has_every_step(browser, pages):
+def test_page_on_paper_has_every_step_and_the_reasons_of_answers(browser, pages):
+    document = made("murmur2")
     with Page(browser, pages / "murmur2.html") as page:
         page.page.emulate_media(media="print")
-        assert page.page.locator(".say:visible").count() == len(made("murmur2").steps)
-        assert not page.page.locator("nav.bar:visible").count()
+        assert page.page.locator(".say:visible").count() == len(document.steps)
+        assert not page.page.locator("nav.bar:visible, .quiz:visible").count()
+        told = " ".join(page.page.locator(".on-paper:visible").inner_text().split())
+        for choice in document.steps[-1].ask.choices:
+            assert " ".join(choice.why.split()) in told
 
 
 def test_page_policy_forbids_what_hostile_text_could_do(browser, tmp_path):

@@ -178,7 +178,7 @@
     const old = section.querySelector(".ask");
     if (!old) return;
     const { question, choices } = trace.steps[number - 1].ask;
-    const box = make("div", "ask");
+    const box = make("div", "ask quiz");
     box.append(make("p", "", question));
     const buttons = make("div", "choices");
     const verdict = make("p", "verdict");
@@ -203,7 +203,8 @@
     });
     buttons.append(tellMe);
     box.append(buttons, verdict);
-    old.replaceWith(box);
+    old.before(box);
+    old.classList.add("on-paper");
   }
 
   function reveal(number) {
