@@ -20,7 +20,8 @@ from typing import NamedTuple
 from kminilog.chance import Chance
 from kminilog.clock import Clock, ManualClock
 from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.errors import IllegalGenerationError
+from kminilog.consumer.errors import IllegalGenerationError, UnknownGroupError
+from kminilog.consumer.group import Group
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.format.names import TopicPartition
 
@@ -190,6 +191,8 @@ def _carry_out(event: Event, readers: dict[str, _Reader]) -> str:
         reader.is_hanging = True
     else:
         reader.is_hanging = False
+        if reader.member.membership is None:  # it hung before it had joined: it has read nothing
+            return ""
         try:
             reader.commit()
         except NO_MEMBER as error:
@@ -205,7 +208,10 @@ def _seen_at(
     readers: dict[str, _Reader],
     plan: Plan,
 ) -> Second:
-    group = coordinator.describe(GROUP)
+    try:
+        group = coordinator.describe(GROUP)
+    except UnknownGroupError:  # nobody has joined yet
+        group = Group(GROUP)
     committed = {partition.partition: offset for partition, offset in group.committed.items()}
     reading = {
         partition.partition: reader.name

@@ -42,13 +42,14 @@ COMMANDS = {
     "recover": ("recover", "orders-0"),
     "retain": ("retain", "--dry-run"),
     "ls": ("ls",),
+    "ls as a page": ("ls", "--html", "PAGE"),
     "partition": ("partition", "--partitions", "3", "--no-key", "2000"),
     "cluster demo": ("cluster", "demo"),
     "group demo": ("group", "demo"),
     "topic create": ("topic", "create", MADE.name, "--partitions", "300"),
     "topic delete": ("topic", "delete", MADE.name, "--yes"),
 }
-
+PAGE = "page.html"
 ENDLESS = ("consume", "consume as a member")
 
 
@@ -73,7 +74,11 @@ def start(directory: Path, words: tuple[str, ...]) -> int:
         return pid
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(directory / name, os.O_WRONLY), descriptor)
-    places = {"LINES": directory / "LINES", "LOG": directory / "orders-0" / f"{0:020d}.log"}
+    places = {
+        "LINES": directory / "LINES",
+        "LOG": directory / "orders-0" / f"{0:020d}.log",
+        "PAGE": directory / PAGE,
+    }
     arguments = [str(places.get(word, word)) for word in words]
     sys.argv = ["kminilog", "--log-dir", str(directory), *arguments]
     kminilog()
@@ -114,6 +119,7 @@ def is_made(log_dir: LogDir) -> bool:
 
 def prepare(log_dir: LogDir, name: str) -> None:
     """Give a command what it is to change, as it was before the last time."""
+    (log_dir.path / PAGE).unlink(missing_ok=True)
     if name == "recover":
         (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
     if name.startswith("topic") and is_made(log_dir) != (name == "topic delete"):
@@ -134,6 +140,9 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
     err = (log_dir.path / "err").read_text()
     if err:
         found.append(f"said {err!r}")
+    pages = [path.read_text() for path in log_dir.path.glob(f"*{PAGE}*")]
+    if len(pages) > 1 or not all(page.endswith("</html>\n") for page in pages):
+        found.append("half a page")
     if name.startswith("topic") and is_made(log_dir) != (name == "topic create"):
         again = wait(start(log_dir.path, COMMANDS[name]))  # what was begun can be finished
         if again != "0":

@@ -34,11 +34,15 @@ from tests.trees import tree_of
 HANG_SECONDS = 60.0
 READ_TO_THE_END = ("--config", "consumer.timeout.ms=1")
 DELETE = ("topic", "delete", "orders", "--yes")
+SEGMENT = "orders-0/00000000000000000000.log"
+PAGE = "page.html"
+IN_THE_LOG_DIR = (SEGMENT, PAGE)
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("topic", "list"),
     ("topic", "describe", "orders"),
     ("ls",),
     ("ls", "--json"),
+    ("ls", "--html", PAGE),
     ("find", "orders-0", "3", "--explain"),
     ("consume", "orders", *READ_TO_THE_END),
     ("consume", "orders", "--group", "readers", *READ_TO_THE_END),
@@ -46,7 +50,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("verify", "orders", "--json"),
     ("group", "list"),
     ("group", "describe", "readers"),
-    ("dump", "orders-0/00000000000000000000.log"),
+    ("dump", SEGMENT),
     ("produce", "orders"),
     ("recover", "orders-0", "--dry-run"),
     ("recover", "orders-1"),
@@ -210,8 +214,7 @@ def command_attempts(count: int, chance: random.Random) -> list[Attempt]:
 
     def attempt(command: tuple[str, ...]) -> Attempt:
         def run(log_dir: Path) -> Run:
-            is_dump = command[0] == "dump"
-            words = (command[0], str(log_dir / command[1])) if is_dump else command
+            words = [str(log_dir / word) if word in IN_THE_LOG_DIR else word for word in command]
             return CommandLine(log_dir)(*words, stdin=b"line\n")
 
         return Attempt(" ".join(command), run)

@@ -53,6 +53,8 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["recover", "orders-0", "--dry-run"], "kminilog.bulk.segment_scan.examine"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
+        (["ls", "--html", "PAGE"], "kminilog.bulk.segment_checks.check_segment"),
+        (["ls", "--html", "PAGE"], "kminilog.cli.log_dir_look.describe_partition"),
         (
             ["partition", "--partitions", "3", "--no-key", "9"],
             "kminilog.partitioners.dry_run.Choice",
@@ -62,12 +64,15 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )
-def test_interrupt_that_a_finaliser_hears_ends_the_command(orders, monkeypatch, words, function):
+def test_interrupt_that_a_finaliser_hears_ends_the_command(
+    orders, tmp_path, monkeypatch, words, function
+):
     press_before(monkeypatch, function)
     segment = orders.log_dir / "orders-0" / f"{0:020d}"
-    places = {"LOG": f"{segment}.log", "INDEX": f"{segment}.index"}
+    places = {"LOG": f"{segment}.log", "INDEX": f"{segment}.index", "PAGE": tmp_path / "page.html"}
     run = orders(*[places.get(word, word) for word in words], stdin=b"line\n" * 9)
     assert (run.code, run.err) == (130, "")
+    assert not (tmp_path / "page.html").exists()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

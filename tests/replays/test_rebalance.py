@@ -6,7 +6,16 @@ import pytest
 
 from kminilog.client_errors import PluginError
 from kminilog.errors import SettingError
-from kminilog.replays.rebalance import JOINS, Event, Plan, Second, replay_rebalance
+from kminilog.replays.rebalance import (
+    HANGS,
+    JOINS,
+    LEAVES,
+    WAKES,
+    Event,
+    Plan,
+    Second,
+    replay_rebalance,
+)
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
@@ -96,6 +105,21 @@ def test_replay_more_members_than_partitions_leaves_some_idle(tmp_path):
     assert readers(seen[-1]) == "AB"
     assert seen[-1].idle == ("C",)
     assert seen[0].event == "A joins, B joins, C joins"
+
+
+def test_replay_of_a_group_that_nobody_has_joined_yet_is_empty(tmp_path):
+    events = (Event(1, "A", JOINS), Event(1, "A", LEAVES), Event(3, "B", JOINS))
+    seen = replay(tmp_path, plan=Plan(events=events, seconds=6))
+    assert [(s.state, s.generation, s.members) for s in seen[:3]] == [("Empty", 0, ())] * 3
+    assert [readers(second) for second in seen] == ["----"] * 3 + ["BBBB"] * 3
+
+
+def test_replay_a_member_that_hangs_before_it_has_joined_commits_nothing(tmp_path):
+    joins = (Event(0, "B", JOINS), Event(4, "A", JOINS), Event(4, "A", HANGS))
+    seen = replay(tmp_path, plan=Plan(events=(*joins, Event(8, "A", WAKES)), seconds=14))
+    assert readers(seen[7]) == "BBBB"
+    assert (seen[8].error, seen[8].committed_by_partition) == ("", seen[7].committed_by_partition)
+    assert readers(seen[-1]) == "AABB"
 
 
 def test_replay_is_the_same_each_time(tmp_path):
