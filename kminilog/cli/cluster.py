@@ -1,7 +1,7 @@
 """`kminilog cluster demo`: a broker dies and comes back, second by second.
 
 Replays both figures of S4 in a small cluster with real files and a simulated clock. The text is the
-step-through `failover`.
+step-through `failover`, in short.
 """
 
 import random
@@ -16,7 +16,7 @@ from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.replays.failover import Second, replay_failover
 from kminilog.steps.producer.failover import SWITCH, document, total
-from kminilog.steps.text import render_text
+from kminilog.steps.text import render_short
 
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
@@ -63,7 +63,8 @@ def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
     for place, (which, seen) in enumerate(replays.items()):
         if place:
             write_line()
-        write_lines(render_text(document(seen, is_switch_on=which == "on")))
+        arguments = ("--switch", which, "--on-failure", on_failure, "--seed", seed)
+        write_lines(render_short(document(seen, is_switch_on=which == "on"), arguments))
 
 
 def replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:

@@ -28,7 +28,7 @@ from kminilog.notices import OnGap
 from kminilog.plain_text import table
 from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
 from kminilog.steps.consumer.rebalance import document
-from kminilog.steps.text import render_text
+from kminilog.steps.text import render_short
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock
 
@@ -130,7 +130,8 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
             }
         )
     else:
-        write_lines(render_text(document(seconds, strategy=strategy, plan=plan)))
+        arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
+        write_lines(render_short(document(seconds, strategy=strategy, plan=plan), arguments))
 
 
 def _coordinator(log_dir_path: Path) -> Coordinator:

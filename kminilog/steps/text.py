@@ -8,9 +8,13 @@
       name = value
 
 A question stands in front of its answer. Of what the step before has shown already, only what has
-changed is repeated; the last step is shown in full. Source: ours.
+changed is repeated; the last step is shown in full.
+
+`render_short` is for commands that show a result, and not only how it came about: what is said of
+each step, and the last one in full. Source: ours.
 """
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -35,6 +39,31 @@ def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
         yield f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}".rstrip(" ─")
         yield from step_lines(document, step, before if number < len(document.steps) else None)
         before = step
+
+
+def render_short(document: Document, arguments: Sequence[object]) -> Iterator[str]:
+    """Yield what is said of each step but the last, the last one in full, and a command.
+
+    The command, with these arguments, shows the other steps in full, too.
+    """
+    yield document.title
+    yield ""
+    width = len(str(len(document.steps)))
+    for number, step in enumerate(document.steps[:-1], start=1):
+        first, later = f"{number:>{width}}  ", " " * (width + 2)
+        yield from textwrap.wrap(step.say, _WIDTH, initial_indent=first, subsequent_indent=later)
+    yield from list(render_text(document, len(document.steps)))[1:]
+    yield ""
+    yield f"Each step with its state: {step_command(document.name, arguments)}"
+
+
+def step_command(name: str, arguments: Sequence[object]) -> str:
+    """Return the command that shows a step-through, as a shell takes it.
+
+    >>> step_command("murmur2", ["--key", "it is", "--partitions", 3])
+    "kminilog step murmur2 --key 'it is' --partitions 3"
+    """
+    return shlex.join(["kminilog", "step", name, *map(str, arguments)])
 
 
 def check_step(document: Document, number: int) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,3 +82,19 @@ def assert_one_line(run: Run, code: int, *parts: str) -> None:
     assert "Traceback" not in run.err, run
     for part in parts:
         assert part in run.err, run
+
+
+def assert_short_form(command_line: CommandLine, lines: list[str], own: Sequence[object]) -> None:
+    """Assert that lines are a step-through in short, which ends with the command for all of it."""
+    *short, empty, last = lines
+    program, *arguments = shlex.split(last.removeprefix("Each step with its state: "))
+    assert (program, arguments[0], empty) == ("kminilog", "step", "")
+    assert [str(word) for word in own if str(word) not in arguments] == []
+    full = command_line.ok(*arguments).out.splitlines()
+    steps = command_line.ok(*arguments, "--json").document["steps"]
+    end = full.index(f"── step {len(steps)} of {len(steps)}")
+    assert short[-len(full[end:]) :] == full[end:]
+    assert short[0] == full[0]
+    told = " ".join(" ".join(short).split())
+    assert all(f"{one['number']} {one['say']}" in told for one in steps[:-1])
+    assert 2 * len(lines) < len(full)

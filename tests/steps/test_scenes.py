@@ -6,7 +6,7 @@ import pytest
 
 from kminilog.cli.step import scene_command
 from kminilog.steps.document import compact
-from kminilog.steps.text import render_text
+from kminilog.steps.text import render_short, render_text
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.steps.scenes import NAMES, SCHEMA, made
 
@@ -60,6 +60,19 @@ def test_scene_as_text_says_every_step(name):
     text = " ".join(" ".join(render_text(made(name))).split())
     for step in made(name).steps:
         assert " ".join(step.say.split()) in text
+
+
+@each_scene
+def test_scene_in_short_says_every_step_and_ends_with_the_last_one_in_full(name):
+    *lines, empty, command = render_short(made(name), ["--seed", 7])
+    count = len(made(name).steps)
+    last = list(render_text(made(name), count))[1:]
+    told = lines[2 : -len(last)]
+    words = [f"{number} {step.say}" for number, step in enumerate(made(name).steps[:-1], start=1)]
+    assert (lines[:2], lines[-len(last) :]) == ([made(name).title, ""], last)
+    assert "".join("".join(told).split()) == "".join("".join(words).split())
+    assert max(map(len, told)) <= 78
+    assert (empty, command) == ("", f"Each step with its state: kminilog step {name} --seed 7")
 
 
 @each_scene

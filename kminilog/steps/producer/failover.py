@@ -106,7 +106,8 @@ def _said(second: Second, *, is_switch_on: bool, plan: Plan) -> str:
         return f"{said}Its messages go where a leader is{how}: {elsewhere}."
     said += (
         f"The batch for it is tried {count(1 + second.report.retries, 'time')}, and "
-        f"{count(second.report.lost, 'message')} lost."
+        f"{count(second.report.lost, 'message')} "
+        f"{'is' if second.report.lost == 1 else 'are'} lost."
     )
     if begins:
         said += f' The program is told: "{second.error}".'
