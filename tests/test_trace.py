@@ -3,7 +3,8 @@ from bisect import bisect_left, bisect_right
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.trace import UNTRACED, Trace
+from kminilog.recorded_search import Trace
+from kminilog.trace import UNTRACED
 
 numbers = st.lists(st.integers(0, 100), unique=True).map(sorted)
 

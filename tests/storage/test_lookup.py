@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.format.message import encode, scan
+from kminilog.recorded_search import HeaderRead, Trace
 from kminilog.storage.lookup import ENTRIES, NAMES, entry_slot, segment_slot, walk
-from kminilog.trace import HeaderRead, Trace
 
 ascending = st.lists(st.integers(0, 1000), unique=True).map(sorted)
 

@@ -18,12 +18,12 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap
+from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
-from kminilog.trace import Trace
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)

@@ -30,12 +30,12 @@ from kminilog.partitioners.keyed_rules import as_key_object
 from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.record import ProducerRecord, RecordMetadata
+from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_reader import Found
 from kminilog.storage.topics import Topic
-from kminilog.trace import Trace
 
 TOPIC, GROUP = "orders", "readers"
 SETTINGS = TopicSettings(index_interval_bytes=200)

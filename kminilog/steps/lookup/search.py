@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from kminilog.errors import OffsetOutOfRangeError
+from kminilog.recorded_search import HeaderRead, Probe, Trace
 from kminilog.steps.document import Table, Value
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import Found, PartitionReader
 from kminilog.storage.segment import Segment
-from kminilog.trace import HeaderRead, Probe, Trace
 
 _SHOWN_ROWS = 9
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.plain_text import count, shown
+from kminilog.recorded_search import HeaderRead
 from kminilog.steps.document import Field, Range, Value
 from kminilog.steps.layout import message_fields
 from kminilog.steps.lookup.search import Search
 from kminilog.steps.recording import Recording
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
-from kminilog.trace import HeaderRead
 
 _SHOWN_LOG_BYTES = 1 << 12
 _SHOWN_AT_EACH_END = 3
