@@ -27,12 +27,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_files import PartitionFiles, PlainFiles
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_search import (
-    Located,
-    locate,
-    misplaced_segment,
-    refuse_compressed,
-)
+from kminilog.storage.segment_search import Located, locate, misplaced_segment, refuse_compressed
 from kminilog.storage.sequence import messages_from
 from kminilog.trace import UNTRACED, Tracer
 

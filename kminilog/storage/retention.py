@@ -12,7 +12,7 @@ by recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.
 """
 
 import os
-from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
 from kminilog.format.names import DELETED_SUFFIX
@@ -25,9 +25,8 @@ def expired_segments(
     segments: list[Segment], settings: TopicSettings, now_ms: int
 ) -> list[Segment]:
     """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
-    by_age = _prefix(segments, _too_old(settings.retention_ms, now_ms))
-    total_bytes = sum(segment.file_bytes for segment in segments)
-    by_size = _prefix(segments, _too_much(settings.retention_bytes, total_bytes))
+    by_age = _too_old(segments, settings.retention_ms, now_ms)
+    by_size = _too_much(segments, settings.retention_bytes)
     return max(by_age, by_size, key=len)
 
 
@@ -64,29 +63,20 @@ def _rename(segment: Segment, now_ms: int) -> None:
         os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on the time of deletion
 
 
-def _prefix(segments: list[Segment], goes: Callable[[Segment], bool]) -> list[Segment]:
-    for count, segment in enumerate(segments):
-        if not goes(segment):
-            return segments[:count]
-    return list(segments)
-
-
-def _too_old(retention_ms: int, now_ms: int) -> Callable[[Segment], bool]:
-    def goes(segment: Segment) -> bool:
+def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Segment]:
+    def is_too_old(segment: Segment) -> bool:
         age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
         return 0 <= retention_ms < age_ms
 
-    return goes
+    return list(takewhile(is_too_old, segments))
 
 
-def _too_much(retention_bytes: int, total_bytes: int) -> Callable[[Segment], bool]:
-    excess_bytes = total_bytes - retention_bytes
-
-    def goes(segment: Segment) -> bool:
-        nonlocal excess_bytes
-        if retention_bytes < 0 or excess_bytes < segment.file_bytes:
-            return False
+def _too_much(segments: list[Segment], retention_bytes: int) -> list[Segment]:
+    expired: list[Segment] = []
+    excess_bytes = sum(segment.file_bytes for segment in segments) - retention_bytes
+    for segment in segments:
         excess_bytes -= segment.file_bytes
-        return True
-
-    return goes
+        if retention_bytes < 0 or excess_bytes < 0:
+            break
+        expired.append(segment)
+    return expired

@@ -163,9 +163,8 @@ def _expected(
         is_last = following_offset is None
         if is_last and not find_message(segment.dialect, segment.log_path, position + 1, offset):
             return None
-        finished = message_at(
-            segment.dialect, segment.log_path, position
-        )  # a writer may have finished it meanwhile
+        # A writer may have finished it meanwhile.
+        finished = message_at(segment.dialect, segment.log_path, position)
         if finished is None:
             raise damage_error(segment, position, "an unfinished message, and others behind it")
         outcome = finished
