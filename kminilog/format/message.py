@@ -16,7 +16,7 @@
 All numbers are big-endian. Decoding gives a `Message`, `NeedMoreBytes` or a `CorruptMessage`. This
 module knows no files, and not which offset should come next.
 Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
-show another layout, which no broker ever wrote (docs/differences.md).
+show another layout, which no 0.8 broker wrote (docs/differences.md).
 """
 
 import re
@@ -34,6 +34,7 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">bbi")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
+_NO_CRC = bytes(_CRC.size)
 HEADER_BYTES = _HEADER.size
 SIZE_END = _OFFSET_AND_SIZE.size
 CRC_END = SIZE_END + 4
@@ -100,7 +101,7 @@ KeyValue = tuple[bytes | None, bytes | None]
 def encode(
     dialect: Dialect, offset: int, key: bytes | None, value: bytes | None, *, attributes: int = 0
 ) -> bytes:
-    """Return the bytes of one message. O(length).
+    """Return the bytes of one message: header, crc, content. O(length).
 
     Raises NullValueError for a null value in the documented dialect.
 
@@ -110,14 +111,52 @@ def encode(
     >>> encode(KAFKA, 1, b"key", b"value").hex()
     '0000000000000001000000162356c1370000000000036b65790000000576616c7565'
     """
-    after_crc = _AFTER_CRC.pack(MAGIC, attributes, -1 if key is None else len(key)) + (key or b"")
+    after_crc = content(dialect, key, value, attributes=attributes)
+    before_crc = header(offset, after_crc)
+    crc = checksum(before_crc + _NO_CRC + after_crc)
+    return before_crc + _CRC.pack(crc) + after_crc
+
+
+def content(
+    dialect: Dialect, key: bytes | None, value: bytes | None, *, attributes: int = 0
+) -> bytes:
+    """Return what the crc covers: magic, attributes, key length and key, and the value. O(length).
+
+    In the kafka dialect the value's length stands in front of it. Raises NullValueError for a null
+    value in the documented dialect.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> content(KAFKA, b"key", None).hex(" ", 1)
+    '00 00 00 00 00 03 6b 65 79 ff ff ff ff'
+    """
+    key_length = -1 if key is None else len(key)
+    found = _AFTER_CRC.pack(MAGIC, attributes, key_length) + (key or b"")
     if dialect.has_value_length:
-        after_crc += _LENGTH.pack(-1 if value is None else len(value))
+        found += _LENGTH.pack(-1 if value is None else len(value))
     elif value is None:
         raise NullValueError(dialect.name)
-    after_crc += value or b""
-    crc = _CRC.pack(crc32(after_crc))
-    return _OFFSET_AND_SIZE.pack(offset, len(after_crc) + 4) + crc + after_crc
+    return found + (value or b"")
+
+
+def header(offset: int, content: bytes) -> bytes:
+    """Return the 12 bytes in front of the crc: the offset, and the size of crc and content. O(1).
+
+    >>> header(1, b"content").hex(" ", -8)
+    '0000000000000001 0000000b'
+    """
+    return _OFFSET_AND_SIZE.pack(offset, 4 + len(content))
+
+
+def checksum(message: bytes) -> int:
+    """Return the CRC-32, unsigned, of what follows the crc field of a whole message. O(length).
+
+    It does not depend on the offset, the size and the crc that the message has.
+
+    >>> from kminilog.format.dialect import DOCUMENTED
+    >>> f"{checksum(encode(DOCUMENTED, 1, b'key', b'value')):08x}"
+    '4b41698d'
+    """
+    return crc32(message[CRC_END:])
 
 
 def encoded_bytes(dialect: Dialect, key: bytes | None, value: bytes | None) -> int:
@@ -173,7 +212,7 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
     if not is_sound:
         detail = f"key length {key_length} and value length {value_length}, but size {size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
-    actual_crc = crc32(data[CRC_END:])
+    actual_crc = checksum(data)
     if actual_crc != crc:
         detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
         return CorruptMessage(Fault.BAD_CRC, detail, offset, end)

@@ -226,14 +226,16 @@ class PartitionLog:
         return encoded
 
     def _must_roll(self, incoming_bytes: int, now_ms: int) -> bool:
+        active = self._active
         first_append_ms = now_ms if self._first_append_ms is None else self._first_append_ms
-        return self._can_roll() and must_roll(
+        is_due = must_roll(
             self.settings,
-            size_bytes=self._active.size_bytes,
+            size_bytes=active.size_bytes,
             incoming_bytes=incoming_bytes,
-            entry_count=len(self._active.index),
+            entry_count=len(active.index),
             age_ms=now_ms - first_append_ms,
         )
+        return is_due and self._can_roll()
 
     def _can_roll(self) -> bool:
         return self.dialect.can_follow(self._active.base_offset, self._next_offset)

@@ -12,10 +12,13 @@ from kminilog.format.message import (
     Fault,
     Message,
     NeedMoreBytes,
+    checksum,
+    content,
     decode,
     encode,
     encoded_bytes,
     follows,
+    header,
     possible_beginnings,
     scan,
 )
@@ -42,6 +45,22 @@ def test_message_encoded_and_decoded_is_the_same(case):
     assert (message.offset, message.key, message.value) == (offset, key, value)
     assert message.length_bytes == len(data) == encoded_bytes(dialect, key, value)
     assert encode(dialect, *message[:1], message.key, message.value) == data
+
+
+@given(messages())
+def test_message_is_header_crc_and_content(case):
+    dialect, offset, key, value = case
+    after_crc = content(dialect, key, value)
+    crc = struct.pack(">I", zlib.crc32(after_crc))
+    assert encode(*case) == header(offset, after_crc) + crc + after_crc
+    assert header(offset, after_crc) == struct.pack(">qi", offset, len(after_crc) + 4)
+
+
+@given(messages(), st.binary(min_size=16, max_size=16))
+def test_checksum_covers_neither_offset_nor_size_nor_crc(case, beginning):
+    encoded = encode(*case)
+    stored = int.from_bytes(encoded[12:16])
+    assert checksum(encoded) == checksum(beginning + encoded[16:]) == stored
 
 
 @given(messages(), st.data())
