@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kminilog.errors import CorruptBytesError
+from kminilog.settings import INT32_MAX
 
 _ENTRY = struct.Struct(">ii")
 ENTRY_SIZE_BYTES = _ENTRY.size
@@ -33,6 +34,24 @@ ENTRY_SIZE_BYTES = _ENTRY.size
 class IndexEntry(NamedTuple):
     relative_offset: int
     position: int
+
+
+def entry_for(offset: int, position: int, base_offset: int) -> IndexEntry:
+    """Return the entry of the message with this offset, which begins at `position`. O(1).
+
+    `base_offset` is the segment's. Raises ValueError if a field of 31 bits cannot hold a number:
+    below 0, or above 2**31 - 1.
+
+    >>> entry_for(368772, 497, 368769)
+    IndexEntry(relative_offset=3, position=497)
+    """
+    entry = IndexEntry(offset - base_offset, position)
+    if not (0 <= entry.relative_offset <= INT32_MAX and 0 <= position <= INT32_MAX):
+        raise ValueError(
+            f"no index entry for offset {offset} at byte {position} of segment {base_offset}: "
+            f"relative offset and position must be 0 to {INT32_MAX}"
+        )
+    return entry
 
 
 def encode_entry(entry: IndexEntry) -> bytes:
@@ -108,5 +127,5 @@ def due_entries(
     """
     for offset, position in messages:
         if is_due(position, last_indexed_position, interval_bytes):
-            yield IndexEntry(offset - base_offset, position)
+            yield entry_for(offset, position, base_offset)
             last_indexed_position = position

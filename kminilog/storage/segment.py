@@ -15,12 +15,8 @@ from pathlib import Path
 
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
-from kminilog.format.index_entry import IndexEntry, is_due
-from kminilog.format.message import (
-    Message,
-    Outcome,
-    follows,
-)
+from kminilog.format.index_entry import IndexEntry, entry_for, is_due
+from kminilog.format.message import Message, Outcome, follows
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, message_at, scan_file
@@ -31,7 +27,8 @@ from kminilog.storage.regular_file import regular_status, touch, truncate
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    `allows_gaps` is for a log that another program wrote: offsets may be missing there.
+    `allows_gaps` is for a log that another program wrote: offsets may be missing there. `added` are
+    the encoded messages that `write` has not written yet.
     """
 
     def __init__(
@@ -50,7 +47,7 @@ class Segment:
         self.index_interval_bytes = index_interval_bytes
         self.allows_gaps = allows_gaps
         self.size_bytes = 0
-        self._added: list[bytes] = []
+        self.added: list[bytes] = []
 
     @property
     def name(self) -> str:
@@ -137,8 +134,8 @@ class Segment:
         `size_bytes` and the index include it at once; a reader sees it after `write`. O(1).
         """
         if is_due(self.size_bytes, self.index.last_position, self.index_interval_bytes):
-            self.index.add(IndexEntry(offset - self.base_offset, self.size_bytes))
-        self._added.append(data)
+            self.index.add(entry_for(offset, self.size_bytes, self.base_offset))
+        self.added.append(data)
         self.size_bytes += len(data)
 
     def write(self) -> None:
@@ -147,9 +144,9 @@ class Segment:
         Once it returns, they survive the death of this process. Raises OSError; the files may then
         hold part of the bytes, and `truncate_to` restores the earlier state.
         """
-        if self._added:
-            append_to(self.log_path, b"".join(self._added))
-            self._added.clear()
+        if self.added:
+            append_to(self.log_path, b"".join(self.added))
+            self.added.clear()
             self.index.write()
 
     def flush(self) -> None:
@@ -159,7 +156,7 @@ class Segment:
 
     def truncate_to(self, size_bytes: int, entry_count: int) -> None:
         """Truncate both files, and drop added messages; the `.log` keeps its modification time."""
-        self._added.clear()
+        self.added.clear()
         status = regular_status(self.log_path)
         truncate(self.log_path, size_bytes)
         os.utime(self.log_path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -3,9 +3,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import CorruptBytesError
-from kminilog.format.index_entry import IndexEntry, decode_entries, encode_entry, is_due
+from kminilog.format.index_entry import (
+    IndexEntry,
+    decode_entries,
+    encode_entry,
+    entry_for,
+    is_due,
+)
 
 ascending = st.lists(st.integers(0, 2**31 - 1), unique=True, max_size=20).map(sorted)
+
+
+INT31 = 2**31 - 1
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, INT31), st.integers(0, INT31))
+def test_entry_for_a_message_comes_back_from_its_bytes(base_offset, relative_offset, position):
+    entry = entry_for(base_offset + relative_offset, position, base_offset)
+    assert entry == (relative_offset, position)
+    assert decode_entries(encode_entry(entry)) == [entry]
+
+
+@pytest.mark.parametrize(
+    ("offset", "position"), [(99, 10), (100 + INT31 + 1, 10), (101, -1), (101, INT31 + 1)]
+)
+def test_entry_for_a_number_that_does_not_fit_is_refused_in_one_sentence(offset, position):
+    with pytest.raises(ValueError, match=f"no index entry for offset {offset} at byte {position} "):
+        entry_for(offset, position, 100)
 
 
 @given(ascending, ascending)
