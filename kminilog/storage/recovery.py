@@ -19,7 +19,7 @@ invalid message, whatever follows it (docs/differences.md).
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -80,6 +80,36 @@ def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> De
     return Decision.REFUSE if is_whole_message_behind() else Decision.CUT
 
 
+def leftovers_and_strays(
+    names: Collection[str], *, is_after_crash: bool
+) -> tuple[list[str], list[str]]:
+    """Return which files of a partition a crash has left over, and which nobody knows, sorted.
+
+    Recovery removes the leftovers: an index without its log and, after a crash, `.deleted` files.
+    It leaves strays alone.
+
+    >>> name = "00000000000000000007"
+    >>> names = [f"{name}.index", f"{name}.log.deleted", f"{name}.log.9.cut", "notes.txt"]
+    >>> leftovers_and_strays(names, is_after_crash=True)
+    (['00000000000000000007.index', '00000000000000000007.log.deleted'], ['notes.txt'])
+    >>> leftovers_and_strays([*names, f"{name}.log"], is_after_crash=False)
+    ([], ['notes.txt'])
+    """
+    leftovers, strays = [], []
+    for name in sorted(names):
+        parsed = parse_segment_file(name)
+        if parsed:
+            base_name = name.removesuffix(parsed[1])
+            if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
+                leftovers.append(name)
+        elif name.endswith(DELETED_SUFFIX):
+            if is_after_crash:  # else retention removes it after file.delete.delay.ms
+                leftovers.append(name)
+        elif not name.endswith(CUT_SUFFIX):
+            strays.append(name)
+    return leftovers, strays
+
+
 @dataclass
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
@@ -121,7 +151,10 @@ def plan_recovery(
     warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
-    _sort_files(plan, is_after_crash=scan_from is not None)
+    names = set(os.listdir(plan.directory))
+    leftovers, strays = leftovers_and_strays(names, is_after_crash=scan_from is not None)
+    plan.leftovers = [plan.directory / name for name in leftovers]
+    plan.strays = [plan.directory / name for name in strays]
     segments = reader.segments()
     expected = plan.log_end_offset = reader.log_start_offset
     first_to_scan = len(segments)
@@ -189,22 +222,6 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
             sync(segment.index.path)
         sync(plan.directory)
     return side_files
-
-
-def _sort_files(plan: RecoveryPlan, *, is_after_crash: bool) -> None:
-    names = set(os.listdir(plan.directory))
-    for name in sorted(names):
-        path = plan.directory / name
-        parsed = parse_segment_file(name)
-        if parsed:
-            base_name = name.removesuffix(parsed[1])
-            if parsed[1] == INDEX_SUFFIX and f"{base_name}.log" not in names:
-                plan.leftovers.append(path)
-        elif name.endswith(DELETED_SUFFIX):
-            if is_after_crash:  # else retention removes it after file.delete.delay.ms
-                plan.leftovers.append(path)
-        elif not name.endswith(CUT_SUFFIX):
-            plan.strays.append(path)
 
 
 def _set_break(

@@ -59,7 +59,7 @@ class _SoundMessages:
         entries = {entry.position: entry for entry in self._segment.index.entries()}
         base_offset = self._segment.base_offset
         for position, outcome in self._segment.scan(self.sound_bytes):
-            self.fault = _fault(outcome, self.next_offset)
+            self.fault = fault(outcome, self.next_offset)
             if self.fault or not isinstance(outcome, Message):
                 return
             if entry := entries.get(position):
@@ -68,6 +68,26 @@ class _SoundMessages:
             self.next_offset = outcome.offset + 1
             self.sound_bytes = position + outcome.length_bytes
             yield outcome.offset, position
+
+
+def fault(outcome: Outcome, next_offset: int) -> str | None:
+    """Return why an outcome of decoding is not the message that belongs at `next_offset`.
+
+    None if it is this message, or a compressed one that may hold it.
+
+    >>> plain = Message(7, 0, 0, 0, 0, None, b"")
+    >>> fault(plain, 7), fault(NeedMoreBytes(28), 7)
+    (None, 'unfinished message')
+    >>> fault(plain, 6)
+    'a whole message with offset 7 where 6 belongs'
+    """
+    if isinstance(outcome, NeedMoreBytes):
+        return "unfinished message"
+    if isinstance(outcome, CorruptMessage):
+        return f"{outcome.fault}, {outcome.detail}"
+    if not follows(outcome, next_offset):
+        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
+    return None
 
 
 def may_keep_index(segment: Segment, examined: Examined) -> bool:
@@ -152,13 +172,3 @@ def check_segment(segment: Segment) -> Examined:
     assert examined.fault is None, f"{segment.name} at {examined.sound_bytes}: {examined.fault}"
     assert segment.index.holds_exactly(examined.entries), f"{segment.name}: index entries"
     return examined
-
-
-def _fault(outcome: Outcome, next_offset: int) -> str | None:
-    if isinstance(outcome, NeedMoreBytes):
-        return "unfinished message"
-    if isinstance(outcome, CorruptMessage):
-        return f"{outcome.fault}, {outcome.detail}"
-    if not follows(outcome, next_offset):
-        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
-    return None

@@ -13,7 +13,12 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import RecoveryPlan, carry_out, plan_recovery
+from kminilog.storage.recovery import (
+    RecoveryPlan,
+    carry_out,
+    leftovers_and_strays,
+    plan_recovery,
+)
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import PLAIN, examine
 
@@ -323,6 +328,17 @@ def test_recover_leftovers_go_and_strays_stay(tmp_path, dialect):
         "notes.txt",
         "00000000000000000000.log.9.cut",
     }
+
+
+@pytest.mark.parametrize("is_after_crash", [True, False])
+def test_leftovers_and_strays_are_told_by_their_names(is_after_crash):
+    base = "00000000000000000001"
+    alone, deleted = "00000000000000000009.index", [f"{base}.index.deleted", f"{base}.log.deleted"]
+    known = [f"{base}.log", f"{base}.index", f"{base}.log.9.cut"]
+    names = ["b.txt", "a.txt", *reversed(deleted), alone, *known]
+    leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
+    assert leftovers == ([*deleted, alone] if is_after_crash else [alone])
+    assert strays == ["a.txt", "b.txt"]
 
 
 @both_dialects
