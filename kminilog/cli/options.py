@@ -19,6 +19,14 @@ from kminilog.storage.topics import MAX_PARTITIONS
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def hex_bytes(text: str) -> bytes:
+    """Return the bytes that hexadecimal digits stand for."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: give pairs of hexadecimal digits") from None
+
+
 def to_topic_partition(ctx: click.Context, param: click.Parameter, value: str) -> TopicPartition:
     """Return the partition with this directory name, such as orders-0."""
     found = parse_topic_partition(value)

@@ -17,7 +17,7 @@ import click
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.explain_partition import Explanation
 from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import config_option, example, json_option
+from kminilog.cli.options import config_option, example, hex_bytes, json_option
 from kminilog.cli.output import bytes_field, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
@@ -58,17 +58,6 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
     return keys
 
 
-def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
-    keys = []
-    for text in texts:
-        try:
-            keys.append(bytes.fromhex(text))
-        except ValueError:
-            reason = f"{text!r}: give pairs of hexadecimal digits"
-            raise click.BadParameter(reason, ctx, param) from None
-    return keys
-
-
 @click.command(
     "partition",
     cls=KeysInOrder,
@@ -92,9 +81,9 @@ def _from_hex(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
 @click.option(
     "--key-hex",
     "hex_keys",
+    type=hex_bytes,
     multiple=True,
     metavar="H",
-    callback=_from_hex,
     help="Key of a record, in hexadecimal digits. Repeatable.",
 )
 @click.option(

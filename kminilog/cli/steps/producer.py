@@ -5,14 +5,18 @@ from random import Random
 
 import click
 
+from kminilog.cli.options import hex_bytes
 from kminilog.cli.steps.scene import scene
 from kminilog.settings import INT32_MAX
 from kminilog.steps.document import Document
 
+_KEY = "TT0124"
+
 
 @scene("murmur2", "From a key to its partition", shows="kminilog step murmur2 --key TT0124")
+@click.option("--key", metavar="TEXT", help=f"Key to hash, as text.  [default: {_KEY}]")
 @click.option(
-    "--key", metavar="TEXT", default="TT0124", show_default=True, help="Key to hash, as text."
+    "--key-hex", "hex_key", type=hex_bytes, metavar="H", help="The same, in hexadecimal digits."
 )
 @click.option(
     "--partitions",
@@ -22,11 +26,15 @@ from kminilog.steps.document import Document
     metavar="N",
     help="Number of partitions.",
 )
-def murmur2(key: str, partitions: int, seed: int) -> Document:
+def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) -> Document:
     """Hash a key round by round, and take the rest in six ways."""
     from kminilog.steps.producer.murmur2 import document
 
-    return document(key.encode("utf-8", "surrogateescape"), partitions)
+    if key is not None and hex_key is not None:
+        raise click.UsageError("give one key: --key or --key-hex")
+    if hex_key is None:
+        hex_key = (_KEY if key is None else key).encode("utf-8", "surrogateescape")
+    return document(hex_key, partitions)
 
 
 @scene("sticky", "The same twelve sends under each partitioner", shows="kminilog step sticky")

@@ -1,9 +1,12 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.cli.step import scene_command
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.steps.producer.murmur2 import document, readings, rounds
+from tests.cli.command_line import CommandLine, assert_one_line
 
 
 @given(st.binary(max_size=200))
@@ -38,3 +41,20 @@ def test_murmur2_asks_for_the_partition_and_names_each_wrong_thought():
 
 def test_murmur2_of_the_empty_key_has_no_bytes_and_a_partition():
     assert document(b"", 15).final.values["murmur2"] == 275646681
+
+
+@given(st.binary(max_size=60))
+def test_murmur2_takes_a_key_that_is_no_text(key):
+    made = scene_command("murmur2").document(["--key-hex", key.hex(), "--partitions", "7"])
+    assert made == document(key, 7)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--key-hex", "6g"], "'6g': give pairs of hexadecimal digits"),
+        (["--key", "TT0124", "--key-hex", ""], "give one key: --key or --key-hex"),
+    ],
+)
+def test_murmur2_of_no_key_or_two_is_one_line(tmp_path, options, part):
+    assert_one_line(CommandLine(tmp_path)("step", "murmur2", *options), 2, part)
