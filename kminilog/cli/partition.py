@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.explain_partition import Explanation
+from kminilog.cli.explain_partition import explanation_fields, explanation_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import config_option, example, hex_bytes, json_option
 from kminilog.cli.output import bytes_field, write_document, write_line, write_lines
@@ -23,10 +23,12 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
 from kminilog.config_parsing import parse_config
+from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.plain_text import shown
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.steps.producer.choice import Asked
 from kminilog.storage.topics import MAX_PARTITIONS
 
 _ORDER = "kminilog.cli.partition.order"
@@ -147,26 +149,27 @@ def command(
     choices = list(dry_run(chooser, interruptible(ordered), _TOPIC, cluster, batch_size_bytes))
     chooser.close()
     available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
-    explanation = Explanation(name, chooser, settings, numbers, available)
+    asked = Asked(name, settings, numbers, available, isinstance(chooser, Default08))
     if as_json:
         head = {"partitioner": name, "partitions": partitions, "seed": seed}
         placed = {"order": numbers, "available": available}
-        write_document({**head, **placed, "choices": _fields(choices, explanation, explain)})
+        explained = asked if explain else None
+        write_document({**head, **placed, "choices": _fields(choices, explained)})
         return
     for choice in choices:
         write_line(f"{shown(choice.key_bytes)} → partition {choice.partition}")
         if explain:
-            write_lines(explanation.lines(choice))
+            write_lines(explanation_lines(choice, asked))
     if explain:
         write_line(f"The same again, whatever is drawn at random: --seed {seed}")
 
 
-def _fields(choices: list[Choice], explanation: Explanation, explain: bool) -> list[dict[str, Any]]:
+def _fields(choices: list[Choice], explained: Asked | None) -> list[dict[str, Any]]:
     return [
         {
             **bytes_field("key", choice.key_bytes),
             "partition": choice.partition,
-            **(explanation.fields(choice) if explain else {}),
+            **(explanation_fields(choice, explained) if explained else {}),
         }
         for choice in choices
     ]

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from kminilog.cli.explain_partition import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
+from kminilog.steps.producer.choice import RULES_WITHOUT_KEY
 from tests.cli.command_line import assert_one_line
 
 EXAMPLES = "kminilog.partitioners.examples"
@@ -59,9 +59,19 @@ def test_partition_explain_shows_hash_and_modulo(kminilog):
     )
 
 
-@pytest.mark.parametrize("key", ["TT0124", "", "it's", "grüße"])
-def test_partition_explains_murmur2_as_the_step_through_does_and_names_it(kminilog, key):
-    options = ["--partitions", 15, "--key", key]
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--key", "TT0124"],
+        ["--key", ""],
+        ["--key", "it's"],
+        ["--key", "grüße"],
+        ["--key", "k\n"],
+        ["--key-hex", "ff00"],
+    ],
+)
+def test_partition_explains_murmur2_as_the_step_through_does_and_names_it(kminilog, given):
+    options = ["--partitions", 15, *given]
     *lines, command, _ = kminilog.ok("partition", *options, "--explain").out.splitlines()
     shown = [line.strip() for line in lines[2:]]
     program, *named = shlex.split(command.removeprefix("    Round by round: "))
@@ -71,13 +81,10 @@ def test_partition_explains_murmur2_as_the_step_through_does_and_names_it(kminil
 
 
 def test_partition_explains_a_key_that_a_step_through_cannot_show(kminilog):
-    key = "ab" * 40_000  # hexadecimal digits
-    out = kminilog.ok("partition", "--partitions", 3, "--key-hex", key, "--explain").out
-    assert "the partition." in out
-    assert "Round by round" not in out
-    for text in ("k\n", "k" * 1_000):
-        explained = kminilog.ok("partition", "--partitions", 3, "--key", text, "--explain").out
-        assert "Round by round" not in explained
+    for key in ("ab" * 40_000, "ab" * 1_000):  # hexadecimal digits
+        out = kminilog.ok("partition", "--partitions", 3, "--key-hex", key, "--explain").out
+        assert "the partition." in out
+        assert "Round by round" not in out
 
 
 @pytest.mark.parametrize(
@@ -168,11 +175,13 @@ def test_partition_explains_every_partitioner(kminilog, name):
     options = ["--partitioner", name, "--partitions", 3, "--unavailable", 1, "--seed", 1]
     out = kminilog.ok("partition", *options, "--key", "k", "--no-key", 1, "--explain").out
     lines = out.splitlines()
-    assert f"    rule         {RULES_WITHOUT_KEY[name]}" in lines
-    assert "    available    0, 2 (of 0, 1, 2)" in lines
-    hashed = {"default-0.8": "hash code", "round-robin": "", "random": ""}.get(name, "murmur2")
-    if "sticky" not in name:
-        assert hashed in "".join(lines[: lines.index("    available    0, 2 (of 0, 1, 2)")])
+    of_key = lines[: next(n for n, line in enumerate(lines) if line.startswith("null"))]
+    of_none = lines[len(of_key) :]
+    assert f"      rule      = {RULES_WITHOUT_KEY[name]}" in of_none
+    assert "      available = 0, 2 (of 0, 1, 2)" in of_none
+    ignore_keys = ("round-robin", "random", "uniform-sticky", "sticky-cache")
+    hashed = {"default-0.8": "hash_code", **dict.fromkeys(ignore_keys, "rule")}
+    assert hashed.get(name, "murmur2") in "".join(of_key)
     assert lines[-1].endswith("--seed 1")
     found = kminilog.ok(
         "partition", *options, "--key", "k", "--no-key", 1, "--explain", "--json"
@@ -193,19 +202,27 @@ def test_partition_explains_the_hash_code_the_abs_rule_and_the_failover(kminilog
         return kminilog.ok("partition", *options, *more).out.splitlines()[1:-1]
 
     assert lines() == [
-        "    hash code    String.hashCode = -1008770394",
-        "    mask         -1008770394 & 0x7fffffff = 1138713254",
-        "    modulo       1138713254 % 3 = 2",
+        "    String.hashCode of the text is -1008770394; -1008770394 & 0x7fffffff =",
+        "    1138713254; 1138713254 % 3 = 2.",
+        "      hash_code    = -1008770394",
+        "      abs          = mask",
+        "      non_negative = 1138713254",
+        "      by_hash      = 2",
+        "      available    = 0, 1, 2 (of 0, 1, 2)",
+        "      partition    = 2",
     ]
-    assert lines("--config", "default-0.8.abs=abs")[1:] == [
-        "    abs          abs(-1008770394) = 1008770394",
-        "    modulo       1008770394 % 3 = 0",
-    ]
+
+    def said(*more):
+        return " ".join(" ".join(lines(*more)).split())
+
+    with_abs = said("--config", "default-0.8.abs=abs")
+    assert "; abs(-1008770394) = 1008770394; 1008770394 % 3 = 0. hash_code" in with_abs
     down = ["--unavailable", 2]
-    assert lines(*down)[-1] == ("    no leader    2 all the same: send.switch.broker.enable is off")
+    off = "That one has no leader. send.switch.broker.enable is off, so the record goes there"
+    assert off in said(*down)
     on = ["--config", "send.switch.broker.enable=true", "--unavailable", 1]
-    assert lines(*down, *on)[-1] == "    failover     2 has no leader: one of 0 at random, 0"
-    assert "Arrays.hashCode of the bytes" in lines("--key-hex", "00")[4]
+    assert "is on, so the record goes to an available one at random: 0. " in said(*down, *on)
+    assert "Arrays.hashCode of the bytes is 31; " in said("--key-hex", "00")
     (choice,) = kminilog.ok("partition", *options, "--json").document["choices"]
     assert choice == {
         "key": "order4",
@@ -224,7 +241,11 @@ def test_partition_explains_the_second_question_of_a_new_batch(kminilog):
     first, second = found[0]["answers"]
     assert first != second == found[0]["partition"]
     assert found[1]["answers"] == [second]
-    assert kminilog.ok("partition", *options).out.count("    new batch    ") == 1
+    out = " ".join(kminilog.ok("partition", *options).out.split())
+    assert out.count("where no batch has room; the producer asked again") == 1
+    assert f"default-2.4 said {first}, where" in out
+    assert f"and it said {second}." in out
+    assert out.count(f"The rule chooses partition {second}.") == 1
 
 
 def test_partition_explains_that_built_in_ignores_keys_if_told(kminilog):
@@ -240,7 +261,7 @@ def test_partition_explains_that_there_is_no_leader_at_all(kminilog):
     down = ["--unavailable", 0, "--unavailable", 1]
     options = ["--partitioner", "round-robin", "--partitions", 2, *down, "--no-key", 1]
     out = kminilog.ok("partition", *options, "--explain").out
-    assert "    available    none, so any counts (of 0, 1)" in out
+    assert "      available = none, so any counts (of 0, 1)" in out
 
 
 def test_partition_explains_classes_of_both_interfaces(kminilog):

@@ -16,11 +16,11 @@ from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.plain_text import count
 from kminilog.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_leader
 from kminilog.steps.document import Ask, Document, Table, Value
+from kminilog.steps.producer.choice import BY_MURMUR2, asked_again
 from kminilog.steps.producer.twelve_sends import KEYS, Run, counts, grid, send_twelve
 from kminilog.steps.recording import Recording, ask
 
 MAX_PARTITIONS = 20
-_MURMUR2 = ("default-0.9", "default-2.4", "built-in")
 _STICKY = ("default-2.4", "uniform-sticky", "sticky-cache")
 
 
@@ -80,11 +80,7 @@ def _say_record(recording: Recording, runs: Sequence[Run], number: int, partitio
     moved = [run for run, one in here if len(set(one.answers)) > 1]
     moved.sort(key=lambda run: run.name not in _STICKY)
     if moved and (moved[0].name in _STICKY or number < 2):
-        one, other = moved[0].choices[number].answers
-        said.append(
-            f"{moved[0].label} said {one}, where no batch has room; the producer asked again, and "
-            f"it said {other}."
-        )
+        said.append(asked_again(moved[0].label, moved[0].choices[number]))
     full = [run.label for run, one in here if one.is_batch_full]
     values: dict[str, Value] = {"record": number + 1, "key": key}
     values["full batches"] = ", ".join(full) or None
@@ -97,7 +93,7 @@ def _say_record(recording: Recording, runs: Sequence[Run], number: int, partitio
 
 
 def _of_key(runs: Sequence[Run], key: str, partitions: int) -> str:
-    by_hash = [run.label for run in runs if run.name in _MURMUR2]
+    by_hash = [run.label for run in runs if run.name in BY_MURMUR2]
     if not by_hash:
         return "Each partitioner here has a rule of its own for keys."
     partition = murmur2_partition(key.encode(), partitions)
@@ -112,7 +108,7 @@ def _question(runs: Sequence[Run], number: int, partitions: int) -> Ask | None:
     sticky = next((run for run in runs if run.name in _STICKY), None)
     if number == 1 and sticky:
         return _ask_second(sticky)
-    hashing = next((run for run in runs if run.name in _MURMUR2), None)
+    hashing = next((run for run in runs if run.name in BY_MURMUR2), None)
     if KEYS[number] in KEYS[:number] and KEYS[number] and hashing:
         return _ask_key(hashing, number, partitions)
     return None
