@@ -5,10 +5,9 @@ File fsynced: they survive a power failure. Directory fsynced: the names in it s
 """
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
-from kminilog.storage.regular_file import naming, open_regular, regular_status
+from kminilog.storage.regular_file import naming, open_regular
 
 
 def append_to(path: Path, data: bytes) -> None:
@@ -40,11 +39,8 @@ def replace_file(path: Path, data: bytes) -> None:
     """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
     Once it returns, the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
-    Raises OSError, which names a file; NotARegularFileError if the path is something else, a device
-    say, which stays as it is.
+    Raises OSError, which names a file.
     """
-    with suppress(FileNotFoundError):
-        regular_status(path)
     temporary = path.with_name(path.name + ".tmp")
     with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
         file.write(data)

@@ -88,14 +88,6 @@ def test_replace_file_writes_through_no_link(tmp_path):
     assert target.read_bytes() == b"theirs"
 
 
-def test_replace_file_leaves_what_is_no_file(tmp_path):
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    with pytest.raises(NotARegularFileError, match="pipe: a FIFO"):
-        replace_file(path, b"ours")
-    assert path.is_fifo()
-
-
 def test_file_that_is_missing_or_not_allowed_is_told_as_such(tmp_path):
     for call in (open_regular, read_regular, regular_status):
         with pytest.raises(FileNotFoundError):
