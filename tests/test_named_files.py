@@ -24,6 +24,7 @@ OF_OTHERS = {
     "favourite.py",
     "my_partitioner.py",
     "vip.py",
+    "answers.py",
     "docs/_build/html",
     "pyspark/daemon.py",
 }
@@ -35,7 +36,9 @@ READ = sorted(
         *(PROJECT / "labs").glob("*.md"),
     ]
 )
-MODULES = {path.name for path in (PROJECT / "kminilog").rglob("*.py")}
+MODULES = {
+    path.name for top in ("kminilog", "labs/01_message") for path in (PROJECT / top).rglob("*.py")
+}
 
 
 def missing_files(text: str, beside: Path) -> list[str]:

@@ -44,6 +44,8 @@ COMMANDS = (
     "cluster",
     "group",
     "step",
+    "lab",
+    "course",
 )
 ANSWER_IS_NO = 1
 NOT_DONE = 2

@@ -73,9 +73,7 @@ class Recording:
         self._fields += added
         self._files_length += files_length(file, added)
         if self._files_length > MAX_FILES_JSON:
-            raise ValueError(
-                f"{name}: {len(added)} fields are too many for a step-through; give less"
-            )
+            raise ValueError(f"{name}: {len(added)} fields are too many for a step-through")
         if is_shown:
             self.show(name)
 

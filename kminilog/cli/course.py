@@ -1,0 +1,38 @@
+"""`kminilog course`: the lecturer's side. Source: ours."""
+
+import click
+
+from kminilog.cli.interrupts import interruptible
+from kminilog.cli.options import example, json_option
+from kminilog.cli.output import flush, write_document, write_line
+from kminilog.course.material import all_labs, lab_of
+from kminilog.course.proof import flaws_of
+
+FLAWED = 1
+
+
+@click.group("course", epilog=example("kminilog course check --lab 1"))
+def command() -> None:
+    """Prepare a course, and prove that its labs judge rightly."""
+
+
+@command.command("check", epilog=example("kminilog course check --lab 1"))
+@click.option("--lab", "number", help="Only this lab.", metavar="N")
+@json_option
+def check(number: str | None, as_json: bool) -> int:
+    """Prove that every lab accepts the library's answers and rejects its wrong answers."""
+    labs = all_labs() if number is None else (lab_of(number),)
+    found = []
+    for lab in interruptible(labs):
+        flaws = list(flaws_of(lab))
+        found += flaws
+        if not as_json:
+            for flaw in flaws:
+                write_line(f"  {flaw}")
+            verdict = "ok" if not flaws else f"{len(flaws)} flaws"
+            write_line(f"lab {lab.number}, {lab.title}: {verdict}")
+            flush()
+    if as_json:
+        flaws_json = [{"where": flaw.where, "what": flaw.what} for flaw in found]
+        write_document({"labs": [lab.number for lab in labs], "flaws": flaws_json})
+    return FLAWED if found else 0

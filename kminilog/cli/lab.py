@@ -1,0 +1,146 @@
+"""`kminilog lab`: labs are listed, started and reset; cli.labs checks them and helps.
+
+All commands but `list` and `start` look for the work folder in the current directory. Source: ours.
+"""
+
+from pathlib import Path
+
+import click
+
+from kminilog.cli.labs.helping import hint, predict, solution
+from kminilog.cli.labs.judging import check_command, run, watch
+from kminilog.cli.labs.options import folder_of, language_option
+from kminilog.cli.message_fields import field_table
+from kminilog.cli.options import example, json_option
+from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.course.answers import ANSWERS_FILE
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import Lab, all_labs, exercise_of, lab_of
+from kminilog.course.work_folder import NoWorkFolderError, WorkFolder
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
+from kminilog.plain_text import table
+
+
+@click.group("lab", epilog=example("kminilog lab list"))
+def command() -> None:
+    """Work through the labs: write a function, and the real engine runs on it."""
+
+
+@command.command("list", epilog=example("kminilog lab list"))
+@json_option
+@language_option
+def list_labs(as_json: bool, catalogue: Catalogue) -> None:
+    """List the labs."""
+    if as_json:
+        return write_document([_lab_json(lab) for lab in all_labs()])
+    rows = []
+    for lab in all_labs():
+        core = sum(exercise.minutes for exercise in lab.exercises if exercise.core)
+        rows.append((lab.number, lab.title, lab.minutes, core, len(lab.exercises), _state(lab)))
+    headings = catalogue.say("list-headings").split(" | ")
+    write_lines(table(headings, rows))
+    write_line()
+    write_line(catalogue.say("list-next", lab=all_labs()[0].number))
+    return None
+
+
+def _lab_json(lab: Lab) -> dict[str, object]:
+    exercises = [
+        {
+            "exercise": each.number,
+            "title": each.title,
+            "kind": each.kind,
+            "core": each.core,
+            "minutes": each.minutes,
+            "max_points": each.points,
+        }
+        for each in lab.exercises
+    ]
+    return {"lab": lab.number, "title": lab.title, "minutes": lab.minutes, "exercises": exercises}
+
+
+def _state(lab: Lab) -> str:
+    try:
+        folder = folder_of(lab)
+    except NoWorkFolderError:
+        return "-"
+    return f"{len(folder.progress.get('passed', []))}/{len(lab.graded)}"
+
+
+@command.command("start", epilog=example("kminilog lab start 1 --name Ada"))
+@click.argument("lab", metavar="N")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("."),
+    help="Directory in which the work folder is made.  [default: the current one]",
+)
+@click.option("--name", help="Your name; it seeds your files.  [default: the user's name]")
+@language_option
+def start(lab: str, directory: Path, name: str | None, catalogue: Catalogue) -> None:
+    """Make the work folder of a lab."""
+    folder = WorkFolder.start(lab_of(lab), directory, name)
+    number = folder.lab.number
+    write_line(catalogue.say("started", lab=number, title=folder.lab.title, folder=folder.path))
+    write_line()
+    who = str(folder.progress["name"])
+    data = encode(KAFKA, 0, None, who.encode())
+    write_line(catalogue.say("first-win", name=who, bytes=len(data)))
+    write_line()
+    write_lines(f"  {line}" for line in field_table(KAFKA, 0, data))
+    write_line()
+    first = folder.lab.graded[0]
+    if directory.resolve() != Path.cwd():
+        write_line(catalogue.say("go-there", folder=directory))
+    answers = folder.path / ANSWERS_FILE
+    write_line(catalogue.say("start-next", file=answers, name=first.name, exercise=first.id))
+    write_line(catalogue.say("start-readme", file=folder.path / "README.md"))
+
+
+@command.command("reset", epilog=example("kminilog lab reset 1.2"))
+@click.argument("what", metavar="N[.M]", required=False)
+@click.option("--all", "is_all", is_flag=True, help="All labs that have a work folder here.")
+@language_option
+def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
+    """Put the starter back in the place of an answer, and keep a backup."""
+    if (what is None) != is_all:
+        raise click.UsageError(catalogue.say("reset-what"))
+    if what is None:
+        folders = [folder_of(lab) for lab in all_labs() if _state(lab) != "-"]
+        backups = [folder.reset_all() for folder in folders]
+    elif "." in what:
+        exercise = exercise_of(what)
+        backups = [folder_of(lab_of(exercise.lab)).reset(exercise)]
+    else:
+        backups = [folder_of(lab_of(what)).reset_all()]
+    for backup in backups:
+        write_line(catalogue.say("reset-done", backup=backup))
+
+
+@command.command("progress", epilog=example("kminilog lab progress"))
+@json_option
+@language_option
+def progress(as_json: bool, catalogue: Catalogue) -> None:
+    """Show what has passed in the work folders of the current directory."""
+    rows = []
+    found = []
+    for lab in all_labs():
+        if _state(lab) == "-":
+            continue
+        passed = folder_of(lab).progress.get("passed", [])
+        points = sum(each.points for each in lab.graded if each.id in passed)
+        most = sum(each.points for each in lab.graded)
+        rows.append((lab.number, lab.title, _state(lab), f"{points}/{most}", " ".join(passed)))
+        found.append({"lab": lab.number, "passed": passed, "points": points, "max_points": most})
+    if as_json:
+        write_document({"labs": found})
+    elif rows:
+        write_lines(table(catalogue.say("progress-headings").split(" | "), rows))
+    else:
+        write_line(catalogue.say("no-progress"))
+
+
+for each in (check_command, watch, hint, predict, run, solution):
+    command.add_command(each)

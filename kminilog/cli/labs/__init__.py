@@ -1,0 +1,1 @@
+"""What `kminilog lab` shows, and how it watches a file."""

@@ -1,0 +1,85 @@
+"""`lab hint`, `predict` and `solution`: help before, while and after a student writes.
+
+Source: ours.
+"""
+
+import click
+
+from kminilog.cli.labs.options import folder_of, language_option
+from kminilog.cli.labs.texts import library_source
+from kminilog.cli.options import example
+from kminilog.cli.output import write_line, write_lines
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import Exercise, exercise_of, hints_of, lab_of
+from kminilog.course.work_folder import WorkFolder
+
+NOT_YET = 1
+
+
+@click.command("hint", epilog=example("kminilog lab hint 1.2"))
+@click.argument("what", metavar="N.M")
+@language_option
+def hint(what: str, catalogue: Catalogue) -> None:
+    """Give a hint: first a question, then a fact, then nearly the code."""
+    exercise = exercise_of(what)
+    give_hint(folder_of(lab_of(exercise.lab)), exercise, catalogue)
+
+
+def give_hint(folder: WorkFolder, exercise: Exercise, catalogue: Catalogue) -> None:
+    """Write the hints for an exercise, one more than the last time."""
+    hints = hints_of(exercise)
+    shown = min(int(folder.noted("hints", exercise) or 0) + 1, len(hints))
+    for number, text in enumerate(hints[:shown], start=1):
+        write_line(catalogue.say("hint", number=number, all=len(hints), text=text))
+    if hints:
+        folder.note("hints", exercise, shown)
+    else:
+        write_line(catalogue.say("no-hint", exercise=exercise.id))
+
+
+@click.command("predict", epilog=example("kminilog lab predict 1.7 --answer none"))
+@click.argument("what", metavar="N.M")
+@click.option("--answer", help="Your answer; without it you are asked.")
+@language_option
+def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
+    """Answer a question before you code; nobody grades it."""
+    exercise = exercise_of(what)
+    folder = folder_of(lab_of(exercise.lab))
+    if exercise.kind != "predict":
+        raise click.UsageError(catalogue.say("no-prediction", exercise=exercise.id))
+    choices = sorted([exercise.right, *(each.answer for each in exercise.wrong)])
+    write_line(exercise.question)
+    for number, choice in enumerate(choices, start=1):
+        write_line(f"  {number}  {choice}")
+    if answer is None:
+        answer = click.prompt(catalogue.say("your-answer"), err=True)
+    if answer.isdigit() and answer not in choices and 1 <= int(answer) <= len(choices):
+        answer = choices[int(answer) - 1]
+    if answer not in choices:
+        raise click.UsageError(catalogue.say("no-choice", answer=answer, all=len(choices)))
+    folder.note("predicted", exercise, answer)
+    if answer == exercise.right:
+        write_line(catalogue.say("predicted-right", because=exercise.because))
+    else:
+        (wrong,) = (each for each in exercise.wrong if each.answer == answer)
+        write_line(catalogue.say("predicted-wrong", misconception=wrong.misconception))
+        write_line(catalogue.say("predicted-right", because=exercise.because))
+
+
+@click.command("solution", epilog=example("kminilog lab solution 1.1 --anyway"))
+@click.argument("what", metavar="N.M")
+@click.option("--anyway", is_flag=True, help="Show it before your own answer has passed.")
+@language_option
+def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
+    """Show the library's own function."""
+    exercise = exercise_of(what)
+    if not exercise.symbol:
+        raise click.UsageError(catalogue.say("no-solution", exercise=exercise.id))
+    if not anyway:
+        passed = folder_of(lab_of(exercise.lab)).progress.get("passed", [])
+        if exercise.id not in passed:
+            write_line(catalogue.say("not-passed", exercise=exercise.id))
+            return NOT_YET
+    write_line(f"# kminilog.{exercise.symbol}")
+    write_lines(library_source(exercise))
+    return 0

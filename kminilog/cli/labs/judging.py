@@ -1,0 +1,113 @@
+"""`lab check`, `watch` and `run`: the student's functions at work. Source: ours."""
+
+import os
+import subprocess
+import sys
+
+import click
+
+from kminilog.cli.labs.helping import give_hint
+from kminilog.cli.labs.options import folder_of, language_option, wanted_exercises
+from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines
+from kminilog.cli.labs.watching import Watched, keys_if_terminal, wait_for_save_or_key
+from kminilog.cli.options import example, json_option
+from kminilog.cli.output import complain, flush, write_document, write_line, write_lines
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.checking import check
+from kminilog.course.material import lab_of
+from kminilog.course.outcome import PASS, Outcome
+from kminilog.course.sandbox import environment_of_package
+from kminilog.course.work_folder import WorkFolder
+
+NOT_YET = 1
+
+
+@click.command("check", epilog=example("kminilog lab check 1"))
+@click.argument("what", metavar="N[.M]")
+@click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
+@json_option
+@language_option
+def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue) -> int:
+    """Check a lab or one exercise."""
+    lab, exercises = wanted_exercises(what)
+    folder = folder_of(lab)
+    outcomes = check(folder, exercises)
+    if as_json:
+        write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
+        for each in _passed(outcomes):
+            folder.pass_exercise(each.exercise)
+    else:
+        _show(folder, outcomes, catalogue, is_verbose=verbose)
+    return (
+        0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
+    )
+
+
+def _passed(outcomes: list[Outcome]) -> list[Outcome]:
+    return [each for each in outcomes if each.status == PASS and each.exercise.is_graded]
+
+
+def _show(
+    folder: WorkFolder, outcomes: list[Outcome], catalogue: Catalogue, *, is_verbose: bool
+) -> None:
+    lab = folder.lab
+    write_line(catalogue.say("heading", lab=lab.number, title=lab.title))
+    if folder.are_checks_changed():
+        write_line("  " + catalogue.say("checks-changed"))
+    for outcome in outcomes:
+        is_new = outcome.status == PASS and outcome.exercise.is_graded
+        is_new = is_new and folder.pass_exercise(outcome.exercise)
+        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
+    write_lines(summary_lines(lab, outcomes, catalogue))
+
+
+@click.command("watch", epilog=example("kminilog lab watch 1"))
+@click.argument("what", metavar="N[.M]")
+@click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
+@language_option
+def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
+    """Check after each save; n goes on to the next exercise, h gives a hint, q ends."""
+    lab, exercises = wanted_exercises(what)
+    folder = folder_of(lab)
+    waiting = [exercise for exercise in exercises if exercise.is_graded]
+    with keys_if_terminal() as read_key:
+        while waiting:
+            watched = Watched(folder.answers_path)
+            (outcome,) = check(folder, waiting[:1])
+            _show(folder, [outcome], catalogue, is_verbose=verbose)
+            name = "watching" if read_key else "watching-file"
+            write_line(catalogue.say(name, file=folder.answers_path))
+            flush()
+            key: str | None = "n" if read_key is None and outcome.status == PASS else ""
+            while key not in ("n", "q", None):
+                key = wait_for_save_or_key(watched, read_key)
+                if key == "h":
+                    give_hint(folder, waiting[0], catalogue)
+                    flush()
+            if key == "q":
+                return NOT_YET
+            if key == "n":
+                waiting.pop(0)
+    return 0
+
+
+@click.command(
+    "run",
+    context_settings={"ignore_unknown_options": True},
+    epilog=example("kminilog lab run 1 -- topic list"),
+)
+@click.argument("lab", metavar="N")
+@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
+@language_option
+def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
+    """Run any command on the functions of yours that pass."""
+    folder = folder_of(lab_of(lab))
+    outcomes = check(folder, [each for each in folder.lab.exercises if each.symbol])
+    mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
+    names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
+    complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))
+    answers = str(folder.answers_path)
+    arguments = [answers, os.devnull, str(folder.lab.number), ",".join(mine), *words]
+    process = [sys.executable, "-P", "-m", "kminilog.course.swap", *arguments]
+    flush()
+    return subprocess.run(process, env=environment_of_package(), check=False).returncode

@@ -1,0 +1,110 @@
+"""Outcomes of exercises as lines and as JSON; every sentence comes from the catalogue.
+
+Source: ours.
+"""
+
+import inspect
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.judge import library_answer
+from kminilog.course.material import Exercise, Lab
+from kminilog.course.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
+
+_INDENT = " " * 13
+
+
+def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
+    """Return one exercise's outcome as `check --json` has it (docs/lab-check-1.schema.json)."""
+    exercise = outcome.exercise
+    says, breaks = _reason(outcome, catalogue)
+    return {
+        "lab": exercise.lab,
+        "exercise": exercise.number,
+        "title": exercise.title,
+        "kind": exercise.kind,
+        "core": exercise.core,
+        "status": outcome.status,
+        "points": outcome.points,
+        "max_points": exercise.points,
+        "reason_code": outcome.code,
+        "reason": _sentence(outcome, catalogue) or says,
+        "breaks": breaks,
+        "see": exercise.see or None,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def outcome_lines(
+    outcome: Outcome, catalogue: Catalogue, *, is_new: bool, is_verbose: bool
+) -> Iterator[str]:
+    """Yield the lines about one exercise; `is_new` if it passes for the first time."""
+    exercise = outcome.exercise
+    title = exercise.title if exercise.core else f"{exercise.title} ({catalogue.say('extra')})"
+    points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
+    yield f"  {exercise.id:<5}{outcome.status:<8}{title}{points}"
+    if outcome.status == TODO:
+        name = "not-predicted" if exercise.kind == "predict" else "todo"
+        yield _INDENT + catalogue.say(name, exercise=exercise.id)
+    elif outcome.status in (FAIL, ERROR, TIMEOUT):
+        yield from _trouble(outcome, catalogue, is_verbose=is_verbose)
+    elif outcome.status == PASS and exercise.is_graded:
+        for line in outcome.verdict:
+            yield _INDENT + line
+        if is_new:
+            yield from passed_lines(exercise, catalogue)
+
+
+def _trouble(outcome: Outcome, catalogue: Catalogue, *, is_verbose: bool) -> Iterator[str]:
+    exercise = outcome.exercise
+    says, breaks = _reason(outcome, catalogue)
+    sentence = _sentence(outcome, catalogue)
+    yield _INDENT + (f"{outcome.code}: {sentence}" if outcome.code else sentence)
+    if says:
+        yield _INDENT + says
+        yield _INDENT + catalogue.say("breaks", what=breaks)
+    if outcome.printed:
+        yield _INDENT + catalogue.say("printed")
+        yield from (f"{_INDENT}  {line}" for line in outcome.printed.splitlines()[:20])
+    if is_verbose and outcome.traceback:
+        yield from (f"{_INDENT}  {line}" for line in outcome.traceback.splitlines())
+    yield _INDENT + catalogue.say("help", see=exercise.see, exercise=exercise.id)
+
+
+def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
+    """Yield what is said after a pass: why it works, the library's function, what to read."""
+    yield _INDENT + catalogue.say("why", why=exercise.why)
+    if exercise.symbol:
+        yield _INDENT + catalogue.say("solution", exercise=exercise.id, symbol=exercise.symbol)
+    if exercise.reading:
+        yield _INDENT + catalogue.say("reading", pages="; ".join(exercise.reading))
+
+
+def library_source(exercise: Exercise) -> list[str]:
+    """Return the lines of the library's own function."""
+    return inspect.getsource(library_answer(exercise.symbol)).splitlines()
+
+
+def summary_lines(lab: Lab, outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[str]:
+    """Yield what is passed and what comes next."""
+    graded = [each for each in outcomes if each.exercise.is_graded]
+    passed = sum(each.status == PASS for each in graded)
+    points = sum(each.points for each in graded)
+    most = sum(each.exercise.points for each in graded)
+    yield catalogue.say(
+        "summary", lab=lab.number, passed=passed, all=len(graded), points=points, most=most
+    )
+    following = next((each.exercise for each in graded if each.status != PASS), None)
+    if following:
+        yield catalogue.say("next", exercise=following.id, title=following.title)
+    elif graded:
+        yield catalogue.say("done", lab=lab.number)
+
+
+def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
+    return catalogue.sentence(*outcome.said) if outcome.said else ""
+
+
+def _reason(outcome: Outcome, catalogue: Catalogue) -> tuple[str | None, str | None]:
+    return catalogue.reason(outcome.code) if outcome.code else (None, None)

@@ -1,0 +1,138 @@
+"""A log that is broken by a student's own seed, and what `verify` says of it afterwards.
+
+The student gets the files of a partition without the settings of its topic: `verify` needs them, so
+it cannot answer before the student has. `dump` can read the files. Source: ours.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from kminilog.chance import Chance
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import Message, scan
+from kminilog.format.names import LOG_SUFFIX, TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
+
+TOPIC = "ev"
+PARTITION = TopicPartition(TOPIC, 0)
+FOLDER = "broken"
+_SETTINGS = TopicSettings(segment_bytes=400, index_interval_bytes=60)
+_TOPIC = Topic(TOPIC, 1, KAFKA, _SETTINGS)
+
+
+class Diagnosis(NamedTuple):
+    """What is wrong: the class of the finding, the segment's name, the offset of the message."""
+
+    finding: str
+    segment: str
+    offset: int
+
+
+class Place(NamedTuple):
+    """One message of a segment, where a fault may be put."""
+
+    log_path: Path
+    position: int
+    message: Message
+
+
+Fault = Callable[[Place, Chance], None]
+
+
+def _rewrite(path: Path, position: int, data: bytes) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:position] + data + content[position + len(data) :])
+
+
+def _flip(path: Path, position: int, mask: int) -> None:
+    _rewrite(path, position, bytes([path.read_bytes()[position] ^ mask]))
+
+
+def _flipped_value(place: Place, chance: Chance) -> None:
+    end = place.position + place.message.length_bytes
+    _flip(place.log_path, end - 1 - chance.randrange(4), 1 << chance.randrange(8))
+
+
+def _changed_offset(place: Place, chance: Chance) -> None:
+    offset = place.message.offset + (100, 256, 4096)[chance.randrange(3)]
+    _rewrite(place.log_path, place.position, offset.to_bytes(8, "big"))
+
+
+def _changed_size(place: Place, chance: Chance) -> None:
+    _rewrite(place.log_path, place.position + 8, chance.randrange(10).to_bytes(4, "big"))
+
+
+def _torn_tail(place: Place, chance: Chance) -> None:
+    end = place.position + 1 + chance.randrange(place.message.length_bytes - 1)
+    place.log_path.write_bytes(place.log_path.read_bytes()[:end])
+
+
+def _repeated(place: Place, chance: Chance) -> None:
+    content = place.log_path.read_bytes()
+    end = place.position + place.message.length_bytes
+    place.log_path.write_bytes(content[:end] + content[place.position : end] + content[end:])
+
+
+def _left_out(place: Place, chance: Chance) -> None:
+    content = place.log_path.read_bytes()
+    end = place.position + place.message.length_bytes
+    place.log_path.write_bytes(content[: place.position] + content[end:])
+
+
+def _changed_magic(place: Place, chance: Chance) -> None:
+    _rewrite(place.log_path, place.position + 16, bytes([1 + chance.randrange(8)]))
+
+
+FAULTS: dict[str, Fault] = {
+    "flipped-value": _flipped_value,
+    "changed-offset": _changed_offset,
+    "changed-size": _changed_size,
+    "changed-magic": _changed_magic,
+    "torn-tail": _torn_tail,
+    "repeated": _repeated,
+    "left-out": _left_out,
+}
+
+
+def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> None:
+    """Write the files of a broken partition into `folder`/broken; chance chooses fault and place.
+
+    Deterministic. Replaces what stands there.
+    """
+    target = folder / FOLDER
+    shutil.rmtree(target, ignore_errors=True)
+    log_dir = folder / f"{FOLDER}.new"
+    shutil.rmtree(log_dir, ignore_errors=True)
+    _write_sound(log_dir, chance)
+    name = faults[chance.randrange(len(faults))]
+    segments = sorted((log_dir / str(PARTITION)).glob(f"*{LOG_SUFFIX}"))
+    last_only = name == "torn-tail"
+    path = segments[-1] if last_only else segments[chance.randrange(len(segments) - 1)]
+    messages = [pair for pair in scan(KAFKA, path.read_bytes()) if isinstance(pair[1], Message)]
+    slot = len(messages) - 1 if last_only else 1 + chance.randrange(len(messages) - 2)
+    position, message = messages[slot]
+    assert isinstance(message, Message)
+    FAULTS[name](Place(path, position, message), chance)
+    target.mkdir()
+    (log_dir / str(PARTITION)).rename(target / str(PARTITION))
+    shutil.rmtree(log_dir)
+
+
+def write_copy(folder: Path, log_dir: Path) -> None:
+    """Write a log dir with the topic's settings and the files of `folder`/broken, for `verify`."""
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(_TOPIC)
+    shutil.rmtree(log_dir / str(PARTITION), ignore_errors=True)
+    shutil.copytree(folder / FOLDER / str(PARTITION), log_dir / str(PARTITION))
+
+
+def _write_sound(log_dir: Path, chance: Chance) -> None:
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        writer.create_topic(_TOPIC)
+        log = writer.log(PARTITION)
+        for number in range(40):
+            log.append([(b"k%d" % chance.randrange(9), b"event %d" % (number * 7))])

@@ -1,0 +1,112 @@
+"""The second and third layer of a check: a real command, and the library's own verdict.
+
+The command runs in a process in which the student's functions stand in for the library's
+(course.swap), on files that course.scenery writes. Then `verify`, in a process without the
+student's code, judges what the command wrote; or its output is compared with the library's.
+Source: ours.
+"""
+
+import json
+import shlex
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kminilog.course.material import Exercise
+from kminilog.course.outcome import FAIL, PASS, TIMEOUT, Outcome, Said
+from kminilog.course.sandbox import Ran, run_module
+from kminilog.course.scenery import write_scenery
+
+
+def run_command(
+    source: str, exercises: list[Exercise], together: list[Exercise]
+) -> dict[str, Outcome]:
+    """Run the command of exercises on the student's functions; return their outcomes by id.
+
+    All of `together` are in place at once. If the command fails then, each exercise is tried with
+    its own function alone, so that the one that fails is named.
+    """
+    began = time.monotonic()
+    found = _tried(source, exercises, together)
+    if len(together) > 1 and any(each.status != PASS for each in found.values()):
+        found = {}
+        for exercise in exercises:
+            found |= _tried(source, [exercise], [exercise])
+    seconds = (time.monotonic() - began) / len(exercises)
+    return {id: replace(outcome, seconds=seconds) for id, outcome in found.items()}
+
+
+def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> dict[str, Outcome]:
+    one = exercises[0]
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary) / "student"
+        directory.mkdir()
+        write_scenery(directory, one.log)
+        symbols = ",".join(each.symbol for each in together)
+        words = shlex.split(one.command)
+        ran = run_module(
+            "course.swap",
+            source,
+            "RESULT",
+            str(one.lab),
+            symbols,
+            *words,
+            folder=directory,
+            needs_result=True,
+        )
+        failed = _failed_command(one, ran) or _verdict(one, ran, directory, Path(temporary))
+        calls = (ran.result or {}).get("calls", {})
+    if failed.status != PASS:
+        return {each.id: replace(failed, exercise=each) for each in exercises}
+    never = Outcome(one, FAIL, said=Said("never-called", {"command": one.command}))
+    return {
+        each.id: replace(failed if calls.get(each.symbol) else never, exercise=each)
+        for each in exercises
+    }
+
+
+def _failed_command(exercise: Exercise, ran: Ran) -> Outcome | None:
+    """Return what went wrong if the command failed on the student's functions."""
+    values = {"command": exercise.command}
+    told = (ran.result or {}).get("complaint")
+    if told:
+        values |= {"answer": str(told["symbol"]).rpartition(".")[2], "error": told["error"]}
+        name = "command-takes-from-library" if told["code"] else "command-raised"
+        return Outcome(exercise, FAIL, told["code"], Said(name, values))
+    if ran.is_too_slow:
+        return Outcome(exercise, TIMEOUT, said=Said("command-endless", values))
+    if ran.code:
+        last = (ran.errors.strip().splitlines() or [f"exit code {ran.code}"])[-1]
+        values["error"] = last.removeprefix("kminilog: ")
+        return Outcome(exercise, FAIL, said=Said("command-failed", values))
+    return None
+
+
+def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> Outcome:
+    if exercise.judge == "same-output":
+        library = temporary / "library"
+        library.mkdir()
+        write_scenery(library, exercise.log)
+        right = run_module("cli.start", *shlex.split(exercise.command), folder=library)
+        if ran.output == right.output:
+            return Outcome(exercise, PASS)
+        said = Said("output-differs", {"command": exercise.command})
+        return Outcome(exercise, FAIL, said=said)
+    judged = run_module("cli.start", "verify", "--json", folder=directory)
+    try:
+        report = json.loads(judged.output)
+    except ValueError:
+        said = Said("verify-failed", {"error": judged.errors.strip()})
+        return Outcome(exercise, FAIL, said=said)
+    if report["verdict"] == "ok":
+        return Outcome(exercise, PASS, verdict=("verify: ok",))
+    first = report["findings"][0]
+    said = Said("verify-finds", {"finding": first["class"], "detail": _detail(first)})
+    return Outcome(exercise, FAIL, said=said)
+
+
+def _detail(finding: dict[str, Any]) -> str:
+    samples = finding.get("samples") or [{}]
+    return str(samples[0].get("detail", ""))

@@ -1,0 +1,188 @@
+"""What the course consists of: labs, their exercises, and the files that belong to them.
+
+    labs/01_message/    lab.toml  README.md  starter.py  checks.py  hints.toml  wrong/
+
+A checkout has the folder `labs` beside the package, an installed wheel inside it. Numbers of labs
+stay free for labs to come. Source: ours.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kminilog.errors import KMiniLogError
+
+KINDS = ("predict", "read", "implement", "diagnose")
+_FOLDER = re.compile(r"(\d\d)_([a-z_]+)")
+_PACKAGE = Path(__file__).parents[1]
+
+
+class UnknownLabError(KMiniLogError):
+    """There is no lab, or no exercise, of that number."""
+
+    def __init__(self, text: str, *, known: str) -> None:
+        super().__init__(f"there is no lab or exercise {text}; there are {known}")
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer to a prediction, and what who gives it may believe."""
+
+    answer: str
+    misconception: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise, as `lab.toml` has it.
+
+    implement   `symbol` is the function of the library that the student writes, `command` a command
+                that calls it. `judge` says how the command's work is judged: by `verify`, or by
+                comparing its output with the library's own ("same-output").
+    read        `names` are constants in the answers, to be read off `file`
+    diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one
+    predict     a question, the right answer, and the wrong ones; never graded
+    """
+
+    lab: int
+    number: int
+    kind: str
+    title: str
+    minutes: int = 10
+    points: int = 0
+    core: bool = False
+    symbol: str = ""
+    command: str = ""
+    judge: str = "verify"
+    log: str = "empty"
+    names: tuple[str, ...] = ()
+    file: str = ""
+    faults: tuple[str, ...] = ()
+    question: str = ""
+    right: str = ""
+    because: str = ""
+    wrong: tuple[Wrong, ...] = ()
+    see: str = ""
+    why: str = ""
+    reading: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The exercise as students name it: `1.2`."""
+        return f"{self.lab}.{self.number}"
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether it has points: a prediction never has."""
+        return self.kind != "predict"
+
+    @property
+    def name(self) -> str:
+        """The name of the function or class that the student writes; empty for other kinds."""
+        return self.symbol.rpartition(".")[2]
+
+    @property
+    def is_method(self) -> bool:
+        """Whether the symbol is a method: the student writes it as a function with `self`."""
+        return self.symbol.split(".")[-2:][0][:1].isupper()
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The names in the student's file that belong to this exercise."""
+        return (self.name,) if self.symbol else self.names
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab: a folder, and the exercises in it."""
+
+    number: int
+    folder: Path
+    title: str
+    minutes: int
+    step: str
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def work_name(self) -> str:
+        """The name of the folder that a student works in."""
+        return self.folder.name
+
+    @property
+    def graded(self) -> list[Exercise]:
+        """The exercises that have points."""
+        return [exercise for exercise in self.exercises if exercise.is_graded]
+
+
+def labs_folder() -> Path:
+    """Return the folder with all labs: inside the installed package, or beside it."""
+    inside = _PACKAGE / "labs"
+    return inside if inside.is_dir() else _PACKAGE.parent / "labs"
+
+
+@cache
+def all_labs() -> tuple[Lab, ...]:
+    """Return all labs that are there, by number."""
+    folders = [path for path in sorted(labs_folder().iterdir()) if _FOLDER.fullmatch(path.name)]
+    return tuple(_read(folder) for folder in folders if (folder / "lab.toml").is_file())
+
+
+def lab_of(number: str | int) -> Lab:
+    """Return the lab of a number; UnknownLabError if there is none."""
+    for lab in all_labs():
+        if str(lab.number) == str(number):
+            return lab
+    raise UnknownLabError(
+        str(number), known="labs " + _listed([str(lab.number) for lab in all_labs()])
+    )
+
+
+def exercise_of(text: str) -> Exercise:
+    """Return the exercise that `1.2` names; UnknownLabError if there is none."""
+    lab = lab_of(text.partition(".")[0])
+    for exercise in lab.exercises:
+        if exercise.id == text:
+            return exercise
+    known = "exercises " + _listed([exercise.id for exercise in lab.exercises])
+    raise UnknownLabError(text, known=known)
+
+
+def hints_of(exercise: Exercise) -> list[str]:
+    """Return the hints for an exercise, from a question to nearly the code."""
+    with (lab_of(exercise.lab).folder / "hints.toml").open("rb") as file:
+        found = tomllib.load(file).get(str(exercise.number), {})
+    return [found[tier] for tier in ("question", "fact", "near_code") if tier in found]
+
+
+def checks_of(lab: Lab) -> dict[str, Any]:
+    """Return what a lab's own `checks.py` defines: `exercise_1`, …, and perhaps `write_files`."""
+    path = lab.folder / "checks.py"
+    namespace: dict[str, Any] = {"__name__": "checks"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), namespace)
+    return namespace
+
+
+def _read(folder: Path) -> Lab:
+    with (folder / "lab.toml").open("rb") as file:
+        text = tomllib.load(file)
+    number = int(folder.name[:2])
+    log = text.get("log", "empty")
+    exercises = tuple(_exercise(number, {"log": log, **entry}) for entry in text["exercise"])
+    return Lab(number, folder, text["title"], text["minutes"], text["step"], exercises)
+
+
+def _exercise(lab: int, entry: dict[str, Any]) -> Exercise:
+    known = {field.name for field in fields(Exercise)}
+    unknown = sorted(set(entry) - known)
+    if unknown or entry["kind"] not in KINDS:
+        raise ValueError(f"lab {lab}, exercise {entry['number']}: {unknown or entry['kind']}")
+    wrong = tuple(Wrong(**answer) for answer in entry.pop("wrong", ()))
+    lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+    return Exercise(lab=lab, wrong=wrong, **{**entry, **lists})
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)

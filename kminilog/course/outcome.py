@@ -1,0 +1,40 @@
+"""What became of one exercise: five states, and a sentence of the catalogue. Source: ours."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kminilog.course.material import Exercise
+
+TODO, FAIL, ERROR, TIMEOUT, PASS = "todo", "fail", "error", "timeout", "pass"
+
+
+class Said(NamedTuple):
+    """A sentence of the catalogue, by its name, and the values in it."""
+
+    name: str
+    values: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one exercise. `said` has call, got and expected, or what went wrong."""
+
+    exercise: Exercise
+    status: str
+    code: str | None = None
+    said: Said | None = None
+    seconds: float = 0.0
+    comparisons: int = 0
+    printed: str = ""
+    traceback: str = ""
+    verdict: tuple[str, ...] = ()  # what the library's verifier said of the student's files
+
+    @property
+    def points(self) -> int:
+        """All points of the exercise if it passed, else none."""
+        return self.exercise.points if self.status == PASS else 0
+
+
+def error_of(exercise: Exercise, name: str, **values: str) -> Outcome:
+    """Return the outcome of an answer that could not be judged, and the sentence that says why."""
+    return Outcome(exercise, ERROR, said=Said(name, {"exercise": exercise.id, **values}))

@@ -1,0 +1,96 @@
+"""Running a process that may hang: with a time-out, and in a process group of its own.
+
+Source: ours.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+WALL_SECONDS = 30.0
+_OUTPUT_BYTES = 1 << 20
+
+
+class Ran(NamedTuple):
+    """What became of a process. `result` is what it wrote as JSON; None if it did not come so far.
+
+    `code` is negative for a signal, and None after the time-out.
+    """
+
+    code: int | None
+    output: str
+    errors: str
+    result: dict[str, Any] | None
+
+    @property
+    def is_too_slow(self) -> bool:
+        """Whether it was stopped: by the time-out, or by the limit on computing."""
+        return self.code is None or self.code in (-signal.SIGXCPU, -signal.SIGKILL)
+
+
+def run_module(
+    module: str,
+    *arguments: str,
+    folder: Path,
+    wall_seconds: float = WALL_SECONDS,
+    needs_result: bool = False,
+) -> Ran:
+    """Run `python -m kminilog.<module>` in a folder; with `needs_result`, `RESULT` in the arguments
+    is the path of a JSON file that it writes."""
+    with tempfile.TemporaryDirectory() as temporary:
+        result = Path(temporary) / "result.json"
+        places = [str(result) if needs_result and each == "RESULT" else each for each in arguments]
+        # -P: the student's folder is no place to import kminilog, or the standard library, from.
+        command = [sys.executable, "-P", "-m", f"kminilog.{module}", *places]
+        code, output, errors = _run(command, folder, wall_seconds, Path(temporary))
+        told = None
+        if result.is_file():
+            with contextlib.suppress(ValueError):
+                told = json.loads(result.read_text(encoding="utf-8"))
+        return Ran(code, output, errors, told)
+
+
+def environment_of_package() -> dict[str, str]:
+    """Return the environment of a process that imports this kminilog, wherever it was started."""
+    package_parent = str(Path(__file__).parents[2])
+    path = os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _run(
+    command: Sequence[str], folder: Path, wall_seconds: float, temporary: Path
+) -> tuple[int | None, str, str]:
+    environment = environment_of_package()
+    environment.pop("KMINILOG_LOG_DIR", None)
+    output, errors = temporary / "output", temporary / "errors"
+    with output.open("wb") as out, errors.open("wb") as err:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        try:
+            code: int | None = process.wait(wall_seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # its children too, if it made any
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return code, _head(output), _head(errors)
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_OUTPUT_BYTES).decode("utf-8", "replace")

@@ -1,0 +1,115 @@
+"""The starter of a lab: names, signatures and docstrings of the library, and no bodies.
+
+A lab's `starter.py` is made of the library by this module; `course check` and a test compare
+the two, so a starter cannot drift away from the library. Source: ours.
+"""
+
+import ast
+import inspect
+import sys
+import textwrap
+from importlib import import_module
+from typing import Any, TypeGuard
+
+from kminilog.course.judge import library_answer
+from kminilog.course.material import Exercise, Lab, lab_of
+from kminilog.course.swap import room_of
+
+_BODY = "raise NotImplementedError"
+
+
+def starter_of(lab: Lab) -> str:
+    """Return the text of a lab's starter: imports, functions without bodies, constants."""
+    imports: dict[str, None] = {}
+    parts = []
+    for exercise in lab.exercises:
+        if exercise.kind == "implement":
+            definition, needed = _definition(exercise)
+            imports |= dict.fromkeys(needed)
+            parts.append(f"# {exercise.id}  {exercise.title}\n{definition}\n")
+        elif exercise.names:
+            lines = "\n".join(f"{name} = ..." for name in exercise.names)
+            parts.append(f"# {exercise.id}  {exercise.title}\n{lines}\n")
+    doc = f'"""Lab {lab.number}, {lab.title.lower()}: your answers. README.md says what to do."""\n'
+    head = "\n".join(_in_order(imports))
+    return doc + "\n" + (head + "\n\n\n" if head else "") + "\n\n".join(parts)
+
+
+def _definition(exercise: Exercise) -> tuple[str, list[str]]:
+    """Return a function or class without bodies, and the import lines that it needs."""
+    source = textwrap.dedent(inspect.getsource(library_answer(exercise.symbol)))
+    (node,) = ast.parse(source).body
+    functions = [node] if isinstance(node, ast.FunctionDef) else _methods(node)
+    names = {name for function in functions for name in _names_in_signature(function)}
+    if isinstance(node, ast.ClassDef):
+        names |= {each.id for base in node.bases for each in ast.walk(base) if _is_name(each)}
+    lines = source.splitlines()
+    for function in reversed(functions):
+        first = function.body[0]
+        has_doc = ast.get_docstring(function) is not None
+        start = (first.end_lineno or first.lineno) if has_doc else first.lineno - 1
+        lines[start : function.end_lineno] = [" " * (function.col_offset + 4) + _BODY]
+    # Without decorators: a student's method is a plain function.
+    return "\n".join(lines[node.lineno - 1 :]), _imports(exercise, names)
+
+
+def _methods(node: ast.stmt) -> list[ast.FunctionDef]:
+    return [each for each in getattr(node, "body", []) if isinstance(each, ast.FunctionDef)]
+
+
+def _is_name(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name)
+
+
+def _names_in_signature(function: ast.FunctionDef) -> set[str]:
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    parts: list[ast.AST] = [each.annotation for each in every if each.annotation]
+    parts += [
+        each for each in (function.returns, *arguments.defaults, *arguments.kw_defaults) if each
+    ]
+    return {each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name)}
+
+
+def _imports(exercise: Exercise, names: set[str]) -> list[str]:
+    """Return the import lines for the names that a signature uses."""
+    room = f"kminilog.{room_of(exercise.symbol)}"
+    module: Any = import_module(room)
+    tree = ast.parse(inspect.getsource(module))
+    lines = []
+    origin = {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    for name in sorted(names):
+        if name in origin:
+            lines.append(f"from {origin[name]} import {name}")
+        elif name in vars(module):
+            lines.append(f"from {room} import {name}")
+    return lines
+
+
+def _in_order(imports: dict[str, None]) -> list[str]:
+    """Return import lines, the standard library first, names of one module together."""
+    by_module: dict[str, set[str]] = {}
+    for line in imports:
+        _, module, _, name = line.split(" ", 3)
+        by_module.setdefault(module, set()).add(name)
+    ours = sorted(module for module in by_module if module.startswith("kminilog"))
+    others = sorted(module for module in by_module if not module.startswith("kminilog"))
+    lines = [f"from {module} import {', '.join(sorted(by_module[module]))}" for module in others]
+    lines += [""] if others and ours else []
+    return lines + [
+        f"from {module} import {', '.join(sorted(by_module[module]))}" for module in ours
+    ]
+
+
+def main(number: str) -> None:
+    """Print the starter of a lab: `… starter 1 > labs/01_message/starter.py`."""
+    sys.stdout.write(starter_of(lab_of(number)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,188 @@
+"""A student's folder for one lab: made by `lab start`, found by all other commands.
+
+    01_message/    README.md  answers.py  checks.py  progress.json  files/  broken/
+
+`progress.json` holds the student's name and seed, and what was predicted, hinted at and passed: it
+may be copied with the folder. Nothing outside the folder is written. Source: ours.
+"""
+
+import getpass
+import json
+import shutil
+from pathlib import Path
+from random import Random
+from typing import Any, Self
+from zlib import crc32
+
+from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
+from kminilog.course.broken import write_broken
+from kminilog.course.material import Exercise, Lab, checks_of
+from kminilog.errors import KMiniLogError
+from kminilog.storage.durable_file import replace_file
+
+PROGRESS_FILE = "progress.json"
+
+
+class NoWorkFolderError(KMiniLogError):
+    """The current directory holds no work folder of a lab."""
+
+    def __init__(self, lab: Lab, where: Path) -> None:
+        super().__init__(
+            f"{where}: no work folder of lab {lab.number} here; "
+            f"type `kminilog lab start {lab.number}`, or go where you did"
+        )
+
+
+class FolderExistsError(KMiniLogError):
+    """`start` found a folder, and leaves it alone."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        super().__init__(
+            f"{path}: is there already, and stays as it is; go on with "
+            f"`kminilog lab check {number}`, or begin anew with `kminilog lab reset {number}`"
+        )
+
+
+class WorkFolder:
+    """One lab's folder, and what its `progress.json` says."""
+
+    def __init__(self, lab: Lab, path: Path) -> None:
+        self.lab = lab
+        self.path = path
+        self.progress: dict[str, Any] = _read_progress(path)
+
+    @classmethod
+    def start(cls, lab: Lab, directory: Path, name: str | None = None) -> Self:
+        """Make the folder in `directory`; FolderExistsError if it is there."""
+        path = directory / lab.work_name
+        if path.exists():
+            raise FolderExistsError(path, lab.number)
+        path.mkdir(parents=True)
+        who = name if name is not None else _user_name()
+        folder = cls(lab, path)
+        folder.progress = {"name": who, "seed": crc32(who.encode()), "passed": []}
+        for file in ("README.md", "checks.py"):
+            shutil.copyfile(lab.folder / file, path / file)
+        shutil.copyfile(lab.folder / "starter.py", path / ANSWERS_FILE)
+        folder.write_given_files()
+        folder.save()
+        return folder
+
+    @classmethod
+    def find(cls, lab: Lab, directory: Path) -> Self:
+        """Return the folder in `directory`, or that itself; NoWorkFolderError without one."""
+        for path in (directory / lab.work_name, directory):
+            if path.name == lab.work_name and (path / PROGRESS_FILE).is_file():
+                return cls(lab, path)
+        raise NoWorkFolderError(lab, directory)
+
+    @property
+    def answers_path(self) -> Path:
+        """The file that the student writes."""
+        return self.path / ANSWERS_FILE
+
+    @property
+    def seed(self) -> int:
+        """The seed of this student's files and broken log."""
+        return int(self.progress.get("seed", 0))
+
+    def write_given_files(self) -> None:
+        """Write the files that the student reads, and the broken log; deterministic by seed.
+
+        The lab's `checks.py` knows which files: its `write_files(folder, name, seed)`.
+        """
+        write_files = checks_of(self.lab).get("write_files")
+        if write_files:
+            (self.path / "files").mkdir(exist_ok=True)
+            write_files(self.path / "files", str(self.progress["name"]), self.seed)
+        for exercise in self.lab.exercises:
+            if exercise.faults:
+                write_broken(self.path, exercise.faults, Random(self.seed))
+
+    def are_checks_changed(self) -> bool:
+        """Tell if the copy of the checks differs from the course's own, which count."""
+        try:
+            mine = (self.path / "checks.py").read_bytes()
+        except OSError:
+            return False
+        return mine != (self.lab.folder / "checks.py").read_bytes()
+
+    def save(self) -> None:
+        """Write `progress.json`, whole or not at all."""
+        text = json.dumps(self.progress, ensure_ascii=False, indent=2, sort_keys=True)
+        replace_file(self.path / PROGRESS_FILE, text.encode() + b"\n")
+
+    def note(self, kind: str, exercise: Exercise, value: Any) -> None:
+        """Keep what was predicted or hinted at for an exercise."""
+        self.progress.setdefault(kind, {})[exercise.id] = value
+        self.save()
+
+    def noted(self, kind: str, exercise: Exercise) -> Any:
+        """Return what `note` has kept; None without it."""
+        return self.progress.get(kind, {}).get(exercise.id)
+
+    def pass_exercise(self, exercise: Exercise) -> bool:
+        """Keep that an exercise has passed; tell if it is the first time."""
+        passed = self.progress.setdefault("passed", [])
+        if exercise.id in passed:
+            return False
+        self.progress["passed"] = sorted([*passed, exercise.id])
+        self.save()
+        return True
+
+    def reset_all(self) -> Path:
+        """Put the starter back in the place of the answers; return the backup of the old file."""
+        backup = self._back_up()
+        shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
+        self.write_given_files()
+        return backup
+
+    def reset(self, exercise: Exercise) -> Path:
+        """Put the starter of one exercise back, where its answer stands; return the backup.
+
+        Raises UnreadableError if the file cannot be parsed: then only `reset_all` helps.
+        """
+        answers = Answers(self.answers_path)
+        starter = Answers(self.lab.folder / "starter.py")
+        backup = self._back_up()
+        lines = answers.source.splitlines()
+        for name in exercise.answers:
+            first, last = _lines_of(starter, name)
+            fresh = starter.source.splitlines()[first - 1 : last]
+            span = Answers(self.answers_path).span_of(name)
+            if span is None:
+                lines += ["", "", *fresh]
+            else:
+                lines[span[0] - 1 : span[1]] = fresh
+            self.answers_path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return backup
+
+    def _back_up(self) -> Path:
+        number = 1
+        while (backup := self.answers_path.with_suffix(f".{number}.bak")).exists():
+            number += 1
+        if self.answers_path.exists():
+            shutil.copyfile(self.answers_path, backup)
+        return backup
+
+
+def _lines_of(starter: Answers, name: str) -> tuple[int, int]:
+    span = starter.span_of(name)
+    if span is None:
+        raise UnreadableError(f"the starter has no {name}")
+    return span
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "student"
+
+
+def _read_progress(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((path / PROGRESS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
