@@ -9,10 +9,9 @@ import click
 
 from kminilog.cli.layout import describe_topic, offset_range
 from kminilog.cli.options import allow_gaps_option, example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
-from kminilog.storage.durable_file import replace_file
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
@@ -75,6 +74,6 @@ def _write_page(html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap 
     from kminilog.steps.page.log_dir import render_log_dir
 
     look = look_at(log_dir, topics, on_gap=on_gap)
-    replace_file(html, render_log_dir(look).encode())
+    write_page(html, render_log_dir(look))
     found = sum(total for _, total, _ in look.counts)
     return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

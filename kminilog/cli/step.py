@@ -10,12 +10,11 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.cli.steps.scene import SceneCommand
 from kminilog.plain_text import count, table
 from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
 from kminilog.steps.page.render import render_page
-from kminilog.storage.durable_file import replace_file
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.
 SCENES = {
@@ -100,9 +99,9 @@ def write_pages(directory: Path) -> int:
         found = scene_command(name)
         document = found.document()
         page = render_page(document, index=INDEX_PAGE)
-        replace_file(directory / f"{name}.html", page.encode())
+        write_page(directory / f"{name}.html", page)
         listed.append(Listed(name, found.short_help or "", found.takes, document))
-    replace_file(directory / INDEX_PAGE, render_index(listed).encode())
+    write_page(directory / INDEX_PAGE, render_index(listed))
     return len(listed)
 
 

@@ -73,7 +73,9 @@ class Recording:
         self._fields += added
         self._files_length += files_length(file, added)
         if self._files_length > MAX_FILES_JSON:
-            raise ValueError(f"{name}: {len(added)} fields are too many for a step-through")
+            raise ValueError(
+                f"{name}: {len(added)} fields are too many for a step-through; give less"
+            )
         if is_shown:
             self.show(name)
 

@@ -24,6 +24,8 @@ from kminilog.steps.text import cost_line, field_rows, shown_cell
 _COLOURS = ("cyan", "green", "yellow", "magenta", "bright_blue", "red", "bright_green", "white")
 _MARK = "bold reverse"
 _BARS = 2  # the lines above and below the step
+_WIDTH_OF_TWO_SIDES = 72  # columns; on a narrower terminal the state stands below the bytes
+_LABEL_WIDTH = 15  # characters of the longest name of our fields: relative offset
 _KEYS = (
     "→ ←        next step, step before",
     "Home End   first step, last step",
@@ -36,6 +38,8 @@ _KEYS = (
 NEXT, BACK, UP, DOWN = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B"
 FIRST, LAST = ("\x1b[H", "\x1b[1~", "\x1bOH"), ("\x1b[F", "\x1b[4~", "\x1bOF")
 ENTER = ("\r", "\n")
+DIGITS = tuple("0123456789")  # str.isdigit is also true for ², a key of French keyboards
+_TYPED_DIGITS = 9
 
 
 class Viewer:
@@ -85,7 +89,7 @@ class Viewer:
             self._typed = ""
         elif key == "?":
             self._is_help = not self._is_help
-        elif self._is_waiting and (key == "a" or key.isdigit()):
+        elif self._is_waiting and (key == "a" or key in DIGITS):
             self._answer(key)
 
     @property
@@ -105,8 +109,8 @@ class Viewer:
             number = int(self._typed or self._number)
             self._typed = None
             self._go(number)
-        elif key.isdigit():
-            self._typed = f"{self._typed}{key}"
+        elif key in DIGITS:
+            self._typed = f"{self._typed}{key}"[:_TYPED_DIGITS]
         else:
             self._typed = None
 
@@ -179,25 +183,28 @@ class Viewer:
 
     def _sides(self, step: Step) -> Grid:
         grid = Grid.grid(padding=(0, 2), expand=True)
-        grid.add_column(ratio=3)
-        grid.add_column(ratio=2)
         values = Text()
         for name, value in step.state.values.items():
             values.append(printable(name), style="dim")
             values.append(f" = {printable('none' if value is None else value)}\n")
         left = [self._bytes(focus) for focus in step.focus]
-        if left:
+        if left and self._console.width >= _WIDTH_OF_TWO_SIDES:
+            grid.add_column(ratio=3)
+            grid.add_column(ratio=2)
             grid.add_row(Group(*left), values)
         else:
-            grid.add_row(values)
+            grid.add_row(Group(*left, values))
         return grid
 
     def _bytes(self, focus: Range) -> Text:
         text = Text(f"{printable(focus.file)}\n", style="bold")
-        for at, name, data, _ in field_rows(self._document, focus):
+        rows = field_rows(self._document, focus)
+        widths = [max(len(str(row[column])) for row in rows) for column in (0, 1)]
+        for at, name, data, _ in rows:
             colour = self._colours.get(self._kinds.get(str(name), ""), "")
-            text.append(f"{at!s:>8} ", style="dim not bold")
-            text.append(printable(f"{name!s:<11.11} "), style=f"{colour} not bold")
+            text.append(f"{at!s:>{widths[0]}} ", style="dim not bold")
+            label = f"{name!s:<{widths[1]}.{_LABEL_WIDTH}} "
+            text.append(printable(label), style=f"{colour} not bold")
             text.append(f"{data}\n", style=f"{colour} not bold")
         return text
 

@@ -101,6 +101,48 @@ def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):
         assert "byte 1408" in page.text("#inspector")
 
 
+def test_page_keeps_a_byte_that_was_clicked(browser, pages):
+    with Page(browser, pages / "flip.html") as page:
+        page.page.locator(".byte").nth(3).click()
+        page.page.locator(".byte").nth(20).hover()
+        assert "byte 3 (" in page.text("#inspector")
+        page.page.get_by_label("new value of the byte, in hex").click()
+        page.page.locator(".byte").nth(20).hover()
+        assert "byte 3 (" in page.text("#inspector")
+        page.press("Escape")
+        page.page.locator(".byte").nth(21).hover()
+        assert "byte 21 (" in page.text("#inspector")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_shows_no_bytes_of_a_step_that_asks_until_the_answer(browser, pages, name):
+    steps = made(name).steps
+    with Page(browser, pages / f"{name}.html") as page:
+        for number, step in enumerate(steps, start=1):
+            if step.ask:
+                page.page.evaluate(f"location.hash = '#step/{number}'")
+                page.page.wait_for_selector(f"section.current[id='step/{number}']")
+                before = steps[number - 2].state.ends if number > 1 else {}
+                assert shown_files(page) == list(before)
+                answer(page, step.ask, is_right=True)
+                assert shown_files(page) == list(step.state.ends)
+
+
+def shown_files(page: Page) -> list[str]:
+    """The names of the files whose bytes are to be seen."""
+    titles = page.page.locator("#bytes .file h3").all_inner_texts()
+    return [title.rsplit(": ", 1)[0] for title in titles]
+
+
+def test_page_breaks_no_word_of_a_table_on_a_phone(browser, pages):
+    number = len(made("sticky").steps)
+    with Page(browser, pages / "sticky.html", f"#step/{number}") as page:
+        page.page.set_viewport_size({"width": 390, "height": 844})
+        cells = page.page.locator(".step.current td", has_text="ann")
+        assert cells.first.bounding_box()["height"] < 40
+        assert page.overflow() <= 0
+
+
 def test_page_says_who_notices_a_changed_byte(browser, pages):
     what_if = made("flip").what_if
     with Page(browser, pages / "flip.html") as page:
@@ -200,4 +242,5 @@ def test_page_shows_hostile_text_as_text(browser, tmp_path):
         page.page.locator(".byte").first.hover()
         assert "<script>" in page.text("h1")
         assert page.page.locator("b, main script").count() == 0
+        assert "\u202e" not in page.page.evaluate("document.body.innerText")
         assert page.complaints == []

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.steps.document import MAX_BYTES, MAX_STEPS, Field, Table, compact, digest
+from kminilog.steps.document import MAX_BYTES, MAX_STEPS, Field, Range, Table, compact, digest
 from kminilog.steps.page.render import render_page
 from kminilog.steps.recording import Recording, ask
 from tests.steps.scenes import NAMES, made
@@ -49,6 +49,20 @@ def test_page_is_below_its_bound_whatever_the_steps_show(columns, rows, cell):
     document = recording.document()
     assert len(render_page(document).encode()) <= PAGE_BYTES
     assert "left out" in document.steps[-1].say or len(document.steps) == 300
+
+
+@pytest.mark.parametrize("step_count", [4, 60])
+def test_page_is_below_its_bound_whatever_bytes_are_in_focus(step_count):
+    recording = Recording("lit", "Lit")
+    fields = [Field("f", n, n + 1, "one", "one", n) for n in range(1200)]
+    recording.file("f", bytes(1200), fields)
+    for number in range(step_count):
+        recording.step(f"{number}.", focus=[Range("f", number, 1200 - number)])
+    recording.step("The result.", focus=[Range("f", 0, 9)])
+    page = render_page(recording.document())
+    assert 350_000 < len(page.encode()) <= PAGE_BYTES
+    assert "f, bytes 0 to \n8</h3>" in page
+    assert "too many for this page" in page
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,7 @@
 """What holds for every step-through."""
 
 import json
+import os
 
 import pytest
 
@@ -106,6 +107,14 @@ def test_step_html_writes_one_page_and_says_so(tmp_path):
     run = CommandLine(tmp_path / "log-dir").ok("step", "murmur2", "--html", page)
     assert run.out == f"{page}: 9 steps\n"
     assert compact(made("murmur2")) in page.read_text()
+
+
+def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    run = CommandLine(tmp_path / "log-dir")("step", "murmur2", "--html", pipe)
+    assert_one_line(run, 2, "pipe: a FIFO, not a regular file")
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,25 @@ def test_terminal_names_the_thought_behind_a_wrong_answer():
     assert "Six readings" in whole(viewer)
 
 
+@pytest.mark.parametrize(
+    "width, below",
+    [(80, "18 key length   ff ff ff ff"), (40, "26 value        6d 65 73 73 61 67 65 31")],
+)
+def test_terminal_names_fields_in_full_and_does_not_break_their_bytes(width, below):
+    screen = "\n".join(screen_of(viewer_of("record", 10), width, 40))
+    assert "22 value length 00 00 00 08" in screen
+    assert below in screen
+
+
+def test_terminal_takes_only_ten_keys_for_digits():
+    viewer = viewer_of("murmur2", 9)
+    viewer.press("²")  # a key of French keyboards
+    assert "choose by number" in whole(viewer)
+    for key in ("g", *"4" * 5000, "\r"):
+        viewer.press(key)
+    assert "9 / 9" in screen_of(viewer)[0]
+
+
 def test_terminal_goes_to_a_number_and_scrolls():
     viewer = viewer_of("find-offset")
     for key in ("g", "2", "4", "\r"):

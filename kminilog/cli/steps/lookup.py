@@ -34,9 +34,7 @@ _partition_argument = click.argument(
     "One message, from the names of files to its bytes",
     shows="kminilog step find-offset orders-1 0",
 )
-@click.argument(
-    "topic_partition", metavar="TOPIC-P", required=False, callback=_if_given(to_topic_partition)
-)
+@_partition_argument
 @click.argument("offset", required=False, callback=_if_given(to_offset))
 @click.pass_obj
 def find_offset(
@@ -59,9 +57,7 @@ def find_offset(
     "Offsets at a name, at both ends, and past them",
     shows="kminilog step edges orders-1",
 )
-@click.argument(
-    "topic_partition", metavar="TOPIC-P", required=False, callback=_if_given(to_topic_partition)
-)
+@_partition_argument
 @click.pass_obj
 def edges(log_dir: Path, topic_partition: TopicPartition | None, seed: int) -> Document:
     """Search at the edges of the partition TOPIC-P: both ends, and the number in a name.

@@ -13,14 +13,13 @@ import click
 from rich.console import Console
 
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.cli.steps.keys import keys_of_terminal
 from kminilog.plain_text import count
 from kminilog.steps.document import Document, to_json
 from kminilog.steps.page.render import render_page
 from kminilog.steps.terminal import Viewer
 from kminilog.steps.text import check_step, render_text
-from kminilog.storage.durable_file import replace_file
 
 Scene = Callable[..., Document]
 
@@ -56,7 +55,7 @@ class SceneCommand(click.Command):
         document = self._function(**own)
         check_step(document, from_step)
         if html:
-            replace_file(html, render_page(document).encode())
+            write_page(html, render_page(document))
         if as_json:
             write_document(to_json(document))
         elif html:

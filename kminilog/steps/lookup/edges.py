@@ -37,20 +37,24 @@ def document(reader: PartitionReader) -> Document:
 
 
 def edges(reader: PartitionReader) -> Iterator[tuple[int, str]]:
-    """Yield the offsets at the edges, ascending, and what each is."""
+    """Yield the offsets at the edges, ascending, and all that each is."""
     start, end = reader.log_start_offset, reader.log_end_offset
     names = [segment.base_offset for segment in reader.segments()]
     name = names[len(names) // 2]
-    found = {
-        start - 1: "one before the first message",
-        start: "the first message",
-        name - 1: "one less than a name",
-        name: "the number in a name",
-        name + 1: "one more than a name",
-        end - 1: "the last message",
-        end: "one behind the last message",
-    }
-    yield from sorted((offset, where) for offset, where in found.items() if offset >= 0)
+    places = [
+        (name - 1, "one less than a name"),
+        (name, "the number in a name"),
+        (name + 1, "one more than a name"),
+    ]
+    if start < end:
+        places += [
+            (start - 1, "one before the first message"),
+            (start, "the first message"),
+            (end - 1, "the last message"),
+            (end, "one behind the last message"),
+        ]
+    for offset in sorted({offset for offset, _ in places if offset >= 0}):
+        yield offset, " and ".join(where for at, where in places if at == offset)
 
 
 def _record(
@@ -72,8 +76,9 @@ def _record(
         why,
     )
     recording.spend(probes=len(search.trace.probes(NAMES)))
+    said = f"Segment {answer} holds it." if search.found else "The log does not hold it."
     recording.step(
-        f"Offset {search.offset} is {where}: {answer}.",
+        f"Offset {search.offset} is {where}. {said}",
         ask=question if len(question.choices) > 2 else None,
         values={"offset": search.offset, "segment": answer if search.found else None},
         tables=[Table("Edges", ("offset", "what it is", "segment"), rows, (len(rows) - 1,))],

@@ -65,7 +65,7 @@ def _show_file(
 
 
 def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: Stretch) -> None:
-    what = "damage" if chosen.damage else f"the message with offset {_offset(chosen)}"
+    what = "no whole message" if chosen.damage else f"the message with offset {_offset(chosen)}"
     damaged = f" and {_places(around.damage_count)}" if around.damage_count else ""
     slot = around.near.index(chosen)
     first = max(0, min(slot - _SHOWN_ROWS // 2, len(around.near) - _SHOWN_ROWS))

@@ -34,6 +34,15 @@ from kminilog.steps.text import cost_line, field_rows
 PALETTE = 10
 """How many colours viewer.css has; a page with more kinds of fields repeats them."""
 
+PAGE_BYTES = 400_000
+"""How long a page may be; where bytes in focus would make it longer, scripts alone show them."""
+_LEFT_OUT = (
+    '<p class="focus">The bytes of this step are too many for this page without scripts.</p>'
+)
+_AROUND_STEPS = (
+    '<div id="bytes"><div id="inspector" role="status"></div></div><div class="steps">',
+    "</div></main>",
+)
 _KEYS = (
     ("→ ←", "next step, step before"),
     ("Home End", "first step, last step"),
@@ -45,12 +54,13 @@ _KEYS = (
 
 def render_page(document: Document, *, index: str | None = None) -> str:
     """Return the page as text; `index` is the link to a page that lists others. O(document)."""
-    colours = colours_of(document)
-    body = [*_header(document, index), *_steps(document, colours), *_bar(document), *_help()]
-    body += ['<script type="application/json" id="trace">', compact(document), "</script>"]
     script = _resource("viewer.js")
-    body += [f"<script>{script}</script>", "</body></html>"]
-    return "\n".join([*_head(document, script), *body]) + "\n"
+    above = [*_head(document, script), *_header(document, index)]
+    below = [*_bar(document), *_help()]
+    below += ['<script type="application/json" id="trace">', compact(document), "</script>"]
+    below += [f"<script>{script}</script>", "</body></html>"]
+    room = PAGE_BYTES - sum(map(_bytes, [*above, *below, *_AROUND_STEPS]))
+    return "\n".join([*above, *_steps(document, room), *below]) + "\n"
 
 
 def bytes_markup(document: Document) -> str:
@@ -113,18 +123,33 @@ def _header(document: Document, index: str | None) -> Iterator[str]:
     yield f"<header><h1>{text(document.title)}</h1>{link}</header><main>"
 
 
-def _steps(document: Document, colours: Mapping[str, str]) -> Iterator[str]:
-    yield '<div id="bytes"><div id="inspector" role="status"></div></div><div class="steps">'
-    before: State | None = None
-    for number, step in enumerate(document.steps, start=1):
-        yield from _step(document, number, step, before, colours)
-        before = step.state
-    yield "</div></main>"
+def _steps(document: Document, room: int) -> Iterator[str]:
+    """Yield the steps, with their bytes in focus as far as there is room for so many bytes."""
+    colours = colours_of(document)
+    steps = document.steps
+    befores = (None, *(step.state for step in steps[:-1]))
+    heads = ["\n".join(_head_of(document, number)) for number in range(1, len(steps) + 1)]
+    focused = ["\n".join(_focused(document, step, colours)) for step in steps]
+    pairs = zip(steps, befores, strict=True)
+    states = ["\n".join(_state(step.state, before)) for step, before in pairs]
+    room -= sum(map(_bytes, (*heads, *states))) + len(steps) * _bytes(_LEFT_OUT)
+    last = len(steps) - 1
+    for slot in (last, *range(last)):  # the last step is the result
+        if _bytes(focused[slot]) > room:
+            focused[slot] = _LEFT_OUT
+        room -= _bytes(focused[slot])
+    yield _AROUND_STEPS[0]
+    for parts in zip(heads, focused, states, strict=True):
+        yield from parts
+    yield _AROUND_STEPS[1]
 
 
-def _step(
-    document: Document, number: int, step: Step, before: State | None, colours: Mapping[str, str]
-) -> Iterator[str]:
+def _bytes(markup: str) -> int:
+    return len(markup.encode()) + 1  # and the end of its line
+
+
+def _head_of(document: Document, number: int) -> Iterator[str]:
+    step = document.steps[number - 1]
     cost = cost_line(step.cost)
     told = f' <span class="cost">· {text(cost)}</span>' if cost else ""
     yield f'<section class="step" id="step/{number}">'
@@ -132,11 +157,17 @@ def _step(
     if step.ask:
         yield from _ask(step.ask)
     yield f'<p class="say">{text(step.say)}</p>'
+
+
+def _focused(document: Document, step: Step, colours: Mapping[str, str]) -> Iterator[str]:
     for focus in step.focus:
         yield from _focus(document, focus, colours)
-    if step.state.values:
-        yield from _values(step.state.values, before)
-    for table in step.state.tables:
+
+
+def _state(state: State, before: State | None) -> Iterator[str]:
+    if state.values:
+        yield from _values(state.values, before)
+    for table in state.tables:
         yield from _table(table)
     yield "</section>"
 

@@ -21,18 +21,24 @@
   const answered = new Set();
   let current = 0;
 
+  const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+  // What could deceive a reader is escaped, as in the markup: the rules are those of printable.py.
+  const TRICKS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+  const printable = (text) => String(text).replace(TRICKS, (trick) => {
+    const code = trick.charCodeAt(0);
+    return { 9: "\\t", 10: "\\n", 13: "\\r" }[code]
+      || (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
+  });
   const make = (tag, className, text) => {
     const element = document.createElement(tag);
     if (className) element.className = className;
-    if (text !== undefined) element.textContent = text;
+    if (text !== undefined) element.textContent = printable(text);
     return element;
   };
-  const hex = (number, digits) => number.toString(16).padStart(digits, "0");
   const colour = (kind) => kind === "unparsed" ? "unparsed" : "c" + (kinds.indexOf(kind) % PALETTE);
 
   function show(number, isToBeLinked = true) {
     current = Math.min(Math.max(number, 1), sections.length);
-    const step = trace.steps[current - 1];
     sections.forEach((section, index) => {
       section.classList.toggle("current", index === current - 1);
       section.classList.toggle("waiting", Boolean(trace.steps[index].ask) && !answered.has(index + 1));
@@ -44,19 +50,22 @@
       document.getElementById(id).disabled = isOff;
     }
     if (isToBeLinked) history.replaceState(null, "", `#step/${current}`);
-    showBytes(step);
+    showBytes();
     window.scrollTo(0, 0);
   }
 
-  function showBytes(step) {
+  // While a question waits, the bytes are those of the step before: the step's own may tell the answer.
+  function showBytes() {
+    const step = trace.steps[current - 1];
     const isWaiting = step.ask && !answered.has(current);
-    const names = Object.keys(step.state.ends);
+    const ends = (isWaiting ? trace.steps[current - 2]?.state.ends : step.state.ends) || {};
+    const names = Object.keys(ends);
     root.classList.toggle("has-bytes", names.length > 0);
     bytesPanel.querySelectorAll(".file").forEach((old) => old.remove());
     names.forEach((name) => {
       const part = make("section", "file");
       const file = files.get(name);
-      const end = step.state.ends[name];
+      const end = ends[name];
       const shown = end - file.start;
       const whole = shown === file.size_bytes ? "" : `, ${shown} of them here`;
       part.append(make("h3", "", `${name}: ${file.size_bytes} bytes${whole}`));
@@ -116,7 +125,7 @@
       byte.tabIndex = -1;
       byte.setAttribute("role", "button");
       byte.setAttribute("aria-label", `byte ${at}, ${field.name}, hex ${byte.textContent}`);
-      byte.addEventListener("mouseenter", () => inspect(file, field, at, box));
+      byte.addEventListener("mouseenter", () => { if (!isChosen()) inspect(file, field, at, box); });
       byte.addEventListener("focus", () => inspect(file, field, at, box));
       byte.addEventListener("click", () => byte.focus());
       box.append(byte);
@@ -125,11 +134,17 @@
     return box;
   }
 
+  // A byte that was clicked stays, so that the mouse can go from it to the inspector.
+  function isChosen() {
+    const holder = document.activeElement;
+    return holder.classList.contains("byte") || inspector.contains(holder);
+  }
+
   function inspect(file, field, at, box) {
     bytesPanel.querySelectorAll(".lit").forEach((old) => old.classList.remove("lit"));
     inspector.replaceChildren();
     if (!file) {
-      inspector.append(make("p", "rest", "Point at a byte, or press b and use the arrow keys."));
+      inspector.append(make("p", "rest", "Point at a byte; a click keeps it. Or press b and use the arrow keys."));
       return;
     }
     box.classList.add("lit");
@@ -188,7 +203,8 @@
       button.type = "button";
       button.addEventListener("click", () => {
         verdict.className = `verdict ${choice.is_right ? "is-right" : "is-wrong"}`;
-        verdict.textContent = `${choice.is_right ? "Right" : "Not"} ${choice.answer}: ${choice.why}`;
+        const judged = choice.is_right ? "Right" : "Not";
+        verdict.textContent = printable(`${judged} ${choice.answer}: ${choice.why}`);
         if (choice.is_right) reveal(number);
       });
       buttons.append(button);
@@ -198,7 +214,7 @@
     tellMe.addEventListener("click", () => {
       const right = choices.find((choice) => choice.is_right);
       verdict.className = "verdict is-right";
-      verdict.textContent = `It is ${right.answer}: ${right.why}`;
+      verdict.textContent = printable(`It is ${right.answer}: ${right.why}`);
       reveal(number);
     });
     buttons.append(tellMe);
@@ -210,7 +226,7 @@
   function reveal(number) {
     answered.add(number);
     sections[number - 1].classList.remove("waiting");
-    showBytes(trace.steps[number - 1]);
+    showBytes();
   }
 
   function fromHash(isToBeLinked) {

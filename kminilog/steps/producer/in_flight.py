@@ -56,9 +56,9 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
     recording.hide("buffer, first batch")
     _show(recording, name, in_flight, size)
     recording.step(
-        f"Batch {len(others) + 1} from now, for another partition, gets the same buffer and writes "
-        "into it. The network, late, reads a message that was sent elsewhere. Its CRC is right, so "
-        "no broker notices (KAFKA-19012).",
+        "A later batch, for another partition, gets the same buffer and writes into it. The "
+        "network, late, reads a message that was meant for that partition. Its CRC is right, so no "
+        "broker notices (KAFKA-19012).",
         ask=_question(in_flight),
         focus=[Range(name, 0, len(in_flight))],
         values={**_figures(stepped), "read by the network": _value_of(in_flight)},

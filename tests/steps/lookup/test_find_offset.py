@@ -58,6 +58,24 @@ def test_edges_are_where_find_has_them(dialect, values):
                 assert answer == "out of range"
 
 
+@pytest.mark.parametrize(
+    "values, places",
+    [
+        ([], {0: "the number in a name", 1: "one more than a name"}),
+        (
+            [b"only"],
+            {
+                0: "the number in a name and the first message and the last message",
+                1: "one more than a name and one behind the last message",
+            },
+        ),
+    ],
+)
+def test_edges_say_all_that_an_offset_is(tmp_path, values, places):
+    document = edges.document(written(tmp_path, DOCUMENTED, values))
+    assert {offset: where for offset, where, _ in document.final.tables[0].rows} == places
+
+
 def test_find_offset_is_the_search_of_the_documents():
     final = made("find-offset").final.values
     assert final["segment"] == "00000000000000368769"

@@ -95,6 +95,15 @@ def test_record_without_a_file_is_the_message_of_a_real_broker():
     assert (values["crc"], values["finding"]) == (0xE97538BC, "ok")
 
 
+def test_record_does_not_call_a_torn_tail_damage(tmp_path):
+    (tmp_path / LOG).write_bytes(
+        encode(KAFKA, 0, None, b"whole") + encode(KAFKA, 1, None, b"torn")[:20]
+    )
+    document = record.document(tmp_path / LOG, KAFKA)
+    assert "Bytes 31 to 50 are no whole message." in document.steps[0].say
+    assert document.final.values["finding"] == "torn-tail"
+
+
 def test_record_takes_the_dialect_of_the_topic(tmp_path):
     commands = CommandLine(tmp_path / "log-dir")
     commands.ok("topic", "create", "t", "--partitions", 1, "--dialect", "kafka")
