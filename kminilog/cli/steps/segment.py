@@ -62,7 +62,7 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: str, see
     default=14,
     show_default=True,
     metavar="N",
-    help="Number of messages.",
+    help="Number of messages, at most 100.",
 )
 @_dialect_option
 def sparse_index(interval: int, count: int, dialect: str, seed: int) -> Document:

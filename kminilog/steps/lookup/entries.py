@@ -32,8 +32,8 @@ def record_entries(recording: Recording, search: Search) -> None:
         "relative offset": relative,
     }
     recording.step(
-        f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes, by far not one "
-        f"for each message. Its offsets count from the name: {search.offset} - "
+        f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes: it is sparse, "
+        f"not every message has one. Its offsets count from the name: {search.offset} - "
         f"{segment.base_offset} = {relative}. The greatest entry not above {relative} is wanted.",
         values=values,
         tables=[_entries_table(entries, None, taken)],

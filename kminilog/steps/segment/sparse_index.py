@@ -18,7 +18,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, due_entries
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.plain_text import count
-from kminilog.steps.document import MAX_STEPS, Ask, Document, Range, Table, Value
+from kminilog.steps.document import Ask, Document, Range, Table, Value
 from kminilog.steps.recording import Recording, ask
 from kminilog.steps.segment.indexed_segment import (
     FIRST_OFFSET,
@@ -31,6 +31,7 @@ from kminilog.steps.segment.partition import PARTITION, add_index, add_log
 
 INTERVAL_BYTES = 300
 MESSAGE_COUNT = 14
+MOST_MESSAGES = 100  # with more, a document has too many fields
 _SHOWN_ROWS = 20
 _ENTRY_COLUMNS = ("entry", "relative offset", "position", "offset")
 
@@ -46,8 +47,8 @@ def document(
 
     Raises SettingError for an impossible interval, ValueError for no messages or too many.
     """
-    if not 1 <= message_count <= MAX_STEPS:
-        raise ValueError(f"{message_count} messages: give 1 to {MAX_STEPS}")
+    if not 1 <= message_count <= MOST_MESSAGES:
+        raise ValueError(f"{message_count} messages: give 1 to {MOST_MESSAGES}")
     sizes = message_sizes(message_count, chance)
     recording = Recording("sparse-index", "sparse-index: which messages get an index entry")
     written = write_segment(dialect, interval_bytes, sizes)

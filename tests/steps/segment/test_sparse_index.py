@@ -8,7 +8,7 @@ from kminilog.errors import SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import decode_entries, due_entries
 from kminilog.format.message import scan
-from kminilog.steps.segment.sparse_index import document
+from kminilog.steps.segment.sparse_index import MOST_MESSAGES, document
 from tests.damage import index_entries, message_positions, offsets_in
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
@@ -79,6 +79,12 @@ def test_sparse_index_with_kafkas_interval_has_no_entry_for_few_messages(dialect
 def test_sparse_index_refuses_impossible_numbers():
     with pytest.raises(SettingError):
         made(KAFKA, -1)
-    for count in (0, 2_001):
-        with pytest.raises(ValueError, match=r"give 1 to 2000"):
+    for count in (0, MOST_MESSAGES + 1):
+        with pytest.raises(ValueError, match=f"give 1 to {MOST_MESSAGES}"):
             made(KAFKA, 300, count)
+
+
+@both_dialects
+def test_sparse_index_shows_as_many_messages_as_it_takes(dialect):
+    done = made(dialect, 0, MOST_MESSAGES)
+    assert done.final.values["messages"] == MOST_MESSAGES
