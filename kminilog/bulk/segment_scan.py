@@ -16,7 +16,7 @@ from kminilog.bulk.layout import are_due, due
 from kminilog.bulk.structure import Structure
 from kminilog.bulk.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import Message
+from kminilog.format.message import MAX_INSIDE, Message
 from kminilog.storage.log_file import find_message, scan_file
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import Examined, Remains, SegmentScans
@@ -112,7 +112,10 @@ def count_following(messages: Structure, next_offset: int) -> int:
         return 0
     before = np.append(np.int64(next_offset - 1), offsets[:-1])
     # Compare first, because the difference of two int64 may wrap around.
-    does_follow = (offsets > before) & (messages.is_compressed | (offsets - before == 1))
+    steps = offsets - before
+    does_follow = (offsets > before) & (
+        (steps == 1) | (messages.is_compressed & (steps <= MAX_INSIDE))
+    )
     return len(offsets) if does_follow.all() else int(np.argmin(does_follow))
 
 

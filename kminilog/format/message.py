@@ -41,6 +41,7 @@ CRC_END = SIZE_END + 4
 MIN_SIZE = HEADER_BYTES - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
+MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
 
 # Where a message may begin: magic 0, attributes with a known codec only, key length -1 or more.
 _BEGINNING = re.compile(rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...))", re.DOTALL)
@@ -241,7 +242,7 @@ def follows(message: Message, next_offset: int) -> bool:
     """Tell if this message may come where the log expects `next_offset`.
 
     A plain message must have that offset. A compressed one carries the offset of the last message
-    inside it, so that offset or a greater one.
+    inside it, so a greater one, too, but not so far away that no index entry could say it.
 
     >>> plain = Message(7, 0, 0, 0, 0, None, b"")
     >>> follows(plain, 7), follows(plain, 6), follows(plain._replace(attributes=1), 6)
@@ -249,7 +250,7 @@ def follows(message: Message, next_offset: int) -> bool:
     """
     if message.offset == next_offset:
         return True
-    return message.codec != CODECS[0] and message.offset > next_offset
+    return message.codec != CODECS[0] and 0 < message.offset - next_offset < MAX_INSIDE
 
 
 def possible_beginnings(data: bytes) -> Iterator[int]:

@@ -13,13 +13,13 @@ The crc does not cover the offset, so the next message decides. `e` is the expec
     x < e               else         offset-overlap     a copy of an offset seen before  e
 
 A damaged message between the two counts as one offset. A compressed message has the offset of the
-last message inside it, so any greater offset may be right. At the end and the beginning of a
-segment, the neighbouring segment decides (partition_checks). Source: ours.
+last message inside it, so a greater offset may be right (`follows`). At the end and the beginning
+of a segment, the neighbouring segment decides (partition_checks). Source: ours.
 """
 
 from typing import NamedTuple
 
-from kminilog.format.message import CODECS, Message
+from kminilog.format.message import CODECS, Message, follows
 from kminilog.verification.findings import FindingClass
 
 _NOTHING = range(0)
@@ -61,9 +61,9 @@ def judge_offset(
     offset = message.offset
     reach = 2 if is_damage_between else 1
     is_altered = _is_altered(message, expected, after, reach)
-    if offset == expected or (not is_plain(message) and offset > expected and not is_altered):
+    if offset == expected or (follows(message, expected) and not is_altered):
         return None
-    if is_altered or offset < 0:
+    if is_altered or offset < 0 or (offset > expected and not is_plain(message)):
         next_offset = after.offset if after and not is_plain(message) else expected + 1
         return _disorder(expected, f"offset {offset} where {expected} belongs", next_offset)
     if after and offset - 1 == expected == after.offset:

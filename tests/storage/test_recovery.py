@@ -292,6 +292,21 @@ def test_recover_true_index_of_a_broker_is_left_alone_in_kafkas_dialect(tmp_path
         assert said == ([] if dialect is KAFKA else [f"{tmp_path}/{0:020}.index: {NOT_DUE}"])
 
 
+@pytest.mark.parametrize("offset", [2**30 + 95, 2**31, 2**62])
+def test_recover_compressed_message_with_an_offset_that_no_index_holds_is_damage(tmp_path, offset):
+    for fast in (False, True):
+        brokers_segment(tmp_path, KAFKA, is_compressed=True)
+        log = tmp_path / f"{0:020}.log"
+        content = log.read_bytes()
+        log.write_bytes(
+            content[: -len(content) // 20]
+            + offset.to_bytes(8, "big")
+            + content[-len(content) // 20 + 8 :]
+        )
+        (said,) = plan_for(tmp_path, KAFKA, [], fast)[:1]
+        assert f"a whole message with offset {offset} where 95 belongs" in said
+
+
 def test_recover_index_of_a_broker_that_the_log_contradicts_is_rebuilt(tmp_path):
     for is_compressed, fast in product((True, False), (False, True)):
         true = brokers_segment(tmp_path, KAFKA, is_compressed=is_compressed)

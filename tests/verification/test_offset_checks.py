@@ -85,6 +85,7 @@ def test_damaged_message_in_between_takes_up_one_offset(offset, after, found):
         (14, None, None),
         (14, 19, None),
         (9_999, 15, ("offset-disorder", 15)),
+        (2**40, None, ("offset-disorder", 11)),
         (3, 15, ("offset-disorder", 15)),
     ],
 )
