@@ -33,6 +33,8 @@ from kminilog.steps.document import (
     step_length,
 )
 
+_FEWEST_CHOICES = 3
+
 
 class Recording:
     """A document that is being made."""
@@ -158,6 +160,11 @@ def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
     choices = [Choice(right, True, why)]
     choices += [Choice(answer, False, how) for answer, how in wrong.items() if answer != right]
     return Ask(question, tuple(sorted(choices, key=lambda choice: _order(choice.answer))))
+
+
+def if_it_asks(question: Ask) -> Ask | None:
+    """Return a question, or None if the right answer has left it fewer than three choices."""
+    return question if len(question.choices) >= _FEWEST_CHOICES else None
 
 
 def _order(answer: str) -> tuple[int, float, str]:

@@ -8,9 +8,7 @@ Source: ours.
 
 from kminilog.format.index_entry import IndexEntry
 from kminilog.steps.document import Ask
-from kminilog.steps.recording import ask
-
-_FEWEST_CHOICES = 3
+from kminilog.steps.recording import ask, if_it_asks
 
 
 def who_chooses(*, has_key: bool) -> Ask:
@@ -33,7 +31,7 @@ def who_chooses(*, has_key: bool) -> Ask:
 
 def what_the_batch_says(slot: int, offset: int) -> Ask | None:
     """Ask which offset a message has in its batch."""
-    return _if_it_asks(
+    return if_it_asks(
         ask(
             "Which offset stands in the message, as long as it is in the batch?",
             str(slot),
@@ -66,12 +64,12 @@ def where_reading_begins(entry: IndexEntry | None, position: int) -> Ask | None:
         wrong["nowhere: the message is not found"] = (
             "A message without an entry is found, too: the walk comes to it."
         )
-    return _if_it_asks(ask("At which byte does the search begin to read?", str(begin), why, wrong))
+    return if_it_asks(ask("At which byte does the search begin to read?", str(begin), why, wrong))
 
 
 def what_is_committed(offset: int, committed: int, polled: int, position: int) -> Ask | None:
     """Ask which offset a consumer commits when it has read a message."""
-    return _if_it_asks(
+    return if_it_asks(
         ask(
             f"The consumer has read offset {offset}, the last one of this partition, and commits. "
             "Which offset does the group store for the partition?",
@@ -86,7 +84,3 @@ def what_is_committed(offset: int, committed: int, polled: int, position: int) -
             },
         )
     )
-
-
-def _if_it_asks(question: Ask) -> Ask | None:
-    return question if len(question.choices) >= _FEWEST_CHOICES else None

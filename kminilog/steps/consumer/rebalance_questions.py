@@ -9,9 +9,7 @@ protocols, at-least-once delivery; the misconceptions are ours.
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.replays.rebalance import HANGS, SECOND_MS, Plan, Second
 from kminilog.steps.document import Ask
-from kminilog.steps.recording import ask
-
-_FEWEST_CHOICES = 3
+from kminilog.steps.recording import ask, if_it_asks
 
 
 def what_is_given_up(member: str, strategy: str) -> Ask:
@@ -51,7 +49,7 @@ def when_removed(member: str, second: int, plan: Plan) -> Ask | None:
     session, interval = (
         ms // SECOND_MS for ms in (plan.session_timeout_ms, plan.heartbeat_interval_ms)
     )
-    return _if_it_asks(
+    return if_it_asks(
         ask(
             f"{member} hangs from second {hung} on. In which second does the group remove it? The "
             f"session time-out is {session} s, the heartbeat interval {interval} s.",
@@ -79,7 +77,7 @@ def how_many_again(before: Second, now: Second) -> Ask | None:
     ]
     taker = now.reader_by_partition[begun[0]]
     read = sum(now.read_to_by_partition[n] - before.committed_by_partition[n] for n in begun)
-    return _if_it_asks(
+    return if_it_asks(
         ask(
             f"{taker} takes over partitions whose reader has stopped without a commit. How many "
             "messages are read a second time?",
@@ -115,7 +113,3 @@ def what_is_answered(member: str, error: str) -> Ask:
     if not error:
         why = "Its session is not over, so it is a member of the current generation."
     return ask(f"{member} wakes up and commits. What does the group do?", right, why, wrong)
-
-
-def _if_it_asks(question: Ask) -> Ask | None:
-    return question if len(question.choices) >= _FEWEST_CHOICES else None

@@ -12,7 +12,7 @@ from kminilog.plain_text import count
 from kminilog.steps.document import Ask, Document, Table, Value
 from kminilog.steps.producer.in_flight import MESSAGE_ROOM_BYTES, say_in_flight
 from kminilog.steps.producer.pool_run import Act, GiveBack, LetPass, Outcome, PoolRun, Take
-from kminilog.steps.recording import Recording, ask
+from kminilog.steps.recording import Recording, ask, if_it_asks
 
 MAX_TOTAL_BYTES = 1 << 20
 
@@ -194,10 +194,9 @@ def _question(run: PoolRun, outcome: Outcome, asked: set[str]) -> Ask | None:
     if not kind or kind in asked:
         return None
     made = {"gives up": _ask_gives_up, "queue": _ask_queue, "comes back": _ask_comes_back}[kind]
-    question = made(run, outcome)
-    if len(question.choices) < 3:
-        return None
-    asked.add(kind)
+    question = if_it_asks(made(run, outcome))
+    if question:
+        asked.add(kind)
     return question
 
 
