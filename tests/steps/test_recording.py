@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kminilog.steps.document import MAX_BYTES, MAX_STEPS, Field, Range, Table, compact, digest
 from kminilog.steps.page.render import render_page
-from kminilog.steps.recording import Recording, ask
+from kminilog.steps.recording import Recording, ask, if_it_asks
 from tests.steps.scenes import NAMES, made
 
 PAGE_BYTES = 400_000
@@ -93,3 +93,9 @@ def test_document_with_bytes_that_have_not_one_field_each_is_refused(fields, fau
     recording.step("so")
     with pytest.raises(AssertionError):
         recording.document()
+
+
+def test_question_whose_wrong_answers_are_right_is_none():
+    assert if_it_asks(ask("How many?", "1", "So it is.", {"1": "No.", "2": "No."})) is None
+    question = ask("How many?", "0", "So it is.", {"1": "No.", "2": "No."})
+    assert if_it_asks(question) == question

@@ -6,8 +6,8 @@ import click
 
 from kminilog.cli.group import rebalance_options, replayed_rebalance
 from kminilog.cli.options import topic_counts_option
-from kminilog.cli.steps.scene import scene
-from kminilog.format.dialect import DIALECTS, DOCUMENTED
+from kminilog.cli.steps.scene import dialect_option, scene
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.steps.document import Document
 
 
@@ -76,14 +76,10 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     metavar="N",
     help="Number of partitions of the topic.",
 )
-@click.option(
-    "--dialect",
-    type=click.Choice(list(DIALECTS)),
-    default=DOCUMENTED.name,
-    show_default=True,
-    help="Dialect: the message format, and the rule that names segments.",
-)
-def journey(line: str, key_separator: str, partitions: int, dialect: str, seed: int) -> Document:
+@dialect_option(DOCUMENTED)
+def journey(
+    line: str, key_separator: str, partitions: int, dialect: Dialect, seed: int
+) -> Document:
     """Follow LINE through producer, batch, segment, index, search and consumer group."""
     from kminilog.steps.consumer.journey import document
 
@@ -91,6 +87,6 @@ def journey(line: str, key_separator: str, partitions: int, dialect: str, seed: 
         line.encode("utf-8", "surrogateescape"),
         chance=random.Random(seed),
         partitions=partitions,
-        dialect=DIALECTS[dialect],
+        dialect=dialect,
         separator=key_separator.encode("utf-8", "surrogateescape"),
     )

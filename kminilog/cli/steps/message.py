@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from kminilog.cli.layout import dialect_of
-from kminilog.cli.steps.scene import scene
-from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
+from kminilog.cli.steps.scene import dialect_option, scene
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 from kminilog.steps.document import Document
 
@@ -19,13 +19,7 @@ _value_option = click.option(
     show_default=True,
     help="Value of the message, as text.",
 )
-_dialect_option = click.option(
-    "--dialect",
-    type=click.Choice(list(DIALECTS)),
-    default=KAFKA.name,
-    show_default=True,
-    help="Dialect: the message format.",
-)
+_dialect_option = dialect_option(KAFKA)
 
 
 def _to_byte(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -99,11 +93,11 @@ def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
 @click.option("--key", metavar="TEXT", default="k", show_default=True, help="Key to compare with.")
 @click.option("--value", metavar="TEXT", default="v", show_default=True, help="Value beside keys.")
 @_dialect_option
-def null_or_empty(key: str, value: str, dialect: str, seed: int) -> Document:
+def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document:
     """Write what is null and what is empty, see the bytes of each, and read it again."""
     from kminilog.steps.message.null_or_empty import document
 
-    return document(DIALECTS[dialect], _to_bytes(key), _to_bytes(value))
+    return document(dialect, _to_bytes(key), _to_bytes(value))
 
 
 @scene(
@@ -122,10 +116,10 @@ def null_or_empty(key: str, value: str, dialect: str, seed: int) -> Document:
     help="Its new value, two hex digits; the next value by default.",
 )
 def flip(
-    key: str | None, value: str, dialect: str, at: int | None, to: int | None, seed: int
+    key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None, seed: int
 ) -> Document:
     """Change every byte of a message to every value, and see which check notices."""
     from kminilog.steps.message.flip import document
 
     own_key = None if key is None else _to_bytes(key)
-    return document(DIALECTS[dialect], own_key, _to_bytes(value), at, to)
+    return document(dialect, own_key, _to_bytes(value), at, to)

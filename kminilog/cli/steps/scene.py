@@ -15,6 +15,7 @@ from rich.console import Console
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.cli.steps.keys import keys_of_terminal
+from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.plain_text import count
 from kminilog.steps.document import Document, to_json
 from kminilog.steps.page.render import render_page
@@ -74,6 +75,18 @@ def scene(name: str, title: str, *, shows: str) -> Callable[[Scene], SceneComman
     below this one.
     """
     return lambda function: SceneCommand(name, title, function, shows)
+
+
+def dialect_option(default: Dialect) -> Callable[[Scene], Scene]:
+    """Return the option `--dialect`; the function gets a Dialect."""
+    return click.option(
+        "--dialect",
+        type=click.Choice(list(DIALECTS)),
+        default=default.name,
+        show_default=True,
+        callback=lambda ctx, param, name: DIALECTS[name],
+        help="Dialect: the message format, and the rule that names segments.",
+    )
 
 
 def _usage(param: click.Parameter) -> str:

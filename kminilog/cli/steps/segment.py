@@ -4,17 +4,11 @@ from random import Random
 
 import click
 
-from kminilog.cli.steps.scene import scene
-from kminilog.format.dialect import DIALECTS, DOCUMENTED
+from kminilog.cli.steps.scene import dialect_option, scene
+from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.steps.document import Document
 
-_dialect_option = click.option(
-    "--dialect",
-    type=click.Choice(list(DIALECTS)),
-    default=DOCUMENTED.name,
-    show_default=True,
-    help="Dialect: the message format, and the rule that names segments.",
-)
+_dialect_option = dialect_option(DOCUMENTED)
 
 
 @scene(
@@ -32,7 +26,9 @@ _dialect_option = click.option(
     help="Largest .log file, in bytes.",
 )
 @_dialect_option
-def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: str, seed: int) -> Document:
+def append_roll(
+    messages: tuple[str, ...], segment_bytes: int, dialect: Dialect, seed: int
+) -> Document:
     """Append messages one by one, and see where each goes and what new files are named.
 
     Each LINE is a message; without any, ten short ones are appended.
@@ -40,7 +36,7 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: str, see
     from kminilog.steps.segment.append_roll import MESSAGES, document
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
-    return document(DIALECTS[dialect], values or MESSAGES, segment_bytes)
+    return document(dialect, values or MESSAGES, segment_bytes)
 
 
 @scene(
@@ -65,14 +61,14 @@ def append_roll(messages: tuple[str, ...], segment_bytes: int, dialect: str, see
     help="Number of messages, at most 100.",
 )
 @_dialect_option
-def sparse_index(interval: int, count: int, dialect: str, seed: int) -> Document:
+def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Document:
     """Write a segment, and see which of its messages get an entry in its index, and why.
 
     The third message begins at byte 497, so that the documents' entry 3,497 comes out.
     """
     from kminilog.steps.segment.sparse_index import document
 
-    return document(DIALECTS[dialect], interval, count, chance=Random(seed))
+    return document(dialect, interval, count, chance=Random(seed))
 
 
 @scene(
@@ -89,11 +85,11 @@ def sparse_index(interval: int, count: int, dialect: str, seed: int) -> Document
     help="Byte of the last message at which the process dies.",
 )
 @_dialect_option
-def torn_tail(cut: int, dialect: str, seed: int) -> Document:
+def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
     """Cut the last message of a log at a byte, recover the log, and append again."""
     from kminilog.steps.segment.torn_tail import document
 
-    return document(DIALECTS[dialect], cut)
+    return document(dialect, cut)
 
 
 @scene(
@@ -109,8 +105,8 @@ def torn_tail(cut: int, dialect: str, seed: int) -> Document:
     help="Damage: no file, a file that ends inside an entry, or an entry that points elsewhere.",
 )
 @_dialect_option
-def rebuild_index(damage: str, dialect: str, seed: int) -> Document:
+def rebuild_index(damage: str, dialect: Dialect, seed: int) -> Document:
     """Damage an index, search with it, and rebuild it from the log, byte for byte."""
     from kminilog.steps.segment.rebuild_index import document
 
-    return document(DIALECTS[dialect], damage)
+    return document(dialect, damage)
