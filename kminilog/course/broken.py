@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from kminilog.chance import Chance
 from kminilog.format.dialect import KAFKA
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, scan
-from kminilog.format.names import LOG_SUFFIX, TopicPartition
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -66,6 +67,19 @@ def _changed_size(place: Place, chance: Chance) -> None:
     _rewrite(place.log_path, place.position + 8, chance.randrange(10).to_bytes(4, "big"))
 
 
+def _grown_size(place: Place, chance: Chance) -> None:
+    rest = place.log_path.stat().st_size - place.position
+    size = rest + 1 + chance.randrange(1_000)
+    _rewrite(place.log_path, place.position + 8, size.to_bytes(4, "big"))
+
+
+def _false_entry(place: Place, chance: Chance) -> None:
+    path = place.log_path.with_suffix(INDEX_SUFFIX)
+    content = path.read_bytes()
+    last_byte = ENTRY_SIZE_BYTES * (1 + chance.randrange(len(content) // ENTRY_SIZE_BYTES)) - 1
+    _flip(path, last_byte, 1 << chance.randrange(4))
+
+
 def _torn_tail(place: Place, chance: Chance) -> None:
     end = place.position + 1 + chance.randrange(place.message.length_bytes - 1)
     place.log_path.write_bytes(place.log_path.read_bytes()[:end])
@@ -92,6 +106,8 @@ FAULTS: dict[str, Fault] = {
     "changed-offset": _changed_offset,
     "changed-size": _changed_size,
     "changed-magic": _changed_magic,
+    "grown-size": _grown_size,
+    "false-entry": _false_entry,
     "torn-tail": _torn_tail,
     "repeated": _repeated,
     "left-out": _left_out,

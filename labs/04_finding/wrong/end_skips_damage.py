@@ -1,0 +1,12 @@
+# exercise: 3
+# reason: skip-bad-message
+from kminilog.storage.log_file import whole_messages
+
+
+def end_offset(self):
+    entry = self.last_entry()
+    following = self.base_offset + entry.relative_offset if entry else self.first_offset
+    start = entry.position if entry else 0
+    for message in whole_messages(self.dialect, self.log_path, start):
+        following = message.offset + 1
+    return following

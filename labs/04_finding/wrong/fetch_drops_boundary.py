@@ -1,0 +1,25 @@
+# exercise: 4
+# reason: drops-boundary-message
+from kminilog.format.message import Message, follows
+
+
+def messages_from(segment, located, max_bytes, segment_after):
+    messages, total = [], 0
+    position, following = located.position, located.message.offset
+    while segment and segment.first_offset <= following:
+        try:
+            for _, outcome in segment.scan(position):
+                if not isinstance(outcome, Message) or not follows(outcome, following):
+                    return messages
+                total += outcome.length_bytes
+                if messages and (total > max_bytes or outcome.codec != "none"):
+                    return messages
+                messages.append(outcome)
+                following = outcome.offset + 1
+        except FileNotFoundError:
+            return messages
+        segment = segment_after(segment)
+        if segment:
+            position, first = next(segment.scan())
+            position, following = position + first.length_bytes, following + 1
+    return messages

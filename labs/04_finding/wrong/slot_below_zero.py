@@ -1,0 +1,10 @@
+# exercise: 1
+# reason: slot-below-zero
+from bisect import bisect_left, bisect_right
+
+from kminilog.trace import UNTRACED
+
+
+def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
+    names = tracer.watch("names", base_offsets)
+    return (bisect_left if dialect.named_by_previous else bisect_right)(names, offset) - 1

@@ -1,0 +1,10 @@
+# exercise: 1
+# reason: own-name-in-documented
+from bisect import bisect_right
+
+from kminilog.trace import UNTRACED
+
+
+def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
+    names = tracer.watch("names", base_offsets)
+    return max(bisect_right(names, offset) - 1, 0)
