@@ -1,7 +1,7 @@
 """`kminilog cluster demo`: a broker dies and comes back, second by second.
 
 Replays both figures of S4 in a small cluster with real files and a simulated clock. The text is the
-step-through `failover`, in short.
+step-through `failover`, in short; with another partitioner than 0.8's, the figures alone.
 """
 
 import random
@@ -11,10 +11,13 @@ from typing import Any
 
 import click
 
+from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.replays.failover import Second, replay_failover
+from kminilog.partitioners.registry import check_name, is_path
+from kminilog.plain_text import count, table
+from kminilog.replays.failover import DEFAULT_PARTITIONER, PARTITIONS, Second, replay_failover
 from kminilog.steps.producer.failover import SWITCH, document, total
 from kminilog.steps.text import render_short
 
@@ -46,14 +49,26 @@ def command() -> None:
     show_default=True,
     help="Seed for the random choice of substitute partitions.",
 )
+@click.option(
+    "--partitioner",
+    default=DEFAULT_PARTITIONER,
+    show_default=True,
+    metavar="NAME",
+    help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
+    "package.module.Class.",
+)
 @json_option
-def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
+def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: bool) -> None:
     """Stop one of four brokers and start it again, second by second.
 
     While it is down, messages for its partition go to other partitions, or are lost.
     """
+    check_name(partitioner)
+    if is_path(partitioner):
+        make_importable()
+    is_stopping = on_failure == "stop"
     replays = {
-        which: replay(which, is_stopping=on_failure == "stop", seed=seed)
+        which: replay(which, is_stopping=is_stopping, seed=seed, partitioner=partitioner)
         for which in ("on", "off")
         if switch in (which, "both")
     }
@@ -63,11 +78,16 @@ def demo(switch: str, on_failure: str, seed: int, as_json: bool) -> None:
     for place, (which, seen) in enumerate(replays.items()):
         if place:
             write_line()
+        if partitioner != DEFAULT_PARTITIONER:
+            write_lines(_figures(seen, f"{partitioner}, {SWITCH} {which}"))
+            continue
         arguments = ("--switch", which, "--on-failure", on_failure, "--seed", seed)
         write_lines(render_short(document(seen, is_switch_on=which == "on"), arguments))
 
 
-def replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
+def replay(
+    which: str, *, is_stopping: bool, seed: int, partitioner: str = DEFAULT_PARTITIONER
+) -> list[Second]:
     """Return the seconds of a replay, for a switch that is "on" or "off"; its files are gone."""
     with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
         replay = replay_failover(
@@ -75,8 +95,20 @@ def replay(which: str, *, is_stopping: bool, seed: int) -> list[Second]:
             is_switch_on=which == "on",
             is_stopping=is_stopping,
             chance=random.Random(seed),
+            partitioner=partitioner,
         )
         return list(interruptible(replay))
+
+
+def _figures(seen: list[Second], title: str) -> list[str]:
+    """Return the messages that arrived in each partition, second by second, as lines."""
+    headings = ["second", *(f"p{number}" for number in range(PARTITIONS)), "lost", "what happens"]
+    rows = [
+        [one.second, *one.by_partition.values(), one.report.lost, one.event or "-"] for one in seen
+    ]
+    report = total(seen)
+    told = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost."
+    return [title, *table(headings, rows), told]
 
 
 def _fields(which: str, seen: list[Second]) -> dict[str, Any]:

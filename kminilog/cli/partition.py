@@ -6,7 +6,7 @@ as in a real producer, with batches that are never sent: values are empty, and a
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
 UTF-8, and with `--key-hex`, the key is the bytes themselves. A user's own class may be in the
-current directory. Source: ours.
+current directory. Several partitioners stand side by side, each with the same seed. Source: ours.
 """
 
 from random import Random, SystemRandom
@@ -26,7 +26,7 @@ from kminilog.config_parsing import parse_config
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
-from kminilog.plain_text import shown
+from kminilog.plain_text import shown, table
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.steps.producer.choice import Asked
 from kminilog.storage.topics import MAX_PARTITIONS
@@ -67,9 +67,11 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
 )
 @click.option(
     "--partitioner",
+    "partitioners",
+    multiple=True,
     metavar="NAME",
-    help=f"Partitioner: {', '.join(PARTITIONERS)}, or your own class as package.module.Class.  "
-    f"[default: {PRODUCER_SETTINGS[_CLASS].default}]",
+    help=f"Partitioner: {', '.join(PARTITIONERS)}, or your own class as package.module.Class. Give "
+    f"several to compare them.  [default: {PRODUCER_SETTINGS[_CLASS].default}]",
 )
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
 @click.option(
@@ -117,7 +119,7 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
 @click.pass_context
 def command(
     ctx: click.Context,
-    partitioner: str | None,
+    partitioners: tuple[str, ...],
     partitions: int,
     keys: list[Any],
     hex_keys: list[Any],
@@ -131,37 +133,65 @@ def command(
 ) -> None:
     """Show which of N partitions each record goes to, and why."""
     given = parse_config(config, PRODUCER_SETTINGS)
-    if partitioner is not None:
-        given[_CLASS] = partitioner
-    settings = complete_config(given, PRODUCER_SETTINGS)
-    name = settings[_CLASS]
+    names = list(dict.fromkeys(partitioners)) or [complete_config(given, PRODUCER_SETTINGS)[_CLASS]]
+    if explain and len(names) > 1:
+        raise click.UsageError("--explain takes one --partitioner")
     numbers = _numbers(partitions, order)
     cluster = _cluster(numbers, unavailable)
     ordered = _in_order(ctx.meta[_ORDER], keys, hex_keys, no_keys)
     if not ordered:
         raise click.UsageError("give at least one --key, --key-hex or --no-key")
-    if is_path(name):
+    if any(is_path(name) for name in names):
         make_importable()
     if seed is None:
         seed = SystemRandom().getrandbits(_SEED_BITS)
-    chooser = make_partitioner(name, settings, chance=Random(seed), clock=ManualClock())
-    batch_size_bytes = settings["batch.size"]
-    choices = list(dry_run(chooser, interruptible(ordered), _TOPIC, cluster, batch_size_bytes))
-    chooser.close()
-    available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
-    asked = Asked(name, settings, numbers, available, isinstance(chooser, Default08))
+    runs = [_run(given | {_CLASS: name}, ordered, numbers, cluster, seed) for name in names]
     if as_json:
-        head = {"partitioner": name, "partitions": partitions, "seed": seed}
-        placed = {"order": numbers, "available": available}
-        explained = asked if explain else None
-        write_document({**head, **placed, "choices": _fields(choices, explained)})
+        documents = [
+            {
+                "partitioner": asked.name,
+                "partitions": partitions,
+                "seed": seed,
+                "order": numbers,
+                "available": asked.available,
+                "choices": _fields(choices, asked if explain else None),
+            }
+            for asked, choices in runs
+        ]
+        write_document(documents[0] if len(runs) == 1 else {"partitioners": documents})
         return
+    if len(runs) > 1:
+        _show_side_by_side(runs)
+        return
+    ((asked, choices),) = runs
     for choice in choices:
         write_line(f"{shown(choice.key_bytes)} → partition {choice.partition}")
         if explain:
             write_lines(explanation_lines(choice, asked))
     if explain:
         write_line(f"The same again, whatever is drawn at random: --seed {seed}")
+
+
+def _run(
+    given: dict[str, Any], keys: list[Any], numbers: list[int], cluster: ClusterMetadata, seed: int
+) -> tuple[Asked, list[Choice]]:
+    """Return what one partitioner was asked, and its choices."""
+    settings = complete_config(given, PRODUCER_SETTINGS)
+    name = settings[_CLASS]
+    chooser = make_partitioner(name, settings, chance=Random(seed), clock=ManualClock())
+    batch_size_bytes = settings["batch.size"]
+    choices = list(dry_run(chooser, interruptible(keys), _TOPIC, cluster, batch_size_bytes))
+    chooser.close()
+    available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
+    return Asked(name, settings, numbers, available, isinstance(chooser, Default08)), choices
+
+
+def _show_side_by_side(runs: list[tuple[Asked, list[Choice]]]) -> None:
+    records = zip(*(choices for _, choices in runs), strict=True)
+    rows = [
+        [shown(placed[0].key_bytes), *(choice.partition for choice in placed)] for placed in records
+    ]
+    write_lines(table(["key", *(asked.name for asked, _ in runs)], rows))
 
 
 def _fields(choices: list[Choice], explained: Asked | None) -> list[dict[str, Any]]:

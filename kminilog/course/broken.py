@@ -1,7 +1,9 @@
 """A log that is broken by a student's own seed, and what `verify` says of it afterwards.
 
 The student gets the files of a partition without the settings of its topic: `verify` needs them, so
-it cannot answer before the student has. `dump` can read the files. Source: ours.
+it cannot answer before the student has. `dump` can read the files. The files are those of partition
+0 of 5, and `default-2.4` has placed the keys; so a key of another partition is a fault, too.
+Source: ours.
 """
 
 import shutil
@@ -11,9 +13,11 @@ from typing import NamedTuple
 
 from kminilog.chance import Chance
 from kminilog.format.dialect import KAFKA
+from kminilog.format.hashing import murmur2
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import Message, scan
+from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -22,7 +26,10 @@ TOPIC = "ev"
 PARTITION = TopicPartition(TOPIC, 0)
 FOLDER = "broken"
 _SETTINGS = TopicSettings(segment_bytes=400, index_interval_bytes=60)
-_TOPIC = Topic(TOPIC, 1, KAFKA, _SETTINGS)
+PARTITIONS = 5
+PARTITIONER = "default-2.4"
+_TOPIC = Topic(TOPIC, PARTITIONS, KAFKA, _SETTINGS)
+_KEYS = [b"k%02d" % number for number in range(100)]
 
 
 class Diagnosis(NamedTuple):
@@ -101,6 +108,15 @@ def _changed_magic(place: Place, chance: Chance) -> None:
     _rewrite(place.log_path, place.position + 16, bytes([1 + chance.randrange(8)]))
 
 
+def _placed_by_abs(place: Place, chance: Chance) -> None:
+    """Put in a sound message whose key a client placed by abs() of its hash."""
+    abs_says_zero = [key for key in _KEYS if abs(murmur2(key)) % PARTITIONS == PARTITION.partition]
+    keys = [key for key in abs_says_zero if murmur2_partition(key, PARTITIONS)]
+    key = keys[chance.randrange(len(keys))]
+    message = encode(KAFKA, place.message.offset, key, place.message.value)
+    _rewrite(place.log_path, place.position, message)
+
+
 FAULTS: dict[str, Fault] = {
     "flipped-value": _flipped_value,
     "changed-offset": _changed_offset,
@@ -111,6 +127,7 @@ FAULTS: dict[str, Fault] = {
     "torn-tail": _torn_tail,
     "repeated": _repeated,
     "left-out": _left_out,
+    "placed-by-abs": _placed_by_abs,
 }
 
 
@@ -150,5 +167,6 @@ def _write_sound(log_dir: Path, chance: Chance) -> None:
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(_TOPIC)
         log = writer.log(PARTITION)
+        keys = [key for key in _KEYS if murmur2_partition(key, PARTITIONS) == PARTITION.partition]
         for number in range(40):
-            log.append([(b"k%d" % chance.randrange(9), b"event %d" % (number * 7))])
+            log.append([(keys[chance.randrange(9)], b"event %d" % (number * 7))])

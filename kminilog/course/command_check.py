@@ -89,12 +89,14 @@ def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> 
         library = temporary / "library"
         library.mkdir()
         write_scenery(library, exercise.log)
-        right = run_module("cli.start", *shlex.split(exercise.command), folder=library)
+        command = shlex.split(exercise.library_command)
+        right = run_module("cli.start", *command, folder=library)
         if ran.output == right.output:
             return Outcome(exercise, PASS)
         said = Said("output-differs", {"command": exercise.command})
         return Outcome(exercise, FAIL, said=said)
-    judged = run_module("cli.start", "verify", "--json", folder=directory)
+    verify = shlex.split(exercise.judge)
+    judged = run_module("cli.start", *verify, "--json", folder=directory)
     try:
         report = json.loads(judged.output)
     except ValueError:

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kminilog.course.broken import Diagnosis, write_copy
+from kminilog.course.broken import PARTITIONER, Diagnosis, write_copy
 from kminilog.course.comparing import short
 from kminilog.course.material import Exercise
 from kminilog.course.outcome import FAIL, PASS, Outcome, Said, error_of
@@ -43,7 +43,8 @@ def diagnosis_by_verify(folder: Path) -> tuple[Diagnosis, list[str]]:
     """Return what `verify` finds first in the broken log of a folder, and its lines."""
     with tempfile.TemporaryDirectory() as temporary:
         write_copy(folder, Path(temporary) / "kminilog-data")
-        ran = run_module("cli.start", "verify", "--json", folder=Path(temporary))
+        options = ("--json", "--partitioner", PARTITIONER)
+        ran = run_module("cli.start", "verify", *options, folder=Path(temporary))
     findings = json.loads(ran.output)["findings"]
     places = [
         (sample["segment"], sample["position"], finding["class"], sample)

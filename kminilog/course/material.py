@@ -40,8 +40,8 @@ class Exercise:
     """One exercise, as `lab.toml` has it.
 
     implement   `symbol` is the function of the library that the student writes, `command` a command
-                that calls it. `judge` says how the command's work is judged: by `verify`, or by
-                comparing its output with the library's own ("same-output").
+                that calls it. `judge` says how the command's work is judged: by `verify`, perhaps
+                with options, or by comparing its output with the library's own ("same-output").
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one
     predict     a question, the right answer, and the wrong ones; never graded
@@ -88,6 +88,11 @@ class Exercise:
     def is_method(self) -> bool:
         """Whether the symbol is a method: the student writes it as a function with `self`."""
         return self.symbol.split(".")[-2:][0][:1].isupper()
+
+    @property
+    def library_command(self) -> str:
+        """The command with the library's class in the place of the student's."""
+        return self.command.replace(f"answers:{self.name}", f"kminilog.{self.symbol}")
 
     @property
     def answers(self) -> tuple[str, ...]:

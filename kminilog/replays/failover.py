@@ -4,7 +4,7 @@ Four partitions on four brokers, one copy each; integer keys 0, 1, 2, 3 in turn,
 partitioner sends one message of each round to every partition. With `send.switch.broker.enable` the
 messages for a partition without a leader go to one that has a leader, drawn at random for each
 message. Without it they are tried 1 + 3 times and lost, or the sender stops. When the broker is
-back, the messages go to their own partitions again.
+back, the messages go to their own partitions again. Another partitioner may be given.
 
 The cluster's files are real, its time is simulated. Source: S4, both figures.
 """
@@ -26,6 +26,7 @@ from kminilog.storage.topics import Topic
 PARTITIONS = 4
 TOPIC = "orders"
 SECOND_MS = 1_000
+DEFAULT_PARTITIONER = "default-0.8"
 
 
 class Plan(NamedTuple):
@@ -54,7 +55,13 @@ class Second(NamedTuple):
 
 
 def replay_failover(
-    path: Path, *, is_switch_on: bool, is_stopping: bool, chance: Chance, plan: Plan = DEFAULT_PLAN
+    path: Path,
+    *,
+    is_switch_on: bool,
+    is_stopping: bool,
+    chance: Chance,
+    plan: Plan = DEFAULT_PLAN,
+    partitioner: str = DEFAULT_PARTITIONER,
 ) -> Iterator[Second]:
     """Yield each second in turn; the cluster's log dirs are made under `path`.
 
@@ -64,7 +71,7 @@ def replay_failover(
     clock = ManualClock()
     cluster = MiniCluster.open(path, brokers=PARTITIONS, clock=clock)
     config = {
-        "partitioner.class": "default-0.8",
+        "partitioner.class": partitioner,
         "key.serializer": "integer",
         "value.serializer": "string",
         "send.switch.broker.enable": is_switch_on,

@@ -56,3 +56,14 @@ def test_cluster_demo_can_stop_at_the_first_loss(kminilog):
     (off,) = run.document["replays"]
     assert (len(off["seconds"]), off["lost"]) == (4, 2)
     assert off["seconds"][-1]["event"].endswith("the sender stops")
+
+
+def test_cluster_demo_shows_what_another_partitioner_does(kminilog):
+    run = kminilog.ok("cluster", "demo", "--switch", "off", "--partitioner", "round-robin")
+    title, *lines = run.out.splitlines()
+    assert title == "round-robin, send.switch.broker.enable off"
+    headings, *seconds = last_table(lines)
+    assert headings == ["second", "p0", "p1", "p2", "p3", "lost", "what", "happens"]
+    assert seconds[3][:2] == ["3", "0"]
+    assert seconds[3][-3:] == ["broker", "0", "dies"]
+    assert lines[-1] == "72 messages acknowledged, 0 lost."

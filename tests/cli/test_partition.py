@@ -332,3 +332,20 @@ def test_partition_finds_a_class_in_the_current_directory(kminilog, tmp_path, mo
 )
 def test_partition_bad_input_is_one_line(kminilog, options, part):
     assert_one_line(kminilog("partition", *options), 2, part)
+
+
+def test_partition_shows_several_partitioners_side_by_side(kminilog):
+    names = ("default-2.4", "default-0.8", "round-robin")
+    options = [option for name in names for option in ("--partitioner", name)]
+    keys = ["--partitions", 7, "--key", "alice", "--no-key", 2, "--seed", 1]
+    headings, alice, first, second = kminilog.ok("partition", *keys, *options).out.splitlines()
+    assert headings.split() == ["key", *names]
+    document = kminilog.ok("partition", *keys, *options, "--json").document
+    for name, found in zip(names, document["partitioners"], strict=True):
+        alone = kminilog.ok("partition", *keys, "--partitioner", name, "--json").document
+        assert found == alone
+    for line, number in ((alice, 0), (first, 1), (second, 2)):
+        placed = [each["choices"][number]["partition"] for each in document["partitioners"]]
+        assert [int(cell) for cell in line.split()[1:]] == placed
+    refused = kminilog("partition", *keys, *options, "--explain")
+    assert_one_line(refused, 2, "--explain takes one --partitioner")

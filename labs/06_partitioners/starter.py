@@ -1,0 +1,112 @@
+"""Lab 6, partitioners: your answers. README.md says what to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.partitioners.interface import Partitioner
+
+
+# 6.1  murmur2, word by word
+def murmur2(data: bytes) -> int:
+    """Return the signed 32-bit murmur2 hash of some bytes; O(length).
+
+    >>> murmur2(b"21"), murmur2(b"foobar"), murmur2(b"")
+    (-973932308, -790332482, 275646681)
+    """
+    raise NotImplementedError
+
+
+# 6.2  A hash that is not negative
+def to_positive(number: int) -> int:
+    """Return the number with its sign bit cleared; this is not the absolute value.
+
+    >>> to_positive(-1), to_positive(-(2**31)), to_positive(5)
+    (2147483647, 0, 5)
+    """
+    raise NotImplementedError
+
+
+# 6.3  No key, an empty key, and any other
+def partition(
+    self,
+    topic: str,
+    key: Any,
+    key_bytes: bytes | None,
+    value: Any,
+    value_bytes: bytes | None,
+    cluster: ClusterMetadata,
+) -> int:
+    """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic."""
+    raise NotImplementedError
+
+
+# 6.4  Round robin, and the call that skips
+class RoundRobin(Partitioner):
+    """The available partitions in turn, or all if none is available.
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
+    >>> in_turn = RoundRobin()
+    >>> [in_turn.partition("orders", None, None, None, None, cluster) for _ in range(4)]
+    [0, 1, 2, 0]
+    """
+
+    def __init__(self) -> None:
+        raise NotImplementedError
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Take the setting that brings the bug back."""
+        raise NotImplementedError
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the next partition; UnknownTopicOrPartitionError for an unknown topic."""
+        raise NotImplementedError
+
+    def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
+        """Have the next answer be the previous one again."""
+        raise NotImplementedError
+
+
+# 6.5  Sticky: when to move on
+def next_partition(self, topic: str, cluster: ClusterMetadata, previous: int) -> int:
+    """Move on from `previous`, and return what is cached then.
+
+    Nothing happens if another partition is cached. Else the next one is drawn: of all
+    partitions if none is available, perhaps the same again; the available one if it is the only
+    one; else any available one but the cached. Raises UnknownTopicOrPartitionError.
+    """
+    raise NotImplementedError
+
+
+# 6.6  Count bytes, not batches
+def on_appended(
+    self,
+    topic: str,
+    partition: int,
+    size_bytes: int,
+    *,
+    has_key: bool,
+    is_batch_full: bool,
+    cluster: ClusterMetadata,
+) -> None:
+    """Count the bytes of a record that was not placed by its key, and switch if it is time."""
+    raise NotImplementedError
+
+
+# 6.7  One key under every partitioner
+EMPTY_KEY_OFFSET = ...
+FIRST_WORD = ...
+BY_DEFAULT_2_4 = ...
+BY_DEFAULT_0_8 = ...
+
+
+# 6.11  Which message does not belong here?
+DIAGNOSIS = ...

@@ -1,0 +1,6 @@
+# exercise: 2
+# reason: partition-abs
+
+
+def to_positive(number: int) -> int:
+    return abs(number)
