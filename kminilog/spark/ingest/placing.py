@@ -8,8 +8,8 @@
                 A rejected record has a number below 0 there, then place, reason, key and value
 
 So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. If
-Spark has read the records, each becomes one row. Tasks that read Parquet columns themselves
-(source/parquet_columns.py) read stretches of the source that no other task reads a part of. There a
+Spark has read the records, each becomes one row. Tasks that read the columns themselves
+(source/task_columns.py) read stretches of the source that no other task reads a part of. There a
 row has about as many bytes as lie between two index entries, so the JVM has few rows to move.
 Source: ours.
 """
@@ -35,8 +35,8 @@ from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
 from kminilog.spark.ingest.screening import screen
 from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.runtime.tasks import freeze_modules
-from kminilog.spark.source.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.source.records import Source
+from kminilog.spark.source.task_columns import Columns
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
@@ -61,9 +61,9 @@ def place_records(records: DataFrame, source: Source, files: int, job: StagingJo
 
 
 def place_columns(
-    spark: SparkSession, columns: ParquetColumns, files: int, job: StagingJob
+    spark: SparkSession, columns: Columns[Any], files: int, job: StagingJob
 ) -> DataFrame:
-    """Return such rows for Parquet columns, which the tasks read themselves."""
+    """Return such rows for columns that the tasks read themselves."""
     spark.dataSource.register(_PlacedColumns)
     groups = columns.groups(spark.sparkContext.defaultParallelism)
     task = b64encode(pickle.dumps((columns, groups, _rank_shift(files), job))).decode()
@@ -150,10 +150,10 @@ def _packed(job: StagingJob) -> Callable[..., Column]:
     return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
 
 
-class _RowGroups(InputPartition):
-    def __init__(self, row_groups: list[RowGroup]) -> None:
-        super().__init__(row_groups)
-        self.row_groups = row_groups
+class _Group(InputPartition):
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.items = items
 
 
 class _PlacedColumns(DataSource):
@@ -163,7 +163,7 @@ class _PlacedColumns(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return "kminilog-parquet-columns"
+        return "kminilog-columns"
 
     def schema(self) -> str:
         return "partition int, order long, messages binary"
@@ -175,8 +175,8 @@ class _PlacedColumns(DataSource):
 class _PlacedReader(DataSourceReader):
     def __init__(
         self,
-        columns: ParquetColumns,
-        groups: list[list[RowGroup]],
+        columns: Columns[Any],
+        groups: list[list[Any]],
         rank_shift: int,
         job: StagingJob,
     ) -> None:
@@ -185,19 +185,20 @@ class _PlacedReader(DataSourceReader):
         self._rank_shift = rank_shift
         self._job = job
 
-    def partitions(self) -> Sequence[_RowGroups]:
-        return [_RowGroups(group) for group in self._groups]
+    def partitions(self) -> Sequence[_Group]:
+        return [_Group(group) for group in self._groups]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if partition is None:  # Spark's way to say that there are no partitions
             return
-        assert isinstance(partition, _RowGroups)
+        assert isinstance(partition, _Group)
         freeze_modules()
         choose = self._job.chooser()
-        for records in self._columns.read(partition.row_groups):
+        for records in self._columns.read(partition.items):
             marks, messages = pack(records, self._job, choose)
             places = places_of(records)
-            order = places.rank << self._rank_shift | places.row
+            within = places.position if self._columns.orders_by_position else places.row
+            order = places.rank << self._rank_shift | within
             firsts, messages = join_groups(messages, marks, _ROW_BYTES)
             columns = {
                 "partition": _partitions(marks[firsts]),

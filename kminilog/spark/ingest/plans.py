@@ -7,14 +7,15 @@ Both plans write the same files, because the partition depends on key and place 
 give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
 partition has more than one writer. But every run has files of its own for every partition. So
 *sorted* is taken where these files would be tiny, or where runs overlap. In both plans Spark reads
-the records, or the tasks themselves do if these are columns of Parquet files
-(source/parquet_columns.py). This module does not know publication. Source: ours.
+the records, or the tasks themselves do if no SQL is needed (source/task_columns.py). This module
+does not know publication. Source: ours.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -36,8 +37,8 @@ from kminilog.spark.ingest.staging import (
 from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.parquet_columns import ParquetColumns, RowGroup
 from kminilog.spark.source.records import Source
+from kminilog.spark.source.task_columns import Columns, columns_of
 from kminilog.storage.publish.manifests import StagedPartition
 
 PLANS = ("auto", "sorted", "runs")
@@ -68,13 +69,13 @@ def stage(
     exceptions, and PublicationError if `plan` is runs but runs overlap.
     """
     cores = records.sparkSession.sparkContext.defaultParallelism
-    columns = ParquetColumns.of(source, files)
+    columns: Columns[Any] | None = columns_of(source, files)
     by_spark = source.format == "parquet" and columns is None
     wanted = plan
     if plan == "auto":
         if columns:
             runs = len(columns.groups(cores))
-            total_bytes = sum(row_group.size_bytes for row_group in columns.row_groups)
+            total_bytes = columns.size_bytes
         else:
             total_bytes = sum(file.size_bytes for file in files)
             runs = _expected_runs(total_bytes, len(files), cores, by_spark=by_spark)
@@ -118,12 +119,12 @@ def _records_to_runs(records: DataFrame, job: StagingJob, *, by_rows: bool) -> l
 
 
 def _columns_to_runs(
-    spark: SparkSession, columns: ParquetColumns, job: StagingJob
+    spark: SparkSession, columns: Columns[Any], job: StagingJob
 ) -> list[TaskResult]:
     groups = columns.groups(spark.sparkContext.defaultParallelism)
 
-    def write(row_groups: list[RowGroup]) -> TaskResult:
-        return run_task(columns.read(row_groups), job, partial(RunsWriter, by_rows=False))
+    def write(items: list[Any]) -> TaskResult:
+        return run_task(columns.read(items), job, partial(RunsWriter, by_rows=False))
 
     return in_tasks(spark, groups, write)
 

@@ -43,6 +43,30 @@ class Piece:
     end: int
     is_whole: bool
 
+    @property
+    def stop(self) -> int:
+        """Where reading ends: decompressed, a file is longer than its size says."""
+        return sys.maxsize if self.is_whole else self.end
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of the file it has."""
+        return self.end - self.start
+
+
+def pieces_of(
+    files: Sequence[SourceFile], format: str, split_bytes: int | None = None
+) -> list[Piece]:
+    """Return the pieces of files in source order: text and JSON lines that are not compressed are
+    cut every `split_bytes`, SPLIT_BYTES by default."""
+    pieces = []
+    for file in files:
+        is_whole = format == "csv" or compression_of(file.path) is not None
+        step = file.size_bytes if is_whole else split_bytes or SPLIT_BYTES
+        for start in range(0, max(file.size_bytes, 1), max(step, 1)):
+            pieces.append(Piece(file.rank, file.path, start, start + step, is_whole))
+    return pieces
+
 
 class FileGroup(InputPartition):
     """The pieces that one task reads."""
@@ -68,10 +92,9 @@ def read_files(
     read raises SourceError in the job that reads it.
     """
     spark.dataSource.register(_FileSource)
-    listed = [[file.rank, file.path, file.size_bytes] for file in files]
     options = {
         "format": format,
-        "files": listed,
+        "files": files,
         "columns": list(columns),
         "header": header,
         "split_bytes": SPLIT_BYTES,
@@ -104,29 +127,23 @@ class _FileReader(DataSourceReader):
     def __init__(
         self,
         format: str,
-        files: list[tuple[int, str, int]],
+        files: list[list[Any]],
         columns: list[str],
         header: bool,
         split_bytes: int,
         cores: int,
     ) -> None:
         self._format = format
-        self._files = files
+        self._files = [SourceFile(*file) for file in files]
         self._columns = columns
         self._header = header
         self._split_bytes = split_bytes
         self._cores = cores
 
     def partitions(self) -> Sequence[FileGroup]:
-        pieces = [piece for file in self._files for piece in self._pieces(*file)]
-        groups = task_groups(pieces, lambda piece: piece.end - piece.start, cores=self._cores)
+        pieces = pieces_of(self._files, self._format, self._split_bytes)
+        groups = task_groups(pieces, lambda piece: piece.size_bytes, cores=self._cores)
         return [FileGroup(group) for group in groups]
-
-    def _pieces(self, rank: int, path: str, size_bytes: int) -> list[Piece]:
-        is_whole = self._format == "csv" or compression_of(path) is not None
-        step = size_bytes if is_whole else self._split_bytes
-        starts = range(0, max(size_bytes, 1), max(step, 1))
-        return [Piece(rank, path, start, start + step, is_whole) for start in starts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, FileGroup)
@@ -137,10 +154,9 @@ class _FileReader(DataSourceReader):
     def _records(self, piece: Piece) -> Iterator[Records]:
         if self._format == "csv":
             return read_csv(piece.path, self._columns, header=self._header)
-        end = sys.maxsize if piece.is_whole else piece.end  # decompressed, a file is longer
         if self._format == "json":
-            return read_json(piece.path, self._columns, piece.start, end)
-        return read_text(piece.path, piece.start, end)
+            return read_json(piece.path, self._columns, piece.start, piece.stop)
+        return read_text(piece.path, piece.start, piece.stop)
 
     def _batch(self, rank: int, records: Records) -> pa.RecordBatch:
         count = len(records.rows)

@@ -58,6 +58,12 @@ class ParquetColumns:
     row_groups: list[RowGroup]
     key: str | None
     value: str
+    orders_by_position = False  # but by row
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes the row groups have, uncompressed."""
+        return sum(row_group.size_bytes for row_group in self.row_groups)
 
     @classmethod
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "ParquetColumns | None":

@@ -33,6 +33,7 @@ from kminilog.spark.source.compression import check_content, open_decompressed
 from kminilog.spark.source.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
 from kminilog.spark.source.files import SourceFile, list_files
 from kminilog.spark.source.formats import csv_columns
+from kminilog.spark.source.line_columns import search
 from kminilog.spark.source.nanoseconds import nanoseconds_in, read_parquet, with_nanoseconds
 from kminilog.spark.source.row_json import column_named, row_json
 
@@ -290,9 +291,6 @@ def _bytes(frame: DataFrame, column: Column) -> Column:
 
 def _regex_key(regex: str) -> Callable[..., Column]:
     def key(lines: pa.Array) -> pa.Array:
-        search = re.compile(regex.encode("utf-8", "surrogateescape")).search
-        group = 1 if re.compile(regex.encode("utf-8", "surrogateescape")).groups else 0
-        matches = (None if line is None else search(line) for line in lines.to_pylist())
-        return pa.array([match and match[group] for match in matches], pa.binary())
+        return search(regex, lines)
 
     return arrow_udf(key, "binary")  # type: ignore[call-overload,no-any-return]

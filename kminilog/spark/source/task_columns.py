@@ -1,0 +1,48 @@
+"""Sources whose keys and values tasks read by themselves, without the JVM.
+
+    read_source    files --> JVM --> SQL --> Arrow --> the task's Python
+    here           files ----------------------------> the task's Python
+
+If no SQL expression is asked for, no record has to pass through the JVM. That passage costs more
+than all later work on a record. This module knows which formats can be read so, and not how.
+Source: ours.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from kminilog.spark.source.file_columns import FileColumns
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.parquet_columns import ParquetColumns
+from kminilog.spark.source.records import Source
+
+Item = TypeVar("Item")
+
+
+class Columns(Protocol[Item]):
+    """The keys and values of a source, in items that tasks can read: row groups, pieces of files.
+
+    `orders_by_position` tells which number orders the records of a file: their position or row.
+    """
+
+    orders_by_position: bool
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes all items have, as far as that is known."""
+        ...
+
+    def groups(self, cores: int) -> list[list[Item]]:
+        """Return the items of each task: neighbours, with about as many bytes in each task."""
+        ...
+
+    def read(self, items: Sequence[Item], /) -> Iterator[pa.RecordBatch]:
+        """Yield the records of items in source order, with the columns of `read_source`."""
+        ...
+
+
+def columns_of(source: Source, files: Sequence[SourceFile]) -> ParquetColumns | FileColumns | None:
+    """Return the columns of a source; None if `read_source` has to read it."""
+    return ParquetColumns.of(source, files) or FileColumns.of(source, files)
