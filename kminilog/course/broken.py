@@ -14,9 +14,14 @@ from typing import NamedTuple
 from kminilog.chance import Chance
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import murmur2
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES
+from kminilog.format.index_entry import (
+    ENTRY_SIZE_BYTES,
+    IndexEntry,
+    decode_entries,
+    encode_entry,
+)
 from kminilog.format.message import Message, encode, scan
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -117,6 +122,20 @@ def _placed_by_abs(place: Place, chance: Chance) -> None:
     _rewrite(place.log_path, place.position, message)
 
 
+def _renamed(place: Place, chance: Chance) -> None:
+    base_offset = int(place.log_path.stem) + 1 + chance.randrange(3)
+    for path in (place.log_path, place.log_path.with_suffix(INDEX_SUFFIX)):
+        path.rename(path.with_name(segment_name(base_offset) + path.suffix))
+
+
+def _shifted_entry(place: Place, chance: Chance) -> None:
+    path = place.log_path.with_suffix(INDEX_SUFFIX)
+    entries = decode_entries(path.read_bytes())
+    slot = chance.randrange(len(entries))
+    entry = IndexEntry(entries[slot].relative_offset - 1, entries[slot].position)
+    _rewrite(path, slot * ENTRY_SIZE_BYTES, encode_entry(entry))
+
+
 FAULTS: dict[str, Fault] = {
     "flipped-value": _flipped_value,
     "changed-offset": _changed_offset,
@@ -128,6 +147,8 @@ FAULTS: dict[str, Fault] = {
     "repeated": _repeated,
     "left-out": _left_out,
     "placed-by-abs": _placed_by_abs,
+    "renamed": _renamed,
+    "shifted-entry": _shifted_entry,
 }
 
 

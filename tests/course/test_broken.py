@@ -17,6 +17,8 @@ CLASSES = {
     "torn-tail": "torn-tail",
     "repeated": "offset-overlap",
     "left-out": "offset-gap",
+    "renamed": "name-base-mismatch",
+    "shifted-entry": "index-position",
 }
 
 

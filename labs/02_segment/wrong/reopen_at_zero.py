@@ -1,0 +1,6 @@
+# exercise: 4
+# reason: restart-at-zero
+
+
+def next_offset(segment):
+    return 0
