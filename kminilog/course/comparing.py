@@ -7,6 +7,7 @@ wrong values is that of Examplar.
 """
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
 SENTENCE_CHARACTERS = 100
@@ -126,6 +127,8 @@ def short(value: Any) -> str:
     >>> short(b"abc"), short(bytes(40)), short(7)
     ('616263', '00000000000000…000000 (40)', '7')
     """
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
     if isinstance(value, bytes | bytearray):
         digits = bytes(value).hex()
         if not digits:

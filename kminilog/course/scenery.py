@@ -4,13 +4,15 @@
     kminilog-data    a log dir with the topics `orders`, documented, and `views`, in Kafka's dialect
 
 `empty`: the topics have no messages. `sound`: each partition has 30. `crashed`: as `sound`, but the
-last segment of orders-0 has a torn tail and has lost its index, and nobody has shut down cleanly.
+last segment of orders-0 has a torn tail and has lost its index, another index there has no log, and
+nobody has shut down cleanly.
 Source: ours.
 """
 
 from pathlib import Path
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.names import segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -36,4 +38,5 @@ def write_scenery(directory: Path, log: str) -> None:
         last = max((log_dir / "orders-0").glob("*.log"))
         last.write_bytes(last.read_bytes() + bytes(5))
         last.with_suffix(".index").unlink()
+        (last.parent / f"{segment_name(99)}.index").touch()
         (log_dir / ".clean-shutdown").unlink()

@@ -1,0 +1,414 @@
+"""Checks of lab 5: what a crash leaves behind, and what recovery may do to it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from struct import pack
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from kminilog.course.comparing import Comparer, short
+from kminilog.errors import CorruptBytesError
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.index_entry import IndexEntry, encode_entry
+from kminilog.format.message import (
+    CorruptMessage,
+    Message,
+    NeedMoreBytes,
+    decode,
+    encode,
+    scan,
+)
+from kminilog.storage.recovery import Decision
+from kminilog.storage.segment import Segment
+
+BOTH = (KAFKA, DOCUMENTED)
+FILE = "00000000000000000000.log"
+WHOLE = 5  # messages in front of the torn tail of exercise 6
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write a segment of five messages and the beginning of a sixth; the seed says how much."""
+    chance = Random(seed)
+    data = b""
+    for offset in range(WHOLE):
+        data += encode(KAFKA, offset, None, b"event" + b"." * chance.randrange(30))
+    torn = encode(KAFKA, WHOLE, b"key", b"written by " + name.encode()[:40])
+    (folder / FILE).write_bytes(data + torn[: 13 + chance.randrange(len(torn) - 14)])
+
+
+# ---- 5.1 what is a fault
+
+
+def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
+    for dialect in BOTH:
+        data = encode(dialect, 7, b"key", b"value")
+        for end in range(len(data)):
+            what = f"{end} of {len(data)} bytes"
+            outcome = decode(dialect, data[:end])
+            assert isinstance(outcome, NeedMoreBytes)
+            _is_fault(compare, what, fault(outcome, 7), "torn-is-fine")
+        _is_none(compare, "the message 7", fault(decode(dialect, data), 7))
+        for place, byte, what in ((-1, 0, "value"), (16, 3, "magic"), (8, 0xFF, "size")):
+            damaged = bytearray(data)
+            damaged[place] = byte
+            outcome = decode(dialect, bytes(damaged))
+            assert isinstance(outcome, CorruptMessage)
+            _is_fault(compare, f"a changed {what}", fault(outcome, 7), "skip-bad-message")
+        message = decode(dialect, data)
+        lower, higher = fault(message, 9), fault(message, 6)
+        is_blind = lower is None and higher is None
+        code = "trusts-offset" if is_blind else "repeat-is-fine"
+        _is_fault(compare, "the message 7, again", lower, code, 9)
+        code = "trusts-offset" if is_blind else "gap-is-fine"
+        _is_fault(compare, "the message 7", higher, code, 6)
+        wrapper = decode(dialect, encode(dialect, 7, None, b"packed", attributes=1))
+        _is_none(compare, "a gzip message 7", fault(wrapper, 7))
+        _is_none(compare, "a gzip message 7", fault(wrapper, 4), 4, "wrapper-is-fault")
+        _is_fault(compare, "a gzip message 7", fault(wrapper, 8), "trusts-wrapper", 8)
+
+
+def _is_fault(compare: Comparer, what: str, got: Any, code: str, following: int = 7) -> None:
+    call = f"fault({what}, {following})"
+    compare.holds(got is not None, call, "None", "a reason", code)
+    compare.equal(f"{call}, its type", lambda: got if not isinstance(got, str) else "", "")
+    compare.holds(bool(got), call, "''", "a reason")
+
+
+def _is_none(
+    compare: Comparer, what: str, got: Any, following: int = 7, code: str | None = None
+) -> None:
+    compare.holds(got is None, f"fault({what}, {following})", short(got), "None", code)
+
+
+# ---- 5.2 keep, cut or refuse
+
+KEEP, CUT, REFUSE = Decision.KEEP, Decision.CUT, Decision.REFUSE
+UNFINISHED, DAMAGED = "unfinished message", "bad-crc, crc is 0d6e97ee"
+OTHER = "a whole message with offset 7 where 6 belongs"
+CASES = (
+    (None, False),
+    (UNFINISHED, False),
+    (UNFINISHED, True),
+    (DAMAGED, False),
+    (DAMAGED, True),
+    (OTHER, True),
+)
+RIGHT = (KEEP, CUT, REFUSE, CUT, REFUSE, REFUSE)
+TABLES = {
+    (KEEP, CUT, CUT, CUT, REFUSE, REFUSE): "truncate-at-damaged-size",
+    (KEEP, CUT, CUT, REFUSE, REFUSE, REFUSE): "truncate-at-damaged-size",
+    (KEEP, CUT, CUT, CUT, CUT, CUT): "cuts-damage",
+    (KEEP, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-tail",
+    (KEEP, CUT, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-page",
+    (KEEP, KEEP, REFUSE, CUT, REFUSE, REFUSE): "torn-is-fine",
+    (KEEP, KEEP, REFUSE, KEEP, REFUSE, REFUSE): "torn-is-fine",
+}
+
+
+class Asked:
+    """Answers if a whole message stands behind the fault, and counts how often it is asked."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+        self.count = 0
+
+    def __call__(self) -> bool:
+        self.count += 1
+        return self.answer
+
+
+def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
+    questions = [Asked(answer) for _, answer in CASES]
+    got = [decide(fault, ask) for (fault, _), ask in zip(CASES, questions, strict=True)]
+    code = TABLES.get(tuple(got)) if all(isinstance(each, Decision) for each in got) else None
+    if code == "refuses-torn-tail" and not any(ask.count for ask in questions):
+        code = "never-asks"
+    for (fault, answer), given, right in zip(CASES, got, RIGHT, strict=True):
+        call = f"decide({fault!r}, {'a message' if answer else 'nothing'} behind)"
+        mistakes = {code: given} if code else {}
+        compare.equal(call, lambda given=given: given, right, mistakes)
+        kind = type(given).__name__
+        compare.holds(isinstance(given, Decision), call, f"{kind} {given!r}", "a Decision")
+    count = questions[0].count
+    compare.at_most("searches behind the end of a sound log", count, 0, "asks-when-sound")
+
+
+# ---- 5.3 rebuild an index
+
+
+def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
+    for messages, base_offset, interval_bytes, last in (
+        ([(7, 0), (8, 40), (9, 80)], 7, 50, 0),
+        ([(offset, 40 * offset) for offset in range(12)], 0, 50, 0),
+        ([(offset, 50 * (offset - 3)) for offset in range(3, 9)], 2, 50, 0),
+        ([(20, 200), (21, 240), (22, 280), (23, 320)], 7, 50, 190),
+        ([(5, 0)], 5, 0, 0),
+        ([], 5, 50, 0),
+    ):
+        given = f"{len(messages)} messages from byte {messages[0][1]}" if messages else "none"
+        call = f"list(due_entries({given}, {base_offset}, {interval_bytes}, {last}))"
+        every = [IndexEntry(offset - base_offset, position) for offset, position in messages]
+        right = _due(every, interval_bytes, last)
+        first = [each for each in every[:1] if each.position == 0]
+        compare.equal(
+            call,
+            lambda m=messages, b=base_offset, i=interval_bytes, at=last: _pairs(
+                list(due_entries(iter(m), b, i, at))
+            ),
+            _pairs(right),
+            {
+                "absolute-offsets": [(offset + base_offset, at) for offset, at in right],
+                "index-every-message": every,
+                "first-is-indexed": first + right,
+                "forgets-last-entry": [e for e in every if e.position - last > interval_bytes],
+                "due-at-interval": _due(every, interval_bytes - 1, last),
+                "ignores-last-indexed": _due(every, interval_bytes, 0),
+            },
+        )
+    kinds = {type(each).__name__ for each in due_entries([(7, 0), (8, 60)], 7, 50)}
+    call = "due_entries(2 messages, 7, 50)"
+    compare.holds(kinds == {"IndexEntry"}, call, ", ".join(kinds), "IndexEntry")
+    for dialect in BOTH:
+        for base_offset in (0, 368769):
+            with TemporaryDirectory() as temporary:
+                _compare_index(compare, due_entries, Path(temporary), dialect, base_offset)
+    compare.refuses(
+        "list(due_entries([(2**31 + 5, 100)], 5, 50))",
+        lambda: list(due_entries([(2**31 + 5, 100)], 5, 50)),
+        ValueError,
+        code="overflow-unnoticed",
+    )
+
+
+def _pairs(entries: Any) -> Any:
+    """Return entries as plain pairs, for which a sentence has room; anything else as it is."""
+    is_right = isinstance(entries, list) and all(isinstance(each, IndexEntry) for each in entries)
+    return [tuple(each) for each in entries] if is_right else entries
+
+
+def _due(entries: list[IndexEntry], interval_bytes: int, last: int) -> list[IndexEntry]:
+    found = []
+    for entry in entries:
+        if entry.position - last > interval_bytes:
+            found.append(entry)
+            last = entry.position
+    return found
+
+
+def _compare_index(
+    compare: Comparer, due_entries: Callable[..., Any], folder: Path, dialect: Any, base_offset: int
+) -> None:
+    """Compare a rebuilt index with the file that the library's writer has left."""
+    chance = Random(base_offset)
+    segment = Segment(folder, base_offset, dialect, 100)
+    segment.open()
+    for offset in range(segment.first_offset, segment.first_offset + 60):
+        segment.add(offset, encode(dialect, offset, b"k", b"v" * chance.randrange(80)))
+    segment.write()
+    data = segment.log_path.read_bytes()
+    messages = [
+        (message.offset, position)
+        for position, message in scan(dialect, data)
+        if isinstance(message, Message)
+    ]
+    call = f"the index of segment {base_offset}, {dialect.name}, rebuilt"
+    give = lambda: b"".join(map(encode_entry, due_entries(messages, base_offset, 100)))  # noqa: E731
+    compare.equal(call, give, segment.index.path.read_bytes())
+
+
+# ---- 5.4 index sanity
+
+
+def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
+    for entries in (
+        [(3, 497)],
+        [],
+        [(1, 62), (3, 497), (6, 1407)],
+        [(0, 1), (2**31 - 1, 2**31 - 1)],
+    ):
+        right = [IndexEntry(*entry) for entry in entries]
+        data = b"".join(pack(">ii", *entry) for entry in entries)
+        little = [_swapped(entry) for entry in right]
+        call = f"decode_entries({len(data)} bytes, {len(entries)} entries)"
+        mistakes = {"little-endian": little}
+        compare.equal(call, lambda data=data: _pairs(decode_entries(data)), _pairs(right), mistakes)
+        kinds = {type(each) for each in decode_entries(data)}
+        got = ", ".join(sorted(kind.__name__ for kind in kinds))
+        compare.holds(kinds <= {IndexEntry}, call, f"a list of {got}", "IndexEntry")
+    for what, entries, torn_bytes, position in _unsound():
+        whole = [IndexEntry(*entry) for entry in entries]
+        data = b"".join(map(encode_entry, whole)) + bytes(torn_bytes)
+        call = f"decode_entries({what})"
+        give = lambda data=data: _pairs(decode_entries(data))  # noqa: E731
+        blind = "torn-entry-dropped" if torn_bytes else _blindness(decode_entries, what)
+        mistakes = {blind: whole}
+        if not torn_bytes:
+            mistakes["cuts-index"] = whole[: position // 8]
+        if whole:
+            mistakes["truncate-to-zero"] = []
+        compare.refuses(call, give, CorruptBytesError, mistakes)
+        try:
+            decode_entries(data)
+        except CorruptBytesError as error:
+            got = str(error.position)
+            compare.holds(error.position == position, f"{call} at", got, str(position))
+
+
+def _unsound() -> Iterator[tuple[str, list[tuple[int, int]], int, int]]:
+    """Yield what is wrong, the whole entries, how many bytes follow them, and the error's place."""
+    yield "9 bytes", [(0, 62)], 1, 8
+    yield "3 bytes", [], 3, 0
+    yield "2 entries and 7 bytes", [(1, 62), (3, 497)], 7, 16
+    yield "both descend", [(1, 62), (6, 1407), (3, 497)], 0, 16
+    yield "positions descend", [(1, 62), (3, 497), (6, 100), (8, 2000)], 0, 16
+    yield "offsets descend", [(5, 62), (3, 497)], 0, 8
+    yield "the same entry twice", [(3, 497), (3, 497)], 0, 8
+    yield "the same offset twice", [(3, 497), (3, 1407)], 0, 8
+    yield "the same position twice", [(3, 497), (6, 497)], 0, 8
+    yield "zeros at the end", [(3, 497), (0, 0), (0, 0)], 0, 8
+
+
+def _blindness(decode_entries: Callable[..., Any], what: str) -> str:
+    """Return which comparison is missing in an answer that accepts entries in a wrong order."""
+
+    def accepts(*entries: tuple[int, int]) -> bool:
+        try:
+            return bool(decode_entries(b"".join(pack(">ii", *entry) for entry in entries)))
+        except CorruptBytesError:
+            return False
+
+    is_blind = accepts((3, 497), (6, 100)), accepts((5, 62), (3, 497))
+    if is_blind == (False, False):
+        return "equal-ascends"
+    return {
+        (True, True): "trust-index",
+        (True, False): "positions-not-checked",
+        (False, True): "offsets-not-checked",
+    }[is_blind]
+
+
+def _swapped(entry: IndexEntry) -> IndexEntry:
+    return IndexEntry(*(int.from_bytes(pack("<i", n), "big", signed=True) for n in entry))
+
+
+# ---- 5.5 leftovers and strays
+
+SEVEN, NINE = f"{7:020d}", f"{9:020d}"
+PAIR = [f"{SEVEN}.index", f"{SEVEN}.log"]
+CUTS = [f"{SEVEN}.log.497-1.cut", f"{SEVEN}.log.497.cut"]
+DELETED = [f"{SEVEN}.index.deleted", f"{SEVEN}.log.deleted"]
+UNKNOWN = sorted(["7.log", "NOTES", f"{SEVEN}.log.bak", f"{SEVEN}0.log", "notes.txt"])
+
+
+def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> None:
+    orphan = PAIR[:1]
+    for what, names, is_after_crash, right, mistakes in (
+        ("a pair", PAIR, True, ([], []), {}),
+        (
+            "index alone",
+            orphan,
+            True,
+            (orphan, []),
+            {"keeps-orphans": ([], []), "orphan-is-stray": ([], orphan)},
+        ),
+        (
+            "7.index, 9.log",
+            [*orphan, f"{NINE}.log"],
+            False,
+            (orphan, []),
+            {"keeps-orphans": ([], []), "deletes-logs": ([*orphan, f"{NINE}.log"], [])},
+        ),
+        ("log alone", PAIR[1:], True, ([], []), {"deletes-logs": (PAIR[1:], [])}),
+        (
+            "pair and .cut",
+            [*PAIR, *CUTS],
+            True,
+            ([], []),
+            {"deletes-cut-files": (CUTS, []), "cut-is-stray": ([], CUTS)},
+        ),
+        (
+            ".deleted, crash",
+            DELETED,
+            True,
+            (DELETED, []),
+            {"keeps-deleted": ([], []), "deleted-is-stray": ([], DELETED)},
+        ),
+        (
+            ".deleted",
+            DELETED,
+            False,
+            ([], []),
+            {"deletes-too-early": (DELETED, []), "deleted-is-stray": ([], DELETED)},
+        ),
+        (
+            "unknown files",
+            [*PAIR, *UNKNOWN],
+            True,
+            ([], UNKNOWN),
+            {
+                "deletes-strays": (UNKNOWN, []),
+                "strays-unseen": ([], []),
+                "short-name-is-segment": ([], [x for x in UNKNOWN if not x.endswith(".log")]),
+            },
+        ),
+        (
+            "a short name",
+            [*PAIR, "7.index"],
+            True,
+            ([], ["7.index"]),
+            {"short-name-is-segment": (["7.index"], []), "strays-unseen": ([], [])},
+        ),
+        (
+            "reversed",
+            [*UNKNOWN, *DELETED, *CUTS, f"{NINE}.index", *PAIR][::-1],
+            True,
+            (sorted([*DELETED, f"{NINE}.index"]), UNKNOWN),
+            {},
+        ),
+    ):
+        compare.equal(
+            f"leftovers_and_strays({what})",
+            lambda names=names, crash=is_after_crash: _brief(
+                leftovers_and_strays(frozenset(names), is_after_crash=crash)
+            ),
+            _brief(right),
+            {code: _brief(wrong) for code, wrong in mistakes.items()},
+        )
+
+
+def _brief(found: Any) -> Any:
+    """Return the two lists with names of few digits, so that a sentence has room for them."""
+    if not (isinstance(found, tuple) and all(isinstance(each, list) for each in found)):
+        return found
+    return tuple([str(name).replace("0" * 19, "…") for name in each] for each in found)
+
+
+# ---- 5.6 a torn tail
+
+
+def solve_6(folder: Path) -> dict[str, Any]:
+    """Return the right constants of exercise 6, as the library reads the file."""
+    data = (folder / "files" / FILE).read_bytes()
+    *_, (position, tail) = scan(KAFKA, data)
+    assert isinstance(tail, NeedMoreBytes)
+    return {
+        "SOUND_BYTES": position,
+        "NEXT_OFFSET": WHOLE,
+        "TAIL_BYTES": len(data) - position,
+        "NEEDED_BYTES": tail.needed_bytes,
+    }
+
+
+def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None:
+    right = solve_6(folder)
+    mistakes = {
+        "SOUND_BYTES": {"counts-torn-message": right["SOUND_BYTES"] + right["TAIL_BYTES"]},
+        "NEXT_OFFSET": {"last-not-next": WHOLE - 1, "counts-torn-message": WHOLE + 1},
+        "NEEDED_BYTES": {
+            "size-without-12": right["NEEDED_BYTES"] - 12,
+            "only-what-is-missing": right["NEEDED_BYTES"] - right["TAIL_BYTES"],
+        },
+    }
+    for name, value in right.items():
+        compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))

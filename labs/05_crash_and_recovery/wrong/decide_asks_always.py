@@ -1,0 +1,10 @@
+# exercise: 2
+# reason: asks-when-sound
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    has_more = is_whole_message_behind()
+    if fault is None:
+        return Decision.KEEP
+    return Decision.REFUSE if has_more else Decision.CUT

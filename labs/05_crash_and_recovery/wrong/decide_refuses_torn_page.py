@@ -1,0 +1,11 @@
+# exercise: 2
+# reason: refuses-torn-page
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    if fault is None:
+        return Decision.KEEP
+    if fault == "unfinished message" and not is_whole_message_behind():
+        return Decision.CUT
+    return Decision.REFUSE

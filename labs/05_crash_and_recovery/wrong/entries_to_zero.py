@@ -1,0 +1,18 @@
+# exercise: 4
+# reason: truncate-to-zero
+import struct
+
+from kminilog.format.index_entry import IndexEntry
+
+
+def decode_entries(data):
+    torn = len(data) % 8
+    if torn:
+        return []
+    entries = [IndexEntry(*struct.unpack_from(">ii", data, at)) for at in range(0, len(data), 8)]
+    for slot in range(1, len(entries)):
+        offsets = entries[slot].relative_offset - entries[slot - 1].relative_offset
+        positions = entries[slot].position - entries[slot - 1].position
+        if offsets <= 0 or positions <= 0:
+            return []
+    return entries

@@ -1,0 +1,14 @@
+# exercise: 5
+# reason: short-name-is-segment
+def leftovers_and_strays(names, *, is_after_crash):
+    leftovers, strays = [], []
+    for name in sorted(names):
+        if name.endswith((".index", ".log")):
+            if name.endswith(".index") and name.replace(".index", ".log") not in names:
+                leftovers.append(name)
+        elif name.endswith(".deleted"):
+            if is_after_crash:
+                leftovers.append(name)
+        elif not name.endswith(".cut"):
+            strays.append(name)
+    return leftovers, strays
