@@ -1,8 +1,11 @@
 """`kminilog lab`: labs are listed, started and reset; cli.labs checks them and helps.
 
-All commands but `list` and `start` look for the work folder in the current directory. Source: ours.
+All commands but `list` and `start` look for the work folder in the current directory, and in those
+above it. Source: ours.
 """
 
+import os
+import shlex
 from pathlib import Path
 
 import click
@@ -13,10 +16,10 @@ from kminilog.cli.labs.options import folder_of, language_option
 from kminilog.cli.message_fields import field_table
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.course.answers import ANSWERS_FILE
+from kminilog.course.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import Lab, all_labs, exercise_of, lab_of
-from kminilog.course.work_folder import NoWorkFolderError, WorkFolder
+from kminilog.course.material import Exercise, Lab, all_labs, exercise_of, lab_of
+from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.plain_text import table
@@ -36,12 +39,14 @@ def list_labs(as_json: bool, catalogue: Catalogue) -> None:
         return write_document([_lab_json(lab) for lab in all_labs()])
     rows = []
     for lab in all_labs():
-        core = sum(exercise.minutes for exercise in lab.exercises if exercise.core)
-        rows.append((lab.number, lab.title, lab.minutes, core, len(lab.exercises), _state(lab)))
+        rows.append((lab.number, lab.title, lab.minutes, lab.core_minutes, _state(lab)))
     headings = catalogue.say("list-headings").split(" | ")
     write_lines(table(headings, rows))
     write_line()
-    write_line(catalogue.say("list-next", lab=all_labs()[0].number))
+    waiting = [lab for lab in all_labs() if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
+    if waiting:
+        name = "list-begin" if _state(waiting[0]) == "-" else "list-go-on"
+        write_line(catalogue.say(name, lab=waiting[0].number))
     return None
 
 
@@ -65,7 +70,7 @@ def _state(lab: Lab) -> str:
         folder = folder_of(lab)
     except NoWorkFolderError:
         return "-"
-    return f"{len(folder.progress.get('passed', []))}/{len(lab.graded)}"
+    return f"{len(folder.passed)}/{len(lab.graded)}"
 
 
 @command.command("start", epilog=example("kminilog lab start 1 --name Ada"))
@@ -74,16 +79,15 @@ def _state(lab: Lab) -> str:
     "--dir",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("."),
-    help="Directory in which the work folder is made.  [default: the current one]",
+    help="Directory for the work folder.  [default: the current one, or beside other labs]",
 )
 @click.option("--name", help="Your name; it seeds your files.  [default: the user's name]")
 @language_option
-def start(lab: str, directory: Path, name: str | None, catalogue: Catalogue) -> None:
+def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
     """Make the work folder of a lab."""
-    folder = WorkFolder.start(lab_of(lab), directory, name)
-    number = folder.lab.number
-    write_line(catalogue.say("started", lab=number, title=folder.lab.title, folder=folder.path))
+    folder = WorkFolder.start(lab_of(lab), directory or place_for_labs(Path.cwd()), name)
+    number, path = folder.lab.number, os.path.relpath(folder.path)
+    write_line(catalogue.say("started", lab=number, title=folder.lab.title, folder=path))
     write_line()
     who = str(folder.progress["name"])
     data = encode(KAFKA, 0, None, who.encode())
@@ -92,11 +96,10 @@ def start(lab: str, directory: Path, name: str | None, catalogue: Catalogue) -> 
     write_lines(f"  {line}" for line in field_table(KAFKA, 0, data))
     write_line()
     first = folder.lab.graded[0]
-    if directory.resolve() != Path.cwd():
-        write_line(catalogue.say("go-there", folder=directory))
-    answers = folder.path / ANSWERS_FILE
-    write_line(catalogue.say("start-next", file=answers, name=first.name, exercise=first.id))
-    write_line(catalogue.say("start-readme", file=folder.path / "README.md"))
+    write_line(catalogue.say("go-there", folder=shlex.quote(path)))
+    write_line(catalogue.say("start-readme"))
+    write_line(catalogue.say("start-next", file=ANSWERS_FILE, name=first.answers[0]))
+    write_line(catalogue.say("start-check", exercise=first.id))
 
 
 @command.command("reset", epilog=example("kminilog lab reset 1.2"))
@@ -107,16 +110,33 @@ def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
     """Put the starter back in the place of an answer, and keep a backup."""
     if (what is None) != is_all:
         raise click.UsageError(catalogue.say("reset-what"))
-    if what is None:
-        folders = [folder_of(lab) for lab in all_labs() if _state(lab) != "-"]
-        backups = [folder.reset_all() for folder in folders]
-    elif "." in what:
-        exercise = exercise_of(what)
-        backups = [folder_of(lab_of(exercise.lab)).reset(exercise)]
-    else:
-        backups = [folder_of(lab_of(what)).reset_all()]
-    for backup in backups:
-        write_line(catalogue.say("reset-done", backup=backup))
+    if what is not None and "." in what:
+        _reset_one(exercise_of(what), catalogue)
+        return
+    labs = [lab_of(what)] if what else [lab for lab in all_labs() if _state(lab) != "-"]
+    if not labs:
+        write_line(catalogue.say("no-progress"))
+    for lab in labs:
+        folder = folder_of(lab)
+        _say_reset(folder.answers_path, folder.reset_all(), catalogue)
+
+
+def _reset_one(exercise: Exercise, catalogue: Catalogue) -> None:
+    folder = folder_of(lab_of(exercise.lab))
+    if not exercise.answers:
+        raise click.UsageError(catalogue.say("nothing-to-reset", exercise=exercise.id))
+    try:
+        backup = folder.reset(exercise)
+    except UnreadableError as error:
+        text = catalogue.say("reset-unreadable", reason=error, lab=exercise.lab)
+        raise click.ClickException(text) from None
+    _say_reset(folder.answers_path, backup, catalogue)
+
+
+def _say_reset(answers: Path, backup: Path | None, catalogue: Catalogue) -> None:
+    write_line(catalogue.say("reset-done", file=answers))
+    if backup:
+        write_line(catalogue.say("reset-backup", backup=backup))
 
 
 @command.command("progress", epilog=example("kminilog lab progress"))
@@ -129,7 +149,7 @@ def progress(as_json: bool, catalogue: Catalogue) -> None:
     for lab in all_labs():
         if _state(lab) == "-":
             continue
-        passed = folder_of(lab).progress.get("passed", [])
+        passed = folder_of(lab).passed
         points = sum(each.points for each in lab.graded if each.id in passed)
         most = sum(each.points for each in lab.graded)
         rows.append((lab.number, lab.title, _state(lab), f"{points}/{most}", " ".join(passed)))

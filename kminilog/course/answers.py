@@ -4,14 +4,17 @@ Source: ours.
 """
 
 import ast
+import warnings
 from pathlib import Path
 
 from kminilog.course.material import Exercise
+from kminilog.errors import KMiniLogError
+from kminilog.storage.regular_file import open_regular
 
 ANSWERS_FILE = "answers.py"
 
 
-class UnreadableError(Exception):
+class UnreadableError(KMiniLogError):
     """The file is missing or no Python; the text is one sentence with the line."""
 
 
@@ -21,14 +24,23 @@ class Answers:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.source = path.read_text(encoding="utf-8")
-            self._tree = ast.parse(self.source)
+            with open(path, encoding="utf-8-sig", opener=open_regular) as file:
+                self.source = file.read()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a wrong escape, for example
+                self._tree = ast.parse(self.source)
+        except SyntaxError as error:
+            place = f"{path.name}, line {error.lineno}" if error.lineno else path.name
+            raise UnreadableError(f"{place}: {error.msg}") from None
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise UnreadableError(f"{path.name}, line {line}: this is not UTF-8") from None
         except FileNotFoundError:
             raise UnreadableError(f"{path.name} is missing") from None
-        except SyntaxError as error:
-            raise UnreadableError(f"{path.name}, line {error.lineno}: {error.msg}") from None
-        except (ValueError, UnicodeDecodeError, OSError, RecursionError) as error:
-            raise UnreadableError(f"{path.name}: {error}") from None
+        except OSError as error:
+            raise UnreadableError(f"{path.name}: {error.strerror or error}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise UnreadableError(f"{path.name}: {str(error) or 'nested too deeply'}") from None
 
     def line_of(self, name: str) -> int | None:
         """Return the line where a function, a class or a constant begins; None without one."""
@@ -36,14 +48,17 @@ class Answers:
         return None if found is None else found.lineno
 
     def is_untouched(self, name: str) -> bool:
-        """Tell if a function or class still raises NotImplementedError, or a constant is `...`."""
+        """Tell if nothing is written yet: a function or class has no code, or a constant is `...`.
+
+        A body of NotImplementedError, `pass`, `...` or a docstring alone is no code.
+        """
         found = self._find(name)
         if isinstance(found, ast.ClassDef):
             bodies = [node for node in found.body if isinstance(node, ast.FunctionDef)]
-            return bool(bodies) and all(_is_only_raise(body) for body in bodies)
+            return bool(bodies) and all(_has_no_code(body) for body in bodies)
         if isinstance(found, ast.FunctionDef):
-            return _is_only_raise(found)
-        return isinstance(found, ast.Assign) and _is_ellipsis(found.value)
+            return _has_no_code(found)
+        return isinstance(found, ast.Assign | ast.AnnAssign) and _is_ellipsis(found.value)
 
     def imports_reference(self, exercise: Exercise) -> int | None:
         """Return the line that takes the symbol to be implemented from the library; else None.
@@ -85,30 +100,33 @@ class Answers:
         first = min([found.lineno, *(each.lineno for each in decorators)])
         return first, found.end_lineno or found.lineno
 
-    def _find(self, name: str) -> ast.FunctionDef | ast.ClassDef | ast.Assign | None:
-        found: ast.FunctionDef | ast.ClassDef | ast.Assign | None = None
+    def _find(
+        self, name: str
+    ) -> ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | None:
+        found: ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | None = None
         for node in self._tree.body:  # the last definition counts, as it does when it runs
             if (isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name) or (
-                isinstance(node, ast.Assign) and _assigns(node, name)
+                isinstance(node, ast.Assign | ast.AnnAssign) and name in _assigned(node)
             ):
                 found = node
         return found
 
 
-def _assigns(node: ast.Assign, name: str) -> bool:
-    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+    """Return the names that `a = …`, `a: int = …` or `a, b = …` gives a value."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if node.value else []
+    parts = [part for target in targets for part in ast.walk(target)]
+    return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
-def _is_ellipsis(value: ast.expr) -> bool:
+def _is_ellipsis(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and value.value is ...
 
 
-def _is_only_raise(function: ast.FunctionDef) -> bool:
-    body = function.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]  # the docstring
-    return (
-        len(body) == 1
-        and isinstance(body[0], ast.Raise)
-        and "NotImplementedError" in ast.unparse(body[0])
+def _has_no_code(function: ast.FunctionDef) -> bool:
+    return all(
+        isinstance(node, ast.Pass)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        or (isinstance(node, ast.Raise) and "NotImplementedError" in ast.unparse(node))
+        for node in function.body
     )

@@ -22,11 +22,11 @@ def languages() -> list[str]:
     return sorted(path.stem for path in (labs_folder() / "messages").glob("*.toml"))
 
 
-def language_of_environment() -> str:
-    """Return the language that KMINILOG_LANGUAGE asks for, or the locale; English by default."""
-    asked = os.environ.get("KMINILOG_LANGUAGE") or os.environ.get("LC_ALL")
-    asked = asked or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
-    return asked[:2] if asked[:2] in languages() else DEFAULT_LANGUAGE
+def language_of_locale() -> str:
+    """Return the language of the locale if there is a catalogue for it, else English."""
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    language = next(filter(None, names), "")[:2]
+    return language if language in languages() else DEFAULT_LANGUAGE
 
 
 class Catalogue:

@@ -2,7 +2,7 @@
 
     (a)  course.judge    each exercise by itself, in a process of its own
     (b)  course.swap     each command once, on all functions that passed (a); alone, if that fails
-    (c)  verify          in a process without the student's code: are the files right?
+    (c)  verify          in this process, which never runs the student's code: are the files right?
          or the output   of the command, against that of the library
 
 An exercise passes if all three do. Exercises are checked side by side, as many as there are
@@ -10,6 +10,7 @@ processors. Source: ours.
 """
 
 import os
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,32 +21,55 @@ from typing import Any
 from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.command_check import run_command
 from kminilog.course.diagnosis import judge_diagnosis
+from kminilog.course.judge import IMPORTS_REFERENCE
 from kminilog.course.material import Exercise
 from kminilog.course.outcome import FAIL, PASS, TIMEOUT, TODO, Outcome, Said, error_of
-from kminilog.course.sandbox import Ran, run_module
+from kminilog.course.sandbox import Ran, end_all, run_module
 from kminilog.course.work_folder import WorkFolder
 
-IMPORTS_REFERENCE = "imports-reference"
+_JUDGE_SECONDS = 10.0  # a check computes for less than one
 
 
 def check(folder: WorkFolder, exercises: Iterable[Exercise]) -> list[Outcome]:
-    """Return the outcomes of exercises of one lab, in their order; see the module for how."""
+    """Return the outcomes of exercises of one lab, in their order; see the module for how.
+
+    The files that the student has read off are made anew: changed ones do not count.
+    """
     wanted = list(exercises)
     try:
         answers = Answers(folder.answers_path)
     except UnreadableError as error:
         return [_unreadable(folder, exercise, error) for exercise in wanted]
-    with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 2)) as pool:
-        first = list(pool.map(lambda each: _judged(folder, answers, each), wanted))
-        runnable = [each.exercise for each in first if _has_command(each)]
-        commands = sorted({(each.command, each.log, each.judge) for each in runnable})
-        groups = [
-            [each for each in runnable if (each.command, each.log, each.judge) == command]
-            for command in commands
-        ]
-        source = str(folder.answers_path)
-        told = pool.map(lambda group: run_command(source, group, runnable), groups)
-        complaints = {id: outcome for group in told for id, outcome in group.items()}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder.write_given_files(Path(temporary))
+        pool = ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 2))
+        try:
+            return _in_layers(pool, folder, answers, wanted, Path(temporary))
+        except BaseException:  # Ctrl-C, too: nothing that hangs may keep it waiting
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+        finally:
+            pool.shutdown()
+
+
+def _in_layers(
+    pool: ThreadPoolExecutor,
+    folder: WorkFolder,
+    answers: Answers,
+    wanted: list[Exercise],
+    given: Path,
+) -> list[Outcome]:
+    first = list(pool.map(lambda each: _judged(folder, answers, each, given), wanted))
+    runnable = [each.exercise for each in first if _has_command(each)]
+    commands = sorted({(each.command, each.log, each.judge) for each in runnable})
+    groups = [
+        [each for each in runnable if (each.command, each.log, each.judge) == command]
+        for command in commands
+    ]
+    source = str(folder.answers_path)
+    told = pool.map(lambda group: run_command(source, group, runnable), groups)
+    complaints = {id: outcome for group in told for id, outcome in group.items()}
     return [_merged(each, complaints.get(each.exercise.id)) for each in first]
 
 
@@ -65,31 +89,33 @@ def _merged(outcome: Outcome, second: Outcome | None) -> Outcome:
 # ---- (a)
 
 
-def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise) -> Outcome:
+def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path) -> Outcome:
     if exercise.kind == "predict":
         return Outcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
     missing = [name for name in exercise.answers if answers.line_of(name) is None]
     if missing:
         return error_of(exercise, "missing-answer", file=ANSWERS_FILE, answer=missing[0])
-    if any(answers.is_untouched(name) for name in exercise.answers):
+    untouched = [name for name in exercise.answers if answers.is_untouched(name)]
+    if len(untouched) == len(exercise.answers):
         return Outcome(exercise, TODO)
+    if untouched:
+        return error_of(exercise, "not-filled-in", answer=untouched[0])
     if exercise.symbol and (line := answers.imports_reference(exercise)):
         said = Said("takes-from-library", {"line": str(line), "answer": exercise.name})
         return Outcome(exercise, FAIL, IMPORTS_REFERENCE, said)
-    if exercise.kind == "diagnose":
-        return judge_diagnosis(exercise, folder.path, folder.answers_path)
     began = time.monotonic()
-    outcome = run_judge(exercise, folder.path, str(folder.answers_path), answers)
+    outcome = run_judge(exercise, given, str(folder.answers_path), answers)
     return replace(outcome, seconds=time.monotonic() - began)
 
 
-def run_judge(
-    exercise: Exercise, folder: Path, source: str, answers: Answers | None = None
-) -> Outcome:
-    """Return what the unit checks say of a file."""
-    ran = _judge((exercise,), folder, source)
+def run_judge(exercise: Exercise, given: Path, source: str, answers: Answers) -> Outcome:
+    """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
+    ran = _judge((exercise,), given, source)
     if ran.result is not None:
-        return _as_told(exercise, ran.result[exercise.id], answers)
+        told = ran.result[exercise.id]
+        outcome = _as_told(exercise, told, answers)
+        is_named = exercise.kind == "diagnose" and outcome.status == PASS
+        return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
     values = _whose(exercise, answers)
     if ran.is_too_slow:
         return Outcome(exercise, TIMEOUT, said=Said("endless", values))
@@ -107,11 +133,13 @@ def run_judge_of_all(exercises: Sequence[Exercise], folder: Path, source: str) -
 def _judge(exercises: Sequence[Exercise], folder: Path, source: str) -> Ran:
     ids = ",".join(exercise.id for exercise in exercises)
     arguments = ("course.judge", ids, str(folder), source, "RESULT")
-    return run_module(*arguments, folder=folder, needs_result=True)
+    seconds = _JUDGE_SECONDS
+    return run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
 
 
 def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) -> Outcome:
-    values = {**told["values"], **_whose(exercise, answers, told["line"])}
+    whose = _whose(exercise, answers, told["line"], told["values"].get("answer"))
+    values = {**told["values"], **whose}
     return Outcome(
         exercise,
         told["state"],
@@ -123,9 +151,14 @@ def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) 
     )
 
 
-def _whose(exercise: Exercise, answers: Answers | None, line: int | None = None) -> dict[str, str]:
+def _whose(
+    exercise: Exercise,
+    answers: Answers | None,
+    line: int | None = None,
+    answer: str | None = None,
+) -> dict[str, str]:
     """Return what names the student's answer in a sentence: answer, exercise, line."""
-    answer = exercise.answers[0]
+    answer = answer or exercise.answers[0]
     place = line or (answers.line_of(answer) if answers else None) or "?"
     return {"answer": answer, "exercise": exercise.id, "line": str(place)}
 

@@ -1,23 +1,25 @@
 """The second and third layer of a check: a real command, and the library's own verdict.
 
 The command runs in a process in which the student's functions stand in for the library's
-(course.swap), on files that course.scenery writes. Then `verify`, in a process without the
-student's code, judges what the command wrote; or its output is compared with the library's.
+(course.swap), on files that course.scenery writes. Then `verify` judges what the command wrote, in
+this process, which never runs the student's code; or the output is compared with the library's.
 Source: ours.
 """
 
-import json
 import shlex
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from kminilog.course.judge import IMPORTS_REFERENCE
 from kminilog.course.material import Exercise
 from kminilog.course.outcome import FAIL, PASS, TIMEOUT, Outcome, Said
 from kminilog.course.sandbox import Ran, run_module
-from kminilog.course.scenery import write_scenery
+from kminilog.course.scenery import LOG_DIR, write_scenery
+from kminilog.errors import KMiniLogError
+from kminilog.storage.log_dir import LogDir
+from kminilog.verification.report import verify_storage
 
 
 def run_command(
@@ -73,8 +75,9 @@ def _failed_command(exercise: Exercise, ran: Ran) -> Outcome | None:
     told = (ran.result or {}).get("complaint")
     if told:
         values |= {"answer": str(told["symbol"]).rpartition(".")[2], "error": told["error"]}
-        name = "command-takes-from-library" if told["code"] else "command-raised"
-        return Outcome(exercise, FAIL, told["code"], Said(name, values))
+        is_taken = told["name"] == "command-takes-from-library"
+        code = IMPORTS_REFERENCE if is_taken else None
+        return Outcome(exercise, FAIL, code, Said(told["name"], values))
     if ran.is_too_slow:
         return Outcome(exercise, TIMEOUT, said=Said("command-endless", values))
     if ran.code:
@@ -95,20 +98,15 @@ def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> 
             return Outcome(exercise, PASS)
         said = Said("output-differs", {"command": exercise.command})
         return Outcome(exercise, FAIL, said=said)
-    verify = shlex.split(exercise.judge)
-    judged = run_module("cli.start", *verify, "--json", folder=directory)
+    _, _, partitioner = exercise.judge.partition(" --partitioner ")
+    log_dir = LogDir(directory / LOG_DIR)
     try:
-        report = json.loads(judged.output)
-    except ValueError:
-        said = Said("verify-failed", {"error": judged.errors.strip()})
-        return Outcome(exercise, FAIL, said=said)
+        report = verify_storage(log_dir, partitioner=partitioner or None).to_json()
+    except (KMiniLogError, OSError) as error:
+        return Outcome(exercise, FAIL, said=Said("verify-failed", {"error": str(error)}))
     if report["verdict"] == "ok":
         return Outcome(exercise, PASS, verdict=("verify: ok",))
     first = report["findings"][0]
-    said = Said("verify-finds", {"finding": first["class"], "detail": _detail(first)})
-    return Outcome(exercise, FAIL, said=said)
-
-
-def _detail(finding: dict[str, Any]) -> str:
-    samples = finding.get("samples") or [{}]
-    return str(samples[0].get("detail", ""))
+    samples = first["samples"] or [{}]
+    values = {"finding": first["class"], "detail": str(samples[0].get("detail", ""))}
+    return Outcome(exercise, FAIL, said=Said("verify-finds", values))

@@ -6,6 +6,7 @@ function gave exactly the value to which that misconception leads. Source: ours;
 wrong values is that of Examplar.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
@@ -28,11 +29,16 @@ class DifferenceError(Exception):
 
 
 class WrongKindError(Exception):
-    """The function gave a value of another type than the right one: None instead of bytes."""
+    """The function gave a value of another type than the right one: None instead of bytes.
 
-    def __init__(self, got: str, expected: str) -> None:
-        super().__init__(f"{got} instead of {expected}")
+    For a constant `call` is its name.
+    """
+
+    def __init__(self, call: str, got: str, expected: str) -> None:
+        super().__init__(f"{call}: {got} instead of {expected}")
         self.values = {"got": got, "expected": expected}
+        if call.isidentifier():
+            self.values["answer"] = call
 
 
 class Comparer:
@@ -66,7 +72,7 @@ class Comparer:
             if _same(got, wrong):
                 raise _differs(call, short(got), short(expected), code)
         if expected is not None and not isinstance(got, type(expected)):
-            raise WrongKindError(_kind(got), _kind(expected))
+            raise WrongKindError(call, _kind(got), _kind(expected))
         raise _differs(call, short(got), short(expected), None)
 
     def refuses(
@@ -137,6 +143,7 @@ def short(value: Any) -> str:
             return digits
         return f"{digits[:14]}…{digits[-6:]} ({len(value)})"
     text = str(value) if isinstance(value, BaseException) else repr(value)
+    text = re.sub(r" at 0x[0-9a-f]+", "", text)  # the same each time
     if len(text) <= _VALUE_CHARACTERS:
         return text
     return f"{text[: _VALUE_CHARACTERS - 1]}…"

@@ -4,27 +4,35 @@
     python -m kminilog.course.judge 1.1,1.2,1.3 …      (only for answers of the course's own)
 
 ANSWERS is the student's file. RESULT is a JSON file: for each exercise state, code of the
-misconception, name and values of the sentence, line, number of comparisons, what was printed. Each
-exercise is judged by itself: the other functions of the lab, which it may call, are the library's.
-This process limits itself before it runs the student's code; its parent stops it if it takes too
-long. Source: ours.
+misconception, name and values of the sentence, line, number of comparisons, what was printed, and
+the constant of a diagnosis, which this process does not judge. Each exercise is judged by itself:
+the other functions of the lab, which it may call, are the library's. This process limits itself
+before it runs the student's code; its parent stops it if it takes too long. Source: ours.
 """
 
 import inspect
 import json
+import os
 import sys
 import traceback
-from collections.abc import Collection
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError
 from kminilog.course.limits import BoundedOutput, Forbidden, forbid_processes, limit_resources
 from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
-from kminilog.course.swap import load_answers, room_of
+from kminilog.course.swap import load_answers, replaced, room_of
+
+IMPORTS_REFERENCE = "imports-reference"
+
+
+class TakesFromLibrary(Forbidden):
+    """The student's file calls the function that it should have."""
 
 
 def library_answer(symbol: str) -> Any:
@@ -46,36 +54,102 @@ def lend_library_functions(module: ModuleType, lab: int, written: Collection[str
             setattr(module, other.name, library_answer(other.symbol))
 
 
-def judge(exercise: Exercise, folder: Path, answers: str) -> dict[str, Any]:
-    """Return what the unit checks say of an answer."""
+def judge(
+    exercise: Exercise, folder: Path, answers: str, attempts: Collection[Forbidden] = ()
+) -> dict[str, Any]:
+    """Return what the unit checks say of an answer; `attempts` are those at what is forbidden."""
     compare = Comparer()
     printed = BoundedOutput()
     told: dict[str, Any] = {"state": "pass", "code": None, "name": "", "values": {}, "line": None}
     try:
-        with redirect_stdout(printed), redirect_stderr(printed):
-            _check(exercise, folder, answers, compare)
+        stream = printed.as_text_stream()
+        with redirect_stdout(stream), redirect_stderr(stream):
+            told["value"] = _check(exercise, folder, answers, compare)
+        for attempt in attempts:
+            raise attempt
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
     except WrongKindError as wrong:
-        told |= {"state": "error", "name": "wrong-kind", "values": wrong.values}
+        name = "wrong-kind" if exercise.symbol else "wrong-kind-of-constant"
+        told |= {"state": "error", "name": name, "values": wrong.values}
+    except TakesFromLibrary as taken:
+        told |= {"state": "fail", "code": IMPORTS_REFERENCE, "name": str(taken)}
+        told |= {"line": _line_in(taken, answers)}
     except Forbidden as forbidden:
-        told |= {"state": "error", "name": str(forbidden)}
-    except SystemExit:
-        told |= {"state": "error", "name": "exits"}
+        told |= {"state": "error", "name": str(forbidden), "line": _line_in(forbidden, answers)}
+    except SystemExit as end:
+        told |= {"state": "error", "name": "exits", "line": _line_in(end, answers)}
     except BaseException as error:  # noqa: BLE001 - whatever the student's code raises
         told |= {"state": "error", "name": "raised", "values": {"error": _in_short(error)}}
         told |= {"traceback": traceback.format_exc(), "line": _line_in(error, answers)}
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
 
-def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) -> None:
+def _check(exercise: Exercise, folder: Path, answers: str, compare: Comparer) -> list[Any] | None:
+    """Run the check of an exercise; return the constant of a diagnosis if it is a plain tuple."""
+    if exercise.kind == "diagnose":
+        value = getattr(load_answers(Path(answers)), exercise.names[0])
+        is_plain = isinstance(value, tuple) and all(isinstance(each, str | int) for each in value)
+        return list(value) if is_plain else None
     check = checks_of(lab_of(exercise.lab))[f"exercise_{exercise.number}"]
-    module = load_answers(Path(answers))
-    lend_library_functions(module, exercise.lab, {exercise.symbol})
-    if exercise.symbol:
-        check(compare, getattr(module, exercise.name))
-    else:
-        check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
+    with _out_of_reach(exercise, answers):
+        library = _functions_of_library()
+        module = load_answers(Path(answers))
+        lend_library_functions(module, exercise.lab, {exercise.symbol})
+        _assert_unchanged(library)
+        if exercise.symbol:
+            check(compare, getattr(module, exercise.name))
+        else:
+            check(compare, {name: getattr(module, name) for name in exercise.names}, folder)
+        _assert_unchanged(library)
+    return None
+
+
+@contextmanager
+def _out_of_reach(exercise: Exercise, answers: str) -> Iterator[None]:
+    """Let the library's own function refuse to be called by the student's file, however it is got.
+
+    Answers.imports_reference sees the usual ways without running the file. Classes are not guarded.
+    """
+
+    def refusing(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def stand_in(*arguments: Any, **named: Any) -> Any:
+            if sys._getframe(1).f_code.co_filename == answers:
+                raise TakesFromLibrary("takes-from-library")
+            return original(*arguments, **named)
+
+        return stand_in
+
+    if not isinstance(library_answer(exercise.symbol) if exercise.symbol else None, FunctionType):
+        yield
+        return
+    with replaced(exercise.symbol, refusing):
+        yield
+
+
+def _functions_of_library() -> list[tuple[Any, str, Any]]:
+    """Return what is defined in the modules of kminilog that are loaded: owner, name, value."""
+    kinds = (FunctionType, type, staticmethod, classmethod, property)
+    modules = [module for name, module in sys.modules.items() if name.startswith("kminilog.")]
+    classes = {
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    return [
+        (owner, name, value)
+        for owner in (*modules, *classes)
+        for name, value in vars(owner).items()
+        if isinstance(value, kinds)
+    ]
+
+
+def _assert_unchanged(library: list[tuple[Any, str, Any]]) -> None:
+    """Raise Forbidden if the student's file has replaced a part of the library, which judges it."""
+    if any(vars(owner).get(name) is not value for owner, name, value in library):
+        raise Forbidden("changes-library")
 
 
 def _in_short(error: BaseException) -> str:
@@ -86,9 +160,9 @@ def _in_short(error: BaseException) -> str:
 
 def _line_in(error: BaseException, answers: str) -> int | None:
     lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == answers
+        line
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == answers
     ]
     return lines[-1] if lines else None
 
@@ -96,10 +170,11 @@ def _line_in(error: BaseException, answers: str) -> int | None:
 def main(exercises: str, folder: str, answers: str, result: str) -> None:
     """Judge exercises and write the result."""
     limit_resources()
-    forbid_processes()
+    attempts = forbid_processes()
     ids = exercises.split(",")
-    told = {each: judge(exercise_of(each), Path(folder), answers) for each in ids}
+    told = {each: judge(exercise_of(each), Path(folder), answers, attempts) for each in ids}
     Path(result).write_text(json.dumps(told), encoding="utf-8")
+    os._exit(0)  # at once, whatever threads the student's code has started
 
 
 if __name__ == "__main__":

@@ -4,15 +4,18 @@ A process sets these limits for itself, before it loads the student's file. They
 infinite loop or a fork; they are no wall against malice. Source: ours.
 """
 
-import os
+import io
 import resource
+import signal
 import sys
 from typing import Any
 
 CPU_SECONDS = 5
-MEMORY_BYTES = 2 << 30
+WALL_SECONDS = 30
+MEMORY_BYTES = 1 << 30
 FILE_BYTES = 64 << 20
-PRINTED_CHARACTERS = 1_000_000
+PRINTED_BYTES = 1_000_000
+_KEPT_BYTES = 2_000
 
 _PROCESS_EVENTS = {"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _NETWORK_EVENTS = {"socket.connect", "socket.bind"}
@@ -26,50 +29,63 @@ class Forbidden(BaseException):
 
 
 def limit_resources(cpu_seconds: int = CPU_SECONDS) -> None:
-    """Limit this process: SIGXCPU after so many seconds of computing, MemoryError above 2 GB."""
+    """Limit this process: SIGXCPU after so many seconds of computing, MemoryError above 1 GiB.
+
+    SIGALRM ends it even if whoever started it is gone.
+    """
+    signal.alarm(WALL_SECONDS)
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def forbid_processes() -> None:
-    """Let every attempt to start a process or to use the network raise Forbidden."""
+def forbid_processes() -> list[Forbidden]:
+    """Let every attempt to start a process or to use the network raise Forbidden.
+
+    Returns a list of the attempts, which grows: a thread, or a bare `except`, hides the exception.
+    """
+    attempts: list[Forbidden] = []
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        name = ""
         if event in _PROCESS_EVENTS or event.startswith(("os.exec", "os.spawn")):
-            raise Forbidden("starts-process")
-        if event in _NETWORK_EVENTS:
-            raise Forbidden("uses-network")
+            name = "starts-process"
+        elif event in _NETWORK_EVENTS:
+            name = "uses-network"
+        if name:
+            attempts.append(Forbidden(name))
+            raise attempts[-1]
 
     sys.addaudithook(hook)
+    return attempts
 
 
-class BoundedOutput:
-    """A stream for what the student prints; it keeps the beginning, and refuses too much."""
+class BoundedOutput(io.RawIOBase):
+    """Where the bytes go that the student prints; it keeps the beginning, and refuses too much."""
 
-    encoding = "utf-8"
-
-    def __init__(self, keep_characters: int = 2_000) -> None:
-        self.kept = ""
-        self._keep_characters = keep_characters
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept = b""
         self._written = 0
 
-    def write(self, text: str) -> int:
-        """Keep the beginning of all text; Forbidden above PRINTED_CHARACTERS."""
-        self._written += len(text)
-        self.kept += text[: max(self._keep_characters - len(self.kept), 0)]
-        if self._written > PRINTED_CHARACTERS:
+    def as_text_stream(self) -> io.TextIOWrapper:
+        """Return a stream in the place of stdout; its `buffer` is this object."""
+        return io.TextIOWrapper(self, encoding="utf-8", errors="replace", write_through=True)  # type: ignore[arg-type]
+
+    @property
+    def kept(self) -> str:
+        """The beginning of what was printed."""
+        return self._kept.decode("utf-8", "ignore")
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep the beginning of all bytes; Forbidden above PRINTED_BYTES."""
+        self._written += len(data)
+        self._kept += bytes(data[: _KEPT_BYTES - len(self._kept)])
+        if self._written > PRINTED_BYTES:
             raise Forbidden("prints-too-much")
-        return len(text)
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def isatty(self) -> bool:
-        """Return False."""
-        return False
-
-    def fileno(self) -> int:
-        """Return the null device's descriptor."""
-        return os.open(os.devnull, os.O_WRONLY)
+        return len(data)

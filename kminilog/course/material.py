@@ -117,6 +117,11 @@ class Lab:
         return self.folder.name
 
     @property
+    def core_minutes(self) -> int:
+        """How long the core path takes."""
+        return sum(exercise.minutes for exercise in self.exercises if exercise.core)
+
+    @property
     def graded(self) -> list[Exercise]:
         """The exercises that have points."""
         return [exercise for exercise in self.exercises if exercise.is_graded]

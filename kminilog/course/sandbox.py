@@ -14,8 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-WALL_SECONDS = 30.0
+from kminilog.course.limits import WALL_SECONDS
+
 _OUTPUT_BYTES = 1 << 20
+_at_work: set["subprocess.Popen[bytes]"] = set()
 
 
 class Ran(NamedTuple):
@@ -32,14 +34,14 @@ class Ran(NamedTuple):
     @property
     def is_too_slow(self) -> bool:
         """Whether it was stopped: by the time-out, or by the limit on computing."""
-        return self.code is None or self.code in (-signal.SIGXCPU, -signal.SIGKILL)
+        return self.code in (None, -signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL)
 
 
 def run_module(
     module: str,
     *arguments: str,
     folder: Path,
-    wall_seconds: float = WALL_SECONDS,
+    wall_seconds: float = WALL_SECONDS - 1,  # before the process ends itself
     needs_result: bool = False,
 ) -> Ran:
     """Run `python -m kminilog.<module>` in a folder; with `needs_result`, `RESULT` in the arguments
@@ -57,6 +59,12 @@ def run_module(
         return Ran(code, output, errors, told)
 
 
+def end_all() -> None:
+    """End all processes that are at work, and what they have started."""
+    for process in list(_at_work):
+        _end(process)
+
+
 def environment_of_package() -> dict[str, str]:
     """Return the environment of a process that imports this kminilog, wherever it was started."""
     package_parent = str(Path(__file__).parents[2])
@@ -64,31 +72,43 @@ def environment_of_package() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
+def _environment() -> dict[str, str]:
+    """Return an environment in which a check gives the same result each time."""
+    own = {**environment_of_package(), "PYTHONHASHSEED": "0"}
+    own.pop("KMINILOG_LOG_DIR", None)
+    return own
+
+
 def _run(
     command: Sequence[str], folder: Path, wall_seconds: float, temporary: Path
 ) -> tuple[int | None, str, str]:
-    environment = environment_of_package()
-    environment.pop("KMINILOG_LOG_DIR", None)
     output, errors = temporary / "output", temporary / "errors"
     with output.open("wb") as out, errors.open("wb") as err:
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env=environment,
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
             start_new_session=True,
         )
+        _at_work.add(process)
         try:
             code: int | None = process.wait(wall_seconds)
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            with contextlib.suppress(ProcessLookupError):  # its children too, if it made any
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
             process.wait()
+            _at_work.discard(process)
     return code, _head(output), _head(errors)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process and what it has started: they are one group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _head(path: Path) -> str:

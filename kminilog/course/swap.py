@@ -1,26 +1,29 @@
 """A student's functions in the place of the library's, for a whole process.
 
     python -m kminilog.course.swap ANSWERS RESULT 1 format.message.header,… produce orders lines.txt
+    python -m kminilog.course.swap ANSWERS - 1 format.message.header,… produce orders lines.txt
 
 A function is replaced as soon as its module is loaded: whoever imports it, by `from … import` too,
 gets the student's. Nothing else of kminilog may be imported before. RESULT is a JSON file that says
-how often each function was called, and what went wrong in the student's code. Source: ours.
+how often each function was called, and what went wrong in the student's code; with it the process
+has limits. `-` is for the student's own commands: no file, no limits. Source: ours.
 """
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial, wraps
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import GeneratorType, ModuleType
 from typing import Any
 
 Replace = Callable[[Callable[..., Any]], Callable[..., Any]]
 ANSWERS_MODULE = "answers"
+NO_RESULT = "-"
 
 
 def room_of(symbol: str) -> str:
@@ -44,16 +47,33 @@ def replace_when_loaded(replacements: Mapping[str, Replace]) -> None:
         execute(loader, module)
         for symbol, replace in replacements.items():
             if module.__name__ == f"kminilog.{room_of(symbol)}":
-                _replace(module, symbol, replace)
+                _replace(*_owner(module, symbol), replace)
 
     SourceFileLoader.exec_module = execute_and_replace  # type: ignore[assignment,method-assign]
 
 
-def _replace(module: ModuleType, symbol: str, replace: Replace) -> None:
+@contextmanager
+def replaced(symbol: str, replace: Replace) -> Iterator[None]:
+    """Replace a function in its own module, which is loaded, for a while."""
+    owner, name = _owner(import_module(f"kminilog.{room_of(symbol)}"), symbol)
+    before = vars(owner)[name]
+    _replace(owner, name, replace)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def _owner(module: ModuleType, symbol: str) -> tuple[Any, str]:
+    """Return the module or class that a symbol stands in, and its name there."""
     owner: Any = module
     *classes, name = symbol.removeprefix(room_of(symbol) + ".").split(".")
     for class_name in classes:
         owner = getattr(owner, class_name)
+    return owner, name
+
+
+def _replace(owner: Any, name: str, replace: Replace) -> None:
     found = vars(owner)[name]
     if isinstance(found, staticmethod | classmethod):
         setattr(owner, name, type(found)(replace(found.__func__)))
@@ -61,19 +81,24 @@ def _replace(module: ModuleType, symbol: str, replace: Replace) -> None:
         setattr(owner, name, replace(found))
 
 
-def load_answers(path: Path) -> ModuleType:
-    """Run a student's file as the module `answers`, and return it; raises whatever it raises."""
-    spec = spec_from_file_location(ANSWERS_MODULE, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = module_from_spec(spec)
+def load_answers(path: Path, **names: Any) -> ModuleType:
+    """Run a student's file as the module `answers`, and return it; raises whatever it raises.
+
+    `names` are there before. Nothing is written beside the file, where Python would keep bytecode.
+    """
+    module = ModuleType(ANSWERS_MODULE)
+    module.__file__ = str(path)
+    vars(module).update(names)
     sys.modules[ANSWERS_MODULE] = module
-    spec.loader.exec_module(module)
+    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     return module
 
 
 class StudentFunctions:
-    """Functions of a student's file that stand in for the library's; the file is loaded once."""
+    """Functions of a student's file that stand in for the library's; the file is loaded once.
+
+    What the student prints goes to stderr: the output of a command stays what it is.
+    """
 
     def __init__(self, path: Path, prepare: Callable[[ModuleType], None]) -> None:
         self.calls: Counter[str] = Counter()
@@ -91,77 +116,96 @@ class StudentFunctions:
             @wraps(original)
             def stand_in(*arguments: Any, **named: Any) -> Any:
                 self.calls[symbol] += 1
-                if symbol in self._running:
-                    self._complain(symbol, "imports-reference", "")
-                self._running.add(symbol)
-                try:
-                    return getattr(self.module(), name)(*arguments, **named)
-                except Exception as error:
-                    if not _is_ours(error):
-                        self._complain(symbol, None, f"{type(error).__name__}: {error}")
-                    raise
-                finally:
-                    self._running.discard(symbol)
+                with self._guarded(symbol):
+                    given = getattr(self.module(), name)(*arguments, **named)
+                return self._items(symbol, given) if isinstance(given, GeneratorType) else given
 
             return stand_in
 
         return replace
 
-    def watch_class(self, name: str) -> None:
+    def watch_class(self, symbol: str) -> None:
         """Count the calls of `partition` or `assign` of the student's class."""
-        owner = getattr(self.module(), name)
+        owner = getattr(self.module(), symbol.rpartition(".")[2])
         for method in ("partition", "assign"):
             if method in vars(owner):
-                setattr(owner, method, self._counted(name, vars(owner)[method]))
+                setattr(owner, method, self._counted(symbol, vars(owner)[method]))
 
     def module(self) -> ModuleType:
         """Return the student's module, loaded with the first use."""
         if self._module is None:
-            self._module = load_answers(self._path)
+            self._module = load_answers(self._path, print=partial(print, file=sys.stderr))
             self._prepare(self._module)
         return self._module
 
-    def _counted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _items(self, symbol: str, generator: Iterator[Any]) -> Iterator[Any]:
+        """Yield what a student's generator does; its code runs only now."""
+        while True:
+            with self._guarded(symbol):
+                try:
+                    item = next(generator)
+                except StopIteration:
+                    return
+            yield item
+
+    @contextmanager
+    def _guarded(self, symbol: str) -> Iterator[None]:
+        """Note what goes wrong in a student's function, or that it calls what it stands in for."""
+        if symbol in self._running:
+            self._complain(symbol, "command-takes-from-library")
+            raise RecursionError(f"{symbol} calls itself through the library")
+        self._running.add(symbol)
+        try:
+            yield
+        except BaseException as error:
+            if not _is_expected(error):
+                self._complain(symbol, "command-raised", f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self._running.discard(symbol)
+
+    def _counted(self, symbol: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def counted(*arguments: Any, **named: Any) -> Any:
-            self.calls[name] += 1
+            self.calls[symbol] += 1
             return function(*arguments, **named)
 
         return counted
 
-    def _complain(self, symbol: str, code: str | None, error: str) -> None:
-        self.complaint = self.complaint or {"symbol": symbol, "code": code, "error": error}
+    def _complain(self, symbol: str, name: str, error: str = "") -> None:
+        self.complaint = self.complaint or {"symbol": symbol, "name": name, "error": error}
 
 
-def _is_ours(error: Exception) -> bool:
-    """Tell if the engine expects the error: one of kminilog's own tree, or a refused argument."""
+def _is_expected(error: BaseException) -> bool:
+    """Tell if the engine expects the error: one of kminilog's own tree."""
     return any(kind.__name__ == "KMiniLogError" for kind in type(error).__mro__)
 
 
 def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> None:
-    """Run a command on the student's functions, within limits."""
-    from kminilog.course.limits import forbid_processes, limit_resources
+    """Run a command on the student's functions; within limits, if the result is asked for."""
 
     def lend(module: ModuleType) -> None:
         import_module("kminilog.course.judge").lend_library_functions(module, int(lab), wanted)
 
     functions = StudentFunctions(Path(answers).resolve(), lend)
     wanted = [symbol for symbol in symbols.split(",") if symbol]
-    methods = [symbol for symbol in wanted if not symbol.rpartition(".")[2][0].isupper()]
-    replace_when_loaded({symbol: functions.replacement(symbol) for symbol in methods})
-    limit_resources(cpu_seconds=20)
-    forbid_processes()
-    for symbol in wanted:
-        if symbol not in methods:
-            functions.watch_class(symbol.rpartition(".")[2])
+    classes = [symbol for symbol in wanted if symbol.rpartition(".")[2][0].isupper()]
+    replace_when_loaded(
+        {each: functions.replacement(each) for each in wanted if each not in classes}
+    )
+    if result != NO_RESULT:
+        limits = import_module("kminilog.course.limits")
+        limits.limit_resources(cpu_seconds=20)
+        limits.forbid_processes()
+    for symbol in classes:
+        functions.watch_class(symbol)
     try:
         import_module("kminilog.cli.main").main(command)
     finally:
-        counts = {symbol: functions.calls[symbol] for symbol in methods}
-        classes = [symbol for symbol in wanted if symbol not in methods]
-        counts |= {symbol: functions.calls[symbol.rpartition(".")[2]] for symbol in classes}
-        told = {"calls": counts, "complaint": functions.complaint}
-        Path(result).write_text(json.dumps(told))
+        if result != NO_RESULT:
+            calls = {symbol: functions.calls[symbol] for symbol in wanted}
+            told = {"calls": calls, "complaint": functions.complaint}
+            Path(result).write_text(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
     01_message/    README.md  answers.py  checks.py  progress.json  files/  broken/
 
 `progress.json` holds the student's name and seed, and what was predicted, hinted at and passed: it
-may be copied with the folder. Nothing outside the folder is written. Source: ours.
+may be copied with the folder. Nothing outside the folder is written. A command looks for
+`01_message` in the current directory and in up to three directories above it, so it may be typed in
+the folder, below it, and in the folder of another lab. Source: ours.
 """
 
 import getpass
@@ -18,9 +20,11 @@ from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.broken import write_broken
 from kminilog.course.material import Exercise, Lab, checks_of
 from kminilog.errors import KMiniLogError
+from kminilog.printable import printable
 from kminilog.storage.durable_file import replace_file
 
 PROGRESS_FILE = "progress.json"
+_LOOKED_IN = 4  # directories: the current one, and those above it
 
 
 class NoWorkFolderError(KMiniLogError):
@@ -43,13 +47,23 @@ class FolderExistsError(KMiniLogError):
         )
 
 
+class DamagedProgressError(KMiniLogError):
+    """`progress.json` was changed, so that nobody knows the student's seed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path}: this is not what `kminilog lab start` wrote; put a copy back, or move the "
+            "folder away, start the lab again, and copy your answers.py"
+        )
+
+
 class WorkFolder:
     """One lab's folder, and what its `progress.json` says."""
 
     def __init__(self, lab: Lab, path: Path) -> None:
         self.lab = lab
         self.path = path
-        self.progress: dict[str, Any] = _read_progress(path)
+        self.progress: dict[str, Any] = {}
 
     @classmethod
     def start(cls, lab: Lab, directory: Path, name: str | None = None) -> Self:
@@ -58,23 +72,34 @@ class WorkFolder:
         if path.exists():
             raise FolderExistsError(path, lab.number)
         path.mkdir(parents=True)
-        who = name if name is not None else _user_name()
+        who = printable(name if name is not None else _user_name())
         folder = cls(lab, path)
         folder.progress = {"name": who, "seed": crc32(who.encode()), "passed": []}
         for file in ("README.md", "checks.py"):
             shutil.copyfile(lab.folder / file, path / file)
         shutil.copyfile(lab.folder / "starter.py", path / ANSWERS_FILE)
-        folder.write_given_files()
+        folder.write_given_files(path)
         folder.save()
         return folder
 
     @classmethod
     def find(cls, lab: Lab, directory: Path) -> Self:
-        """Return the folder in `directory`, or that itself; NoWorkFolderError without one."""
-        for path in (directory / lab.work_name, directory):
-            if path.name == lab.work_name and (path / PROGRESS_FILE).is_file():
-                return cls(lab, path)
+        """Return the folder in `directory`, or in one above it; NoWorkFolderError without one.
+
+        Raises DamagedProgressError if its `progress.json` does not say name and seed.
+        """
+        for place in _looked_in(directory):
+            path = place / lab.work_name
+            if (path / PROGRESS_FILE).is_file():
+                folder = cls(lab, path)
+                folder.progress = _read_progress(path / PROGRESS_FILE)
+                return folder
         raise NoWorkFolderError(lab, directory)
+
+    @property
+    def passed(self) -> list[str]:
+        """The exercises that have passed, by id, in their order."""
+        return [each.id for each in self.lab.exercises if each.id in self.progress["passed"]]
 
     @property
     def answers_path(self) -> Path:
@@ -84,20 +109,20 @@ class WorkFolder:
     @property
     def seed(self) -> int:
         """The seed of this student's files and broken log."""
-        return int(self.progress.get("seed", 0))
+        return int(self.progress["seed"])
 
-    def write_given_files(self) -> None:
+    def write_given_files(self, directory: Path) -> None:
         """Write the files that the student reads, and the broken log; deterministic by seed.
 
         The lab's `checks.py` knows which files: its `write_files(folder, name, seed)`.
         """
         write_files = checks_of(self.lab).get("write_files")
         if write_files:
-            (self.path / "files").mkdir(exist_ok=True)
-            write_files(self.path / "files", str(self.progress["name"]), self.seed)
+            (directory / "files").mkdir(exist_ok=True)
+            write_files(directory / "files", str(self.progress["name"]), self.seed)
         for exercise in self.lab.exercises:
             if exercise.faults:
-                write_broken(self.path, exercise.faults, Random(self.seed))
+                write_broken(directory, exercise.faults, Random(self.seed))
 
     def are_checks_changed(self) -> bool:
         """Tell if the copy of the checks differs from the course's own, which count."""
@@ -123,21 +148,25 @@ class WorkFolder:
 
     def pass_exercise(self, exercise: Exercise) -> bool:
         """Keep that an exercise has passed; tell if it is the first time."""
-        passed = self.progress.setdefault("passed", [])
-        if exercise.id in passed:
+        if exercise.id in self.passed:
             return False
-        self.progress["passed"] = sorted([*passed, exercise.id])
+        self.progress["passed"].append(exercise.id)
         self.save()
         return True
 
-    def reset_all(self) -> Path:
-        """Put the starter back in the place of the answers; return the backup of the old file."""
+    def reset_all(self) -> Path | None:
+        """Put the starter back in the place of the answers, and forget what was done but the name.
+
+        Returns the backup of the old file; None if there was none.
+        """
         backup = self._back_up()
         shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
-        self.write_given_files()
+        self.write_given_files(self.path)
+        self.progress = {"name": self.progress["name"], "seed": self.seed, "passed": []}
+        self.save()
         return backup
 
-    def reset(self, exercise: Exercise) -> Path:
+    def reset(self, exercise: Exercise) -> Path | None:
         """Put the starter of one exercise back, where its answer stands; return the backup.
 
         Raises UnreadableError if the file cannot be parsed: then only `reset_all` helps.
@@ -145,25 +174,39 @@ class WorkFolder:
         answers = Answers(self.answers_path)
         starter = Answers(self.lab.folder / "starter.py")
         backup = self._back_up()
-        lines = answers.source.splitlines()
         for name in exercise.answers:
+            lines = answers.source.split("\n")
             first, last = _lines_of(starter, name)
-            fresh = starter.source.splitlines()[first - 1 : last]
-            span = Answers(self.answers_path).span_of(name)
+            fresh = starter.source.split("\n")[first - 1 : last]
+            span = answers.span_of(name)
             if span is None:
-                lines += ["", "", *fresh]
+                lines += ["", *fresh, ""]
             else:
                 lines[span[0] - 1 : span[1]] = fresh
-            self.answers_path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            self.answers_path.write_text("\n".join(lines), encoding="utf-8")
+            answers = Answers(self.answers_path)
+        self.progress["passed"] = [each for each in self.passed if each != exercise.id]
+        for kind in ("hints", "predicted"):
+            self.progress.get(kind, {}).pop(exercise.id, None)
+        self.save()
         return backup
 
-    def _back_up(self) -> Path:
+    def _back_up(self) -> Path | None:
+        if not self.answers_path.exists():
+            return None
         number = 1
         while (backup := self.answers_path.with_suffix(f".{number}.bak")).exists():
             number += 1
-        if self.answers_path.exists():
-            shutil.copyfile(self.answers_path, backup)
+        self.answers_path.rename(backup)
         return backup
+
+
+def place_for_labs(directory: Path) -> Path:
+    """Return where a new work folder belongs: in a directory, or beside the one that it is in."""
+    for place in _looked_in(directory):
+        if (place / PROGRESS_FILE).is_file() and (place / ANSWERS_FILE).exists():
+            return place.parent
+    return directory
 
 
 def _lines_of(starter: Answers, name: str) -> tuple[int, int]:
@@ -180,9 +223,18 @@ def _user_name() -> str:
         return "student"
 
 
+def _looked_in(directory: Path) -> list[Path]:
+    return [directory.absolute(), *directory.absolute().parents][:_LOOKED_IN]
+
+
 def _read_progress(path: Path) -> dict[str, Any]:
+    """Return what the file says, as far as it is of the kinds that `start` and `note` write."""
     try:
-        found = json.loads((path / PROGRESS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        found = json.loads(path.read_text(encoding="utf-8"))
+        kinds = {"name": str, "seed": int, "passed": list, "hints": dict, "predicted": dict}
+        needed = ("name", "seed", "passed")
+        if all(isinstance(found[name], kinds[name]) for name in {*found, *needed}):
+            return dict(found)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise DamagedProgressError(path)

@@ -75,11 +75,9 @@ def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
     exercise = exercise_of(what)
     if not exercise.symbol:
         raise click.UsageError(catalogue.say("no-solution", exercise=exercise.id))
-    if not anyway:
-        passed = folder_of(lab_of(exercise.lab)).progress.get("passed", [])
-        if exercise.id not in passed:
-            write_line(catalogue.say("not-passed", exercise=exercise.id))
-            return NOT_YET
+    if not anyway and exercise.id not in folder_of(lab_of(exercise.lab)).passed:
+        write_line(catalogue.say("not-passed", exercise=exercise.id))
+        return NOT_YET
     write_line(f"# kminilog.{exercise.symbol}")
     write_lines(library_source(exercise))
     return 0

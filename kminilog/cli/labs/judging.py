@@ -1,11 +1,11 @@
 """`lab check`, `watch` and `run`: the student's functions at work. Source: ours."""
 
-import os
 import subprocess
 import sys
 
 import click
 
+from kminilog.cli.interrupts import interrupted_exit_code, interruptible_wait
 from kminilog.cli.labs.helping import give_hint
 from kminilog.cli.labs.options import folder_of, language_option, wanted_exercises
 from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines
@@ -17,6 +17,7 @@ from kminilog.course.checking import check
 from kminilog.course.material import lab_of
 from kminilog.course.outcome import PASS, Outcome
 from kminilog.course.sandbox import environment_of_package
+from kminilog.course.swap import NO_RESULT
 from kminilog.course.work_folder import WorkFolder
 
 NOT_YET = 1
@@ -31,7 +32,8 @@ def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue)
     """Check a lab or one exercise."""
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
-    outcomes = check(folder, exercises)
+    with interruptible_wait():
+        outcomes = check(folder, exercises)
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in _passed(outcomes):
@@ -58,7 +60,7 @@ def _show(
         is_new = outcome.status == PASS and outcome.exercise.is_graded
         is_new = is_new and folder.pass_exercise(outcome.exercise)
         write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
-    write_lines(summary_lines(lab, outcomes, catalogue))
+    write_lines(summary_lines(lab, outcomes, catalogue, passed=folder.passed))
 
 
 @click.command("watch", epilog=example("kminilog lab watch 1"))
@@ -73,7 +75,8 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
     with keys_if_terminal() as read_key:
         while waiting:
             watched = Watched(folder.answers_path)
-            (outcome,) = check(folder, waiting[:1])
+            with interruptible_wait():
+                (outcome,) = check(folder, waiting[:1])
             _show(folder, [outcome], catalogue, is_verbose=verbose)
             name = "watching" if read_key else "watching-file"
             write_line(catalogue.say(name, file=folder.answers_path))
@@ -102,12 +105,25 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
 def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     """Run any command on the functions of yours that pass."""
     folder = folder_of(lab_of(lab))
-    outcomes = check(folder, [each for each in folder.lab.exercises if each.symbol])
+    with interruptible_wait():
+        outcomes = check(folder, [each for each in folder.lab.exercises if each.symbol])
     mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
     names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
     complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))
-    answers = str(folder.answers_path)
-    arguments = [answers, os.devnull, str(folder.lab.number), ",".join(mine), *words]
-    process = [sys.executable, "-P", "-m", "kminilog.course.swap", *arguments]
+    arguments = [folder.answers_path, NO_RESULT, folder.lab.number, ",".join(mine), *words]
+    process = [sys.executable, "-P", "-m", "kminilog.course.swap", *map(str, arguments)]
     flush()
-    return subprocess.run(process, env=environment_of_package(), check=False).returncode
+    return _run_in_foreground(process)
+
+
+def _run_in_foreground(command: list[str]) -> int:
+    """Run a process that gets our signals, and return its exit code, as a shell tells it."""
+    with subprocess.Popen(command, env=environment_of_package()) as process:
+        try:
+            with interruptible_wait():
+                code = process.wait()
+        except KeyboardInterrupt:  # the terminal sends Ctrl-C to both of us, SIGTERM goes to one
+            process.send_signal(interrupted_exit_code() - 128)
+            process.wait()
+            raise
+    return code if code >= 0 else 128 - code

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import click
 
-from kminilog.course.catalogue import Catalogue, language_of_environment, languages
+from kminilog.course.catalogue import Catalogue, language_of_locale, languages
 from kminilog.course.material import Exercise, Lab, exercise_of, lab_of
 from kminilog.course.work_folder import WorkFolder
 
 
 def _to_catalogue(ctx: click.Context, param: click.Parameter, value: str | None) -> Catalogue:
-    return Catalogue(value or language_of_environment())
+    return Catalogue(value or language_of_locale())
 
 
 language_option = click.option(
     "--language",
     "catalogue",
     type=click.Choice(languages()),
+    envvar="KMINILOG_LANGUAGE",
     callback=_to_catalogue,
     help="Language of the sentences.  [default: KMINILOG_LANGUAGE, else the locale, else en]",
 )
@@ -32,5 +33,5 @@ def wanted_exercises(text: str) -> tuple[Lab, list[Exercise]]:
 
 
 def folder_of(lab: Lab) -> WorkFolder:
-    """Return the lab's work folder in the current directory; NoWorkFolderError without one."""
+    """Return the lab's work folder, here or above; NoWorkFolderError without one."""
     return WorkFolder.find(lab, Path.cwd())

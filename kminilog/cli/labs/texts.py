@@ -4,7 +4,7 @@ Source: ours.
 """
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kminilog.course.catalogue import Catalogue
@@ -18,7 +18,7 @@ _INDENT = " " * 13
 def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
     """Return one exercise's outcome as `check --json` has it (docs/lab-check-1.schema.json)."""
     exercise = outcome.exercise
-    says, breaks = _reason(outcome, catalogue)
+    _, breaks = _reason(outcome, catalogue)
     return {
         "lab": exercise.lab,
         "exercise": exercise.number,
@@ -29,7 +29,7 @@ def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
         "points": outcome.points,
         "max_points": exercise.points,
         "reason_code": outcome.code,
-        "reason": _sentence(outcome, catalogue) or says,
+        "reason": _sentence(outcome, catalogue) or None,
         "breaks": breaks,
         "see": exercise.see or None,
         "seconds": round(outcome.seconds, 3),
@@ -45,8 +45,7 @@ def outcome_lines(
     points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
     yield f"  {exercise.id:<5}{outcome.status:<8}{title}{points}"
     if outcome.status == TODO:
-        name = "not-predicted" if exercise.kind == "predict" else "todo"
-        yield _INDENT + catalogue.say(name, exercise=exercise.id)
+        yield _INDENT + _sentence(outcome, catalogue)
     elif outcome.status in (FAIL, ERROR, TIMEOUT):
         yield from _trouble(outcome, catalogue, is_verbose=is_verbose)
     elif outcome.status == PASS and exercise.is_graded:
@@ -86,23 +85,32 @@ def library_source(exercise: Exercise) -> list[str]:
     return inspect.getsource(library_answer(exercise.symbol)).splitlines()
 
 
-def summary_lines(lab: Lab, outcomes: Iterable[Outcome], catalogue: Catalogue) -> Iterator[str]:
-    """Yield what is passed and what comes next."""
-    graded = [each for each in outcomes if each.exercise.is_graded]
-    passed = sum(each.status == PASS for each in graded)
-    points = sum(each.points for each in graded)
-    most = sum(each.exercise.points for each in graded)
+def summary_lines(
+    lab: Lab, outcomes: Iterable[Outcome], catalogue: Catalogue, *, passed: Sequence[str]
+) -> Iterator[str]:
+    """Yield how much is passed, and what comes next; `passed` are all that ever have."""
+    failing = {each.exercise.id for each in outcomes if each.status != PASS}
+    done = [each for each in lab.graded if each.id in passed and each.id not in failing]
     yield catalogue.say(
-        "summary", lab=lab.number, passed=passed, all=len(graded), points=points, most=most
+        "summary",
+        lab=lab.number,
+        passed=len(done),
+        all=len(lab.graded),
+        points=sum(each.points for each in done),
+        most=sum(each.points for each in lab.graded),
     )
-    following = next((each.exercise for each in graded if each.status != PASS), None)
-    if following:
+    waiting = [each for each in lab.graded if each not in done]
+    if waiting:
+        following = min(waiting, key=lambda each: (not each.core, lab.exercises.index(each)))
         yield catalogue.say("next", exercise=following.id, title=following.title)
-    elif graded:
+    else:
         yield catalogue.say("done", lab=lab.number)
 
 
 def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
+    if outcome.status == TODO:
+        name = "not-predicted" if outcome.exercise.kind == "predict" else "todo"
+        return catalogue.say(name, exercise=outcome.exercise.id)
     return catalogue.sentence(*outcome.said) if outcome.said else ""
 
 
