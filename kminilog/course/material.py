@@ -41,7 +41,8 @@ class Exercise:
 
     implement   `symbol` is the function of the library that the student writes, `command` a command
                 that calls it. `judge` says how the command's work is judged: by `verify`, perhaps
-                with options, or by comparing its output with the library's own ("same-output").
+                "verify --partitioner NAME", or by comparing its output with the library's own
+                ("same-output").
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one
     predict     a question, the right answer, and the wrong ones; never graded
