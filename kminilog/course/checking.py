@@ -99,7 +99,8 @@ def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Pat
     if len(untouched) == len(exercise.answers):
         return Outcome(exercise, TODO)
     if untouched:
-        return error_of(exercise, "not-filled-in", answer=untouched[0])
+        values = _whose(exercise, answers, answer=untouched[0])
+        return error_of(exercise, "not-filled-in", **values)
     if exercise.symbol and (line := answers.imports_reference(exercise)):
         said = Said("takes-from-library", {"line": str(line), "answer": exercise.name})
         return Outcome(exercise, FAIL, IMPORTS_REFERENCE, said)
@@ -108,7 +109,9 @@ def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Pat
     return replace(outcome, seconds=time.monotonic() - began)
 
 
-def run_judge(exercise: Exercise, given: Path, source: str, answers: Answers) -> Outcome:
+def run_judge(
+    exercise: Exercise, given: Path, source: str, answers: Answers | None = None
+) -> Outcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
     ran = _judge((exercise,), given, source)
     if ran.result is not None:

@@ -35,6 +35,6 @@ class Outcome:
         return self.exercise.points if self.status == PASS else 0
 
 
-def error_of(exercise: Exercise, name: str, **values: str) -> Outcome:
+def error_of(exercise: Exercise, name: str, /, **values: str) -> Outcome:
     """Return the outcome of an answer that could not be judged, and the sentence that says why."""
-    return Outcome(exercise, ERROR, said=Said(name, {"exercise": exercise.id, **values}))
+    return Outcome(exercise, ERROR, said=Said(name, values | {"exercise": exercise.id}))

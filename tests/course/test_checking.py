@@ -1,0 +1,334 @@
+"""Whatever a student writes: one sentence for it, and the other exercises are judged as well."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from kminilog.course.checking import check
+from kminilog.course.comparing import SENTENCE_CHARACTERS
+from kminilog.course.material import exercise_of, lab_of
+from kminilog.course.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
+from tests.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
+from tests.trees import tree_of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return start_lab(tmp_path)
+
+
+def header(*lines: str) -> str:
+    """Return a file whose `header` has these lines, with the right return at its end."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"import os, sys\n{CHECKSUM}\ndef header(offset, content):\n{body}"
+
+
+RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4, 'big')"
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "sentence"),
+    [
+        (["pass", "return None"], ERROR, "returned None, expected bytes"),
+        (["while True: pass"], TIMEOUT, "does not end"),
+        (["import time; time.sleep(10**6)"], TIMEOUT, "does not end"),
+        (["sys.exit(0)"], ERROR, "calls sys.exit; return the result instead"),
+        (["raise SystemExit('done')"], ERROR, "calls sys.exit"),
+        (["os._exit(0)"], ERROR, "ended the whole process"),
+        (["os.abort()"], ERROR, "ended the whole process"),
+        (["print('x' * 99)", "return b''.join(header(offset, content))"], ERROR, "RecursionError"),
+        (["for _ in range(10**5): print('x' * 100)", RIGHT_RETURN], ERROR, "prints more than"),
+        (["sys.stdout.buffer.write(bytes(10**7))", RIGHT_RETURN], ERROR, "prints more than"),
+        (["os.fork()", RIGHT_RETURN], ERROR, "starts another process"),
+        (["os.system('true')", RIGHT_RETURN], ERROR, "starts another process"),
+        (["import subprocess; subprocess.run(['true'])"], ERROR, "starts another process"),
+        (["os.posix_spawn('/bin/true', ['true'], {})"], ERROR, "starts another process"),
+        (["os.execv('/bin/true', ['true'])"], ERROR, "starts another process"),
+        (
+            ["import multiprocessing as m; m.Process(target=print).start()"],
+            ERROR,
+            "starts another process",
+        ),
+        (
+            [
+                "import threading",
+                "thread = threading.Thread(target=os.fork)",
+                "thread.start(); thread.join()",
+                RIGHT_RETURN,
+            ],
+            ERROR,
+            "starts another process",
+        ),
+        (
+            ["try: os.fork()", "except BaseException: pass", RIGHT_RETURN],
+            ERROR,
+            "starts another process",
+        ),
+        (
+            ["import socket; socket.create_connection(('127.0.0.1', 9))"],
+            ERROR,
+            "uses the network",
+        ),
+        (["return bytes(10**10)"], ERROR, "MemoryError"),
+        (["found = []", "while True: found.append(bytes(10**6))"], ERROR, "MemoryError"),
+        (["return header(offset, content)"], ERROR, "RecursionError"),
+        (["return 1 / 0"], ERROR, "raised ZeroDivisionError: division by zero"),
+        (["return object()"], ERROR, "returned object, expected bytes"),
+        (["raise KeyboardInterrupt"], ERROR, "raised KeyboardInterrupt"),
+    ],
+)
+def test_answer_that_misbehaves_gets_one_sentence_and_harms_no_other(
+    folder, lines, status, sentence
+):
+    folder.answers_path.write_text(header(*lines))
+    found = outcomes_of(folder)
+    one = found.pop("1.1")
+    said = sentence_of(one)
+    assert (one.status, one.code) == (status, None)
+    assert sentence in said
+    assert said.startswith("your header (lab 1.1, line ")
+    assert len(said) <= SENTENCE_CHARACTERS
+    assert "\n" not in said
+    # The answers.py of 1.2 is right, and 1.3 is not in the file.
+    assert found["1.2"].status == PASS
+    assert sentence_of(found["1.3"]).startswith("answers.py has no content; ")
+
+
+def test_line_of_an_error_is_the_line_in_the_students_file(folder):
+    folder.answers_path.write_text(HEADER.replace("return", "x = 1\n    y = [][x]\n    return"))
+    assert "(lab 1.1, line 5) raised IndexError" in sentence_of(outcomes_of(folder)["1.1"])
+
+
+def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder):
+    text = header(
+        "import threading, time",
+        "threading.Thread(target=time.sleep, args=(10**6,)).start()",
+        RIGHT_RETURN,
+    )
+    folder.answers_path.write_text(text)
+    began = time.monotonic()
+    assert outcomes_of(folder, "1.2")["1.2"].status == PASS
+    assert time.monotonic() - began < 8
+
+
+def test_endless_loop_outside_of_functions_is_a_timeout_of_each_exercise(folder):
+    folder.answers_path.write_text(
+        folder.answers_path.read_text().replace("raise NotImplementedError", "return 1")
+        + "\nDIAGNOSIS = ('bad-crc', '0' * 20, 3)\nwhile True: pass\n"
+    )
+    found = outcomes_of(folder, "1.1", "1.8")
+    assert [each.status for each in found.values()] == [TIMEOUT, TIMEOUT]
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "code", "sentence"),
+    [
+        (
+            HEADER.replace("pack(", "pack(("),
+            ERROR,
+            None,
+            "answers.py, line 4: '(' was never closed",
+        ),
+        ("def decode(): pass\n", ERROR, None, "answers.py has no header; kminilog lab reset 1.1"),
+        ("class header:\n    pass\n", ERROR, None, "TypeError: header() takes no arguments"),
+        (
+            "class header:\n    def __init__(self, *words): self.words = words\n",
+            ERROR,
+            None,
+            "returned header, expected bytes",
+        ),
+        ("def header(offset):\n    return b''\n", ERROR, None, "takes 1 positional argument but 2"),
+        ("def header(a, b):\n    yield b''\n", ERROR, None, "returned generator, expected bytes"),
+        ("header = 4\n", ERROR, None, "TypeError: 'int' object is not callable"),
+        (
+            "import nowhere\n" + HEADER,
+            ERROR,
+            None,
+            "ModuleNotFoundError: No module named 'nowhere'",
+        ),
+        (HEADER + "x: int = '\\d'\n", PASS, None, ""),
+        ("\ufeff" + HEADER, PASS, None, ""),
+        ("header = lambda offset, content: bytes(12)\n", FAIL, None, "gave 00000000"),
+    ],
+)
+def test_file_that_is_no_answer_is_named_in_one_sentence(folder, answers, status, code, sentence):
+    found = told(folder, "1.1", answers)
+    assert found[:2] == (status, code)
+    assert sentence in found[2]
+    assert len(found[2]) <= SENTENCE_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("put", "sentence"),
+    [
+        (lambda path: path.mkdir(), "answers.py: a directory, not a regular file"),
+        (lambda path: None, "answers.py is missing"),
+        (
+            lambda path: path.write_bytes(b"# ok\nx = '\xff'\n"),
+            "answers.py, line 2: this is not UTF-8",
+        ),
+        (lambda path: path.write_bytes(b"x = 1\0\n"), "null bytes"),
+        (lambda path: os.mkfifo(path), "answers.py: "),
+        (lambda path: path.write_text("(" * 9000 + ")" * 9000), "answers.py"),
+    ],
+    ids=["directory", "missing", "latin-1", "nul", "fifo", "deep"],
+)
+def test_file_that_cannot_be_read_is_an_error_of_each_exercise(folder, put, sentence):
+    folder.answers_path.unlink()
+    put(folder.answers_path)
+    found = outcomes_of(folder)
+    assert {each.status for each in found.values() if each.exercise.is_graded} == {ERROR}
+    assert found["1.7"].status == TODO
+    said = sentence_of(found["1.1"])
+    assert sentence in said
+    assert "None" not in said
+    assert len(said) <= SENTENCE_CHARACTERS
+
+
+CALLS = HEADER.replace("return pack(", "return {call}(offset, content) or pack(")
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("from kminilog.format.message import header as h", "h"),
+        ("from kminilog.format.message import *\nh = header", "h"),
+        ("import kminilog.format.message as m", "m.header"),
+        ("import kminilog.format.message", "kminilog.format.message.header"),
+        ("import kminilog.format.message\nimport kminilog as k", "k.format.message.header"),
+        ("from kminilog.format import message", "message.header"),
+        ("from kminilog.format import message", "getattr(message, 'head' + 'er')"),
+        ("from importlib import import_module as i", "i('kminilog.format.message').header"),
+        ("import sys", "vars(sys.modules['kminilog.format.message'])['header']"),
+    ],
+)
+def test_answer_that_takes_the_librarys_function_fails_by_whatever_way(folder, line, call):
+    answers = f"{line}\n" + CALLS.format(call=call)
+    status, code, sentence = told(folder, "1.1", answers)
+    assert (status, code) == (FAIL, "imports-reference")
+    assert sentence.endswith(" takes header from the library; write it yourself")
+    assert "?" not in sentence
+
+
+def test_answer_that_calls_itself_through_a_neighbour_fails_in_the_command(folder):
+    answers = (
+        "from kminilog.format.dialect import KAFKA\nfrom kminilog.format.message import encode\n"
+    )
+    answers += (
+        "def header(offset, content):\n    return encode(KAFKA, offset, None, content[14:])[:12]\n"
+    )
+    status, code, _ = told(folder, "1.1", answers)
+    assert (status, code) != (PASS, None)
+
+
+def test_answer_may_import_a_neighbour_and_what_stands_beside_it(folder):
+    line = "from kminilog.format.message import encode, CRC_END\n"
+    assert told(folder, "1.1", line + HEADER)[0] == PASS
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "kminilog.format.message.encode = lambda *words: b''",
+        "kminilog.format.message.Message.length_bytes = property(lambda self: 0)",
+        "kminilog.course.comparing.Comparer.equal = lambda *words: None",
+    ],
+)
+def test_file_that_changes_the_library_is_refused(folder, patch):
+    imports = "import kminilog.format.message, kminilog.course.comparing\n"
+    status, _, sentence = told(folder, "1.1", imports + patch + "\n" + HEADER)
+    assert status == ERROR
+    assert sentence == "your answers.py replaces a part of the library; it may only call it"
+
+
+def test_patch_while_the_check_runs_is_refused(folder):
+    answers = HEADER.replace(
+        "    return", "    import kminilog.format.message as m; m.encode = None\n    return"
+    )
+    assert told(folder, "1.1", answers) == (
+        ERROR,
+        None,
+        "your answers.py replaces a part of the library; it may only call it",
+    )
+
+
+@pytest.mark.parametrize("body", ["raise NotImplementedError", "pass", "...", "'''Only this.'''"])
+def test_function_without_code_is_not_started(folder, body):
+    answers = f"def header(offset, content):\n    '''The header.'''\n    {body}\n"
+    assert told(folder, "1.1", answers) == (TODO, None, "")
+
+
+def test_untouched_file_is_todo_everywhere(folder):
+    assert {each.status for each in outcomes_of(folder).values()} == {TODO}
+
+
+def test_constants_of_which_some_are_filled_in_name_one_that_is_not(folder):
+    text = folder.answers_path.read_text()
+    status, _, sentence = told(
+        folder, "1.6", text.replace("SECOND_OFFSET = ...", "SECOND_OFFSET = 1")
+    )
+    assert status == ERROR
+    assert "your SECOND_POSITION (lab 1.6, line " in sentence
+    assert sentence.endswith(" is still ...; fill it in")
+
+
+def test_constant_of_another_type_is_named_by_its_own_name(folder):
+    answers = "SECOND_OFFSET, SECOND_POSITION = 1, '34'\nSECOND_CRC: int = 2\nSECOND_KEY = b''\n"
+    status, _, sentence = told(folder, "1.6", answers)
+    assert status == ERROR
+    assert sentence == "your SECOND_POSITION (lab 1.6, line 1) is of type str, expected int"
+
+
+@pytest.mark.parametrize(
+    "value", ["4", "('bad-crc', 3)", "['bad-crc', '0', 1]", "(b'x', {}, ())", "None"]
+)
+def test_diagnosis_of_another_form_is_an_error(folder, value):
+    status, _, sentence = told(folder, "1.8", f"DIAGNOSIS = {value}\n")
+    assert status == ERROR
+    assert sentence == 'your DIAGNOSIS (lab 1.8) is no ("class", "segment", offset)'
+
+
+def test_files_that_the_student_has_changed_do_not_count(folder):
+    before = outcomes_of(folder, "1.6", "1.8")
+    for path in (folder.path / "files").iterdir():
+        path.write_bytes(b"")
+    for path in (folder.path / "broken" / "ev-0").iterdir():
+        path.unlink()
+    assert outcomes_of(folder, "1.6", "1.8") == before
+    answers = "SECOND_OFFSET = 1\nSECOND_POSITION = SECOND_CRC = 7\nSECOND_KEY = b''\n"
+    answers += "DIAGNOSIS = ('bad-magic', '0', 1)\n"
+    folder.answers_path.write_text(answers)
+    assert [each.status for each in outcomes_of(folder, "1.6", "1.8").values()] == [FAIL, FAIL]
+
+
+def test_changed_checks_do_not_count(folder):
+    (folder.path / "checks.py").write_text("def exercise_1(*words): pass\n")
+    assert told(folder, "1.1", HEADER.replace("4 +", "16 +"))[1] == "size-includes-12"
+    assert folder.are_checks_changed()
+
+
+def test_check_writes_nothing_but_results(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(folder.path)
+    folder.answers_path.write_text(HEADER)
+    before = tree_of(tmp_path)
+    outcomes_of(folder)
+    assert tree_of(tmp_path) == before
+
+
+def test_no_bytecode_is_left_in_the_labs(folder):
+    folder.answers_path.write_text(HEADER)
+    outcomes_of(folder)
+    places = [lab_of(1).folder, folder.path]
+    assert [path for place in places for path in Path(place).rglob("*.pyc")] == []
+
+
+def test_exercises_in_any_order_have_the_same_outcomes(folder):
+    folder.answers_path.write_text(HEADER + CHECKSUM.replace("16", "18"))
+    ids = [each.id for each in folder.lab.exercises]
+    kept = [(each.status, each.code, each.said) for each in outcomes_of(folder, *ids).values()]
+    backwards = outcomes_of(folder, *reversed(ids))
+    assert [(each.status, each.code, each.said) for each in map(backwards.__getitem__, ids)] == kept
+    alone = check(folder, [exercise_of("1.2")])[0]
+    assert (alone.status, alone.code) == (FAIL, "crc-skips-header")
