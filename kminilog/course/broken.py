@@ -129,11 +129,23 @@ def _renamed(place: Place, chance: Chance) -> None:
 
 
 def _shifted_entry(place: Place, chance: Chance) -> None:
+    _change_entry(place, chance.randrange(_entry_count(place)), -1, 0)
+
+
+def _far_entry(place: Place, chance: Chance) -> None:
+    """Change the last entry: then no other class is found but that it points past the end."""
+    _change_entry(place, _entry_count(place) - 1, 0, 256 << chance.randrange(4))
+
+
+def _entry_count(place: Place) -> int:
+    return place.log_path.with_suffix(INDEX_SUFFIX).stat().st_size // ENTRY_SIZE_BYTES
+
+
+def _change_entry(place: Place, slot: int, offsets: int, positions: int) -> None:
     path = place.log_path.with_suffix(INDEX_SUFFIX)
-    entries = decode_entries(path.read_bytes())
-    slot = chance.randrange(len(entries))
-    entry = IndexEntry(entries[slot].relative_offset - 1, entries[slot].position)
-    _rewrite(path, slot * ENTRY_SIZE_BYTES, encode_entry(entry))
+    entry = decode_entries(path.read_bytes())[slot]
+    changed = IndexEntry(entry.relative_offset + offsets, entry.position + positions)
+    _rewrite(path, slot * ENTRY_SIZE_BYTES, encode_entry(changed))
 
 
 FAULTS: dict[str, Fault] = {
@@ -149,6 +161,7 @@ FAULTS: dict[str, Fault] = {
     "placed-by-abs": _placed_by_abs,
     "renamed": _renamed,
     "shifted-entry": _shifted_entry,
+    "far-entry": _far_entry,
 }
 
 

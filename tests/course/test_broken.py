@@ -19,6 +19,7 @@ CLASSES = {
     "left-out": "offset-gap",
     "renamed": "name-base-mismatch",
     "shifted-entry": "index-position",
+    "far-entry": "index-past-end",
 }
 
 

@@ -1,0 +1,349 @@
+"""Checks of lab 3: what stands in an entry, who gets one, the search in them, and the walk."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from random import Random
+from struct import pack
+from typing import Any
+
+from kminilog.course.comparing import Comparer
+from kminilog.format import index_entry as library_entry
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.index_entry import IndexEntry, encode_entry
+from kminilog.format.message import Message, encode, scan
+from kminilog.storage import lookup as library
+
+BASE_OFFSET = 368769  # the documents' own example, with its entry (3, 497)
+TARGET = 368780  # the offset that the student looks for in the files
+NAME = "00000000000000368769"
+BOTH = (KAFKA, DOCUMENTED)
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write a documented segment and its index; sizes by seed, the keys are the student's name."""
+    for attempt in count(seed):
+        messages = _segment(name.encode()[:40], Random(attempt))
+        entries = _entries(messages)
+        around = [entry.relative_offset for entry in entries]
+        slot = library.entry_slot(around, TARGET - BASE_OFFSET)
+        if 1 <= slot < len(around) - 1 and around[slot] < TARGET - BASE_OFFSET:
+            break
+    (folder / f"{NAME}.log").write_bytes(b"".join(messages))
+    (folder / f"{NAME}.index").write_bytes(b"".join(map(encode_entry, entries)))
+
+
+def _segment(key: bytes, chance: Random) -> list[bytes]:
+    first = DOCUMENTED.first_offset(BASE_OFFSET)
+    return [encode(DOCUMENTED, first + n, key, b"." * chance.randrange(5, 60)) for n in range(24)]
+
+
+def _entries(messages: list[bytes]) -> list[IndexEntry]:
+    places = [
+        (message.offset, position)
+        for position, message in scan(DOCUMENTED, b"".join(messages))
+        if isinstance(message, Message)
+    ]
+    return list(library_entry.due_entries(places, BASE_OFFSET, 150))
+
+
+# ---- 3.1
+
+
+def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
+    _compare_entry(compare, entry_for, 368772, 497, BASE_OFFSET)
+    for dialect in BOTH:
+        base = dialect.base_offset_for(368770)
+        for offset, position in ((368772, 497), (368776, 1407), (368771, 61)):
+            _compare_entry(compare, entry_for, offset, position, base)
+    _compare_entry(compare, entry_for, 7, 4100, 0)
+    kind = type(entry_for(7, 4100, 0)).__name__
+    compare.equal("type(entry_for(…))", lambda: kind, "IndexEntry", {"plain-tuple": "tuple"})
+    for numbers in (
+        (2**32, 5, 0),
+        (5, 2**32, 0),
+        (2**40 + 2**32, 5, 2**40),
+        (2**31, 5, 0),
+        (2**31 + 6, 5, 6),
+        (5, 2**31, 0),
+        (4, 5, 5),
+        (5, -1, 0),
+    ):
+        _compare_refusal(compare, entry_for, *numbers)
+    for offset, position, base in ((2**31 - 1, 5, 0), (2**40 + 2**31 - 1, 2**31 - 1, 2**40)):
+        call = f"entry_for({offset}, {position}, {base})"
+        try:
+            entry_for(offset, position, base)
+        except ValueError:
+            compare.holds(False, call, "ValueError", "an entry", "refuses-greatest")
+        _compare_entry(compare, entry_for, offset, position, base)
+
+
+def _compare_entry(
+    compare: Comparer, entry_for: Callable[..., Any], offset: int, position: int, base: int
+) -> None:
+    right = library_entry.entry_for(offset, position, base)
+    compare.equal(
+        f"entry_for({offset}, {position}, {base})",
+        lambda: tuple(entry_for(offset, position, base)),
+        tuple(right),
+        {
+            "absolute-offsets": (offset, position),
+            "counts-from-first-message": (right.relative_offset - 1, position),
+            "counts-from-one": (right.relative_offset + 1, position),
+            "swapped-fields": (position, right.relative_offset),
+        },
+    )
+
+
+def _compare_refusal(
+    compare: Comparer, entry_for: Callable[..., Any], offset: int, position: int, base: int
+) -> None:
+    relative = offset - base
+    highest = max(relative, position)
+    plain = "accepts-overflow" if highest >= 2**32 else "accepts-unsigned"
+    if min(relative, position) < 0:
+        plain = "accepts-negative"
+    compare.refuses(
+        f"entry_for({offset}, {position}, {base})",
+        lambda: entry_for(offset, position, base),
+        ValueError,
+        {
+            "wraps-overflow": (relative & 0x7FFFFFFF, position & 0x7FFFFFFF),
+            plain: (relative, position),
+        },
+    )
+
+
+# ---- 3.2
+
+
+def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
+    compare.equal("is_due(4097, 0, 4096)", lambda: is_due(4097, 0, 4096), True)
+    cases: list[tuple[tuple[int, ...], int, int, dict[str, list[int]]]] = [
+        (
+            (0, 4095, 4097),
+            0,
+            4096,
+            {
+                "index-every-message": [0, 4095, 4097],
+                "indexes-first-message": [0, 4097],
+            },
+        ),
+        (
+            (4098, 8192, 8193, 8194),
+            4097,
+            4096,
+            {
+                "forgets-last-entry": [4098, 8192, 8193, 8194],
+                "due-in-each-block": [8192, 8193, 8194],
+                "due-when-equal": [8193, 8194],
+            },
+        ),
+        ((4095, 4096, 4097), 0, 4096, {"due-when-equal": [4096, 4097]}),
+        ((0, 1, 2), 0, 0, {"due-when-equal": [0, 1, 2]}),
+        ((60, 61, 121, 122), 61, 60, {"due-when-equal": [121, 122]}),
+        ((2**31 - 2, 2**31 - 1), 0, 2**31 - 2, {"due-when-equal": [2**31 - 2, 2**31 - 1]}),
+    ]
+    for positions, last, interval, mistakes in cases:
+        compare.equal(
+            f"[n if is_due(n, {last}, {interval})]",
+            lambda p=positions, a=last, i=interval: [n for n in p if is_due(n, a, i)],
+            [n for n in positions if library_entry.is_due(n, last, interval)],
+            mistakes,
+        )
+
+
+# ---- 3.3
+
+
+class Counted(Sequence[int]):
+    """A sequence that counts how often one of its elements is read."""
+
+    def __init__(self, values: Sequence[int]) -> None:
+        self._values = values
+        self.probes = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, slot: Any) -> Any:
+        found = self._values[slot]
+        self.probes += len(found) if isinstance(slot, slice) else 1
+        return found
+
+
+def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
+    documents = [1, 3, 6]
+    for offset in (3, 5, 0, 7, 1, 6, 2, 4, 10**6):
+        _compare_slot(compare, entry_slot, documents, offset)
+    chance = Random(3)
+    for entries in ([], [4], [2, 9], sorted(chance.sample(range(10_000), 700))):
+        near = {each + step for each in entries[:9] for step in (-1, 0, 1)}
+        for offset in sorted({0, 1, 5, 9_999, *near}):
+            if offset >= 0:
+                _compare_slot(compare, entry_slot, entries, offset)
+    for size in (100, 5000):
+        entries = list(range(3, 3 * size + 3, 3))
+        limit = 3 * len(entries).bit_length() + 3  # three comparisons for each halving, at most
+        for offset in (0, 3 * size // 2, 3 * size + 9):
+            counted = Counted(entries)
+            entry_slot(counted, offset)
+            compare.at_most(f"reads of {size} entries", counted.probes, limit, "linear-scan")
+
+
+def _compare_slot(
+    compare: Comparer, entry_slot: Callable[..., Any], entries: list[int], offset: int
+) -> None:
+    right = library.entry_slot(entries, offset)
+    text = str(entries) if len(entries) < 4 else f"{len(entries)} entries"
+    mistakes = {"slot-for-none": max(right, 0)}
+    if offset in entries:
+        mistakes |= {"off-by-one-upper": right + 1, "strictly-below": right - 1}
+    else:
+        mistakes |= {"exact-match-only": -1}
+    if right >= 0:
+        # One past the slot of an entry that is there is off by one; of another one, the ceiling.
+        mistakes |= {"entry-not-slot": entries[right]}
+        mistakes |= {} if offset in entries else {"ceiling-entry": right + 1}
+    compare.equal(
+        f"entry_slot({text}, {offset})", lambda: entry_slot(entries, offset), right, mistakes
+    )
+
+
+# ---- 3.4
+
+
+def exercise_4(compare: Comparer, walk: Callable[..., Any]) -> None:
+    for dialect in BOTH:
+        data = [encode(dialect, offset, None, b"value %d" % offset) for offset in range(5, 10)]
+        for offset in (7, 5, 9, 10, 99, 4):
+            _compare_walk(compare, walk, dialect, data, offset)
+        _compare_hostile(compare, walk, dialect, data)
+        chance = Random(5)
+        many = [encode(dialect, n, b"k", b"." * chance.randrange(90)) for n in range(5, 60)]
+        for offset in (5, 6, 30, 59, 60):
+            _compare_walk(compare, walk, dialect, many, offset)
+
+
+def _compare_walk(
+    compare: Comparer, walk: Callable[..., Any], dialect: Dialect, data: list[bytes], offset: int
+) -> None:
+    """Compare walks to one offset: over all messages, from the second one, and behind `start`."""
+    sound = b"".join(data)
+    first = len(data[0])
+    right = library.walk(sound, 0, 5, offset)
+    from_second = library.walk(sound, first, 6, offset)
+    behind = sound[: right[0] + 12][right[0] :]
+    size = 12 + int.from_bytes(behind[8:], "big") if behind else 0
+    mistakes = {
+        "stops-at-offset-above": (right[0] + size, right[1] + 1),
+        "returns-position-only": right[0],
+        "steps-by-size": (first - 12, 6),
+    }
+    compare.equal(
+        f"walk({dialect.name}, 0, 5, {offset})",
+        lambda: walk(sound, 0, 5, offset),
+        right,
+        mistakes,
+    )
+    compare.equal(
+        f"walk({dialect.name}, {first}, 6, {offset})",
+        lambda: walk(sound, first, 6, offset),
+        from_second,
+        {"ignores-start": (0, 6)},
+    )
+    compare.equal(
+        f"walk({dialect.name}, {first}, 6, {offset}, start=1000)",
+        lambda: walk(sound, first, 6, offset, start=1000),
+        from_second,
+        {"adds-start": (from_second[0] + 1000, from_second[1])},
+    )
+
+
+def _compare_hostile(
+    compare: Comparer, walk: Callable[..., Any], dialect: Dialect, data: list[bytes]
+) -> None:
+    for what, damaged, code in _hostile(data):
+        right = library.walk(damaged, 0, 5, 9)
+        call = f"walk({dialect.name}, {what})"
+        try:
+            got = walk(damaged, 0, 5, 9)
+        except Exception as error:  # noqa: BLE001 - whatever the student's code raises
+            compare.holds(False, call, type(error).__name__, str(right), "raises-at-end")
+        compare.equal(call, lambda got=got: got, right, {code: _believing(damaged, code)})
+
+
+def _hostile(data: list[bytes]) -> Iterator[tuple[str, bytes, str]]:
+    """Yield what stands in the way of a walk from 5 to 9, and the code of who walks on."""
+    joined = b"".join(data)
+    at = len(data[0]) + len(data[1])
+    last = at + len(data[2]) - 1
+    flipped = joined[:last] + bytes([joined[last] ^ 1]) + joined[last + 1 :]
+    yield "a changed byte", flipped, "ignores-checksum"
+    yield "offset 7 missing", data[0] + data[1] + data[3] + data[4], "passes-gap"
+    yield "offset 6 twice", b"".join([data[0], data[1], *data[1:]]), "passes-repeated"
+    yield "a size of 4", joined[:at] + pack(">qiI", 7, 4, 0) + data[3] + data[4], "trust-length"
+    for end in (1, 11, 15, len(data[2]) - 1):
+        yield f"{end} bytes of a message", joined[: at + end], "raises-at-end"
+    yield "no bytes", b"", "raises-at-end"
+
+
+def _believing(data: bytes, code: str) -> tuple[int, int]:
+    """Return where a walk from 5 to 9 ends that leaves out one of its tests; -1 without a value."""
+    if code == "raises-at-end":
+        return -1, -1
+    position, next_offset = 0, 5
+    while position + 16 <= len(data):
+        offset = int.from_bytes(data[position : position + 8], "big")
+        size = int.from_bytes(data[position + 8 : position + 12], "big")
+        is_in_turn = offset == next_offset
+        if code == "passes-gap":
+            is_in_turn = offset >= next_offset
+        if code == "passes-repeated":
+            is_in_turn = offset <= next_offset
+        if offset >= 9 or not is_in_turn:
+            break
+        position, next_offset = position + 12 + size, offset + 1
+    return position, next_offset
+
+
+# ---- 3.5
+
+
+def _search(folder: Path) -> tuple[list[IndexEntry], int]:
+    data = (folder / "files" / f"{NAME}.index").read_bytes()
+    entries = library_entry.decode_entries(data)
+    return entries, library.entry_slot(
+        [each.relative_offset for each in entries], TARGET - BASE_OFFSET
+    )
+
+
+def solve_5(folder: Path) -> dict[str, Any]:
+    """Return the right constants of exercise 5, as the library reads the files."""
+    entries, slot = _search(folder)
+    return {
+        "ENTRY_RELATIVE": entries[1].relative_offset,
+        "ENTRY_OFFSET": BASE_OFFSET + entries[1].relative_offset,
+        "WALK_START": entries[slot].position,
+        "PASSED_MESSAGES": TARGET - BASE_OFFSET - entries[slot].relative_offset,
+    }
+
+
+def exercise_5(compare: Comparer, answers: dict[str, Any], folder: Path) -> None:
+    right = solve_5(folder)
+    entries, slot = _search(folder)
+    mistakes: dict[str, dict[str, Any]] = {
+        "ENTRY_RELATIVE": {
+            "absolute-offsets": right["ENTRY_OFFSET"],
+            "swapped-fields": entries[1].position,
+        },
+        "ENTRY_OFFSET": {
+            "counts-from-one": right["ENTRY_OFFSET"] + 1,
+            "counts-from-first-message": right["ENTRY_OFFSET"] - 1,
+        },
+        "WALK_START": {"ceiling-entry": entries[slot + 1].position, "reads-from-0": 0},
+        "PASSED_MESSAGES": {"counts-the-target": right["PASSED_MESSAGES"] + 1},
+    }
+    for name, value in right.items():
+        compare.equal(name, lambda name=name: answers[name], value, mistakes[name])

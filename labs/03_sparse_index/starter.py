@@ -1,0 +1,85 @@
+"""Lab 3, the sparse index: your answers. README.md says what to do."""
+
+from collections.abc import Sequence
+
+from kminilog.format.index_entry import IndexEntry
+from kminilog.trace import Tracer, UNTRACED
+
+
+# 3.1  One entry: relative, and within 31 bits
+def entry_for(offset: int, position: int, base_offset: int) -> IndexEntry:
+    """Return the entry of the message with this offset, which begins at `position`. O(1).
+
+    `base_offset` is the segment's. Raises ValueError if a field of 31 bits cannot hold a number:
+    below 0, or above 2**31 - 1.
+
+    >>> entry_for(368772, 497, 368769)
+    IndexEntry(relative_offset=3, position=497)
+    """
+    raise NotImplementedError
+
+
+# 3.2  When an entry is due
+def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
+    """Tell if the message that begins at `position` gets an entry.
+
+    `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
+    first message of a segment never gets an entry. Append and plain recovery call this for each
+    message; bulk.layout applies the same rule to many positions, and tests compare the two.
+
+    >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
+    (False, True, False)
+    """
+    raise NotImplementedError
+
+
+# 3.3  The greatest entry not above an offset
+def entry_slot(
+    relative_offsets: Sequence[int], relative_offset: int, tracer: Tracer = UNTRACED
+) -> int:
+    """Return the slot of the greatest entry not above `relative_offset`; -1 if there is none.
+
+    A floor search. O(log n), by binary search (S1 5.3.2).
+
+    >>> [entry_slot([1, 3, 6], o) for o in (0, 1, 5, 7)]
+    [-1, 0, 1, 2]
+    """
+    raise NotImplementedError
+
+
+# 3.4  Scan on to the message
+def walk(
+    data: bytes,
+    position: int,
+    next_offset: int,
+    offset: int,
+    *,
+    start: int = 0,
+    tracer: Tracer = UNTRACED,
+) -> tuple[int, int]:
+    """Follow messages up to the one with `offset`; return the position and offset reached.
+
+    `data` are the bytes of a `.log` from `start` on. At `position` in them the message with
+    `next_offset` belongs. The walk passes a message if it has the expected offset and a right
+    checksum. It stops in front of the message with `offset`, or earlier in front of anything else:
+    damage, a gap, a compressed message, the end of the bytes. The caller decodes what stands there
+    to learn which. O(bytes), for the checksums.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> data = b"".join(encode(KAFKA, offset, None, b"hi") for offset in (5, 6, 7))
+    >>> walk(data, 0, 5, 7), walk(data, 0, 5, 9), walk(data, 0, 4, 7)
+    ((56, 7), (84, 8), (0, 4))
+    """
+    raise NotImplementedError
+
+
+# 3.5  Read the bytes of an index
+ENTRY_RELATIVE = ...
+ENTRY_OFFSET = ...
+WALK_START = ...
+PASSED_MESSAGES = ...
+
+
+# 3.8  Which entry leads astray?
+DIAGNOSIS = ...

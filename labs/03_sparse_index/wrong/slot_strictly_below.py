@@ -1,0 +1,9 @@
+# exercise: 3
+# reason: strictly-below
+from bisect import bisect_left
+
+from kminilog.trace import UNTRACED
+
+
+def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):
+    return bisect_left(relative_offsets, relative_offset) - 1

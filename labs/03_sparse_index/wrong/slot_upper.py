@@ -1,0 +1,9 @@
+# exercise: 3
+# reason: off-by-one-upper
+from bisect import bisect_right
+
+from kminilog.trace import UNTRACED
+
+
+def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):
+    return bisect_right(relative_offsets, relative_offset)
