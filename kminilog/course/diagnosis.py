@@ -1,5 +1,7 @@
 """A student's diagnosis of a broken log, against what `verify` says; it runs only now.
 
+Or of a broken assignment, against what the check of a user's own assignor says.
+
 Source: ours.
 """
 
@@ -9,23 +11,37 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.course.broken import PARTITIONER, Diagnosis, write_copy
+from kminilog.course.broken_assignment import AssignmentDiagnosis, diagnosis_by_check
 from kminilog.course.comparing import short
+from kminilog.course.material import Exercise
 from kminilog.course.outcome import FAIL, Outcome, Said, error_of
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.report import verify_storage
 
 
 def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
-    """Return whether a constant, as JSON has it, names class, segment and offset of the damage."""
+    """Return whether a constant, as JSON has it, names class and place of the damage."""
     exercise = outcome.exercise
-    if not (isinstance(given, list) and len(given) == len(Diagnosis._fields)):
-        return error_of(exercise, "no-diagnosis", answer=exercise.names[0])
-    truth, lines = diagnosis_by_verify(folder)
-    for what, got, right in zip(Diagnosis._fields, given, truth, strict=True):
+    form = AssignmentDiagnosis if exercise.is_of_assignment else Diagnosis
+    if not (isinstance(given, list) and len(given) == len(form._fields)):
+        wanted = "no-diagnosis-of-assignment" if exercise.is_of_assignment else "no-diagnosis"
+        return error_of(exercise, wanted, answer=exercise.names[0])
+    truth, lines = diagnosis_of(exercise, folder)
+    for what, got, right in zip(form._fields, given, truth, strict=True):
         if got != right:
             said = Said(f"wrong-{what}", {"got": short(got)})
             return replace(outcome, status=FAIL, said=said, comparisons=3)
     return replace(outcome, comparisons=3, verdict=tuple(lines))
+
+
+def diagnosis_of(
+    exercise: Exercise, folder: Path
+) -> tuple[Diagnosis | AssignmentDiagnosis, list[str]]:
+    """Return the right diagnosis of what is broken in a folder, and lines that say so."""
+    if exercise.is_of_assignment:
+        truth, lines = diagnosis_by_check(folder)
+        return truth, [f"the library's check: {line}" for line in lines]
+    return diagnosis_by_verify(folder)
 
 
 def diagnosis_by_verify(folder: Path) -> tuple[Diagnosis, list[str]]:

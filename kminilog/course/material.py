@@ -44,7 +44,8 @@ class Exercise:
                 "verify --partitioner NAME", or by comparing its output with the library's own
                 ("same-output").
     read        `names` are constants in the answers, to be read off `file`
-    diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one
+    diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
+                of a log, or of the answer of an assignor (`broken` is "log" or "assignment")
     predict     a question, the right answer, and the wrong ones; never graded
     """
 
@@ -62,6 +63,7 @@ class Exercise:
     names: tuple[str, ...] = ()
     file: str = ""
     faults: tuple[str, ...] = ()
+    broken: str = "log"
     question: str = ""
     right: str = ""
     because: str = ""
@@ -79,6 +81,11 @@ class Exercise:
     def is_graded(self) -> bool:
         """Whether it has points: a prediction never has."""
         return self.kind != "predict"
+
+    @property
+    def is_of_assignment(self) -> bool:
+        """Whether an assignment is to be diagnosed, and not a log."""
+        return self.broken == "assignment"
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from kminilog.course.answers import Answers
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, languages
 from kminilog.course.checking import check, run_judge_of_all
 from kminilog.course.comparing import SENTENCE_CHARACTERS
-from kminilog.course.diagnosis import diagnosis_by_verify
+from kminilog.course.diagnosis import diagnosis_of
 from kminilog.course.judge import library_answer
 from kminilog.course.material import Exercise, Lab, checks_of, hints_of, lab_of
 from kminilog.course.outcome import ERROR, FAIL, PASS, TODO, Outcome
@@ -71,7 +71,7 @@ def solution(lab: Lab, folder: Path) -> str:
             values = checks_of(lab)[f"solve_{exercise.number}"](folder)
             lines += [f"{name} = {values[name]!r}" for name in exercise.names]
         elif exercise.kind == "diagnose":
-            diagnosis, _ = diagnosis_by_verify(folder)
+            diagnosis, _ = diagnosis_of(exercise, folder)
             lines.append(f"{exercise.names[0]} = {tuple(diagnosis)!r}")
     return "\n".join(lines) + "\n"
 

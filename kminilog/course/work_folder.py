@@ -18,6 +18,7 @@ from zlib import crc32
 
 from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.broken import write_broken
+from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.material import Exercise, Lab, checks_of
 from kminilog.errors import KMiniLogError
 from kminilog.printable import printable
@@ -122,7 +123,8 @@ class WorkFolder:
             write_files(directory / "files", str(self.progress["name"]), self.seed)
         for exercise in self.lab.exercises:
             if exercise.faults:
-                write_broken(directory, exercise.faults, Random(self.seed))
+                write = write_broken_assignment if exercise.is_of_assignment else write_broken
+                write(directory, exercise.faults, Random(self.seed))
 
     def are_checks_changed(self) -> bool:
         """Tell if the copy of the checks differs from the course's own, which count."""

@@ -14,8 +14,8 @@ Source: ours; S3 notes that its Kafka has no assignments of one's own. Kafka: Pa
 from 0.9 on, which checks less.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.interface import (
@@ -52,6 +52,15 @@ class CustomAssignor(Assignor):
         return answer
 
 
+class AnswerFault(NamedTuple):
+    """A rule that an answer breaks: its kind, the partition, who has it, and a sentence."""
+
+    kind: str
+    partition: TopicPartition
+    members: tuple[str, ...]
+    text: str
+
+
 def check_answer(
     answer: Assignment,
     partitions: Mapping[str, int],
@@ -66,6 +75,19 @@ def check_answer(
     ...
     ValueError: assign gave t-0 to nobody
     """
+    faults = faults_of_answer(answer, partitions, members, may_leave_out_owned=may_leave_out_owned)
+    for fault in faults:
+        raise ValueError(f"assign gave {fault.text}")
+
+
+def faults_of_answer(
+    answer: Assignment,
+    partitions: Mapping[str, int],
+    members: Sequence[Member],
+    *,
+    may_leave_out_owned: bool = False,
+) -> Iterator[AnswerFault]:
+    """Yield the rules that an answer breaks, those of what was given first."""
     subscribers = {
         topic: {member.id for member in found}
         for topic, found in members_by_topic(partitions, members).items()
@@ -75,18 +97,22 @@ def check_answer(
         for partition in given:
             topic, number = partition
             if member not in subscribers.get(topic, ()):
-                raise ValueError(f"assign gave {partition} to {member}, who does not read {topic}")
-            if not 0 <= number < partitions[topic]:
-                raise ValueError(f"assign gave {partition}; {topic} has {partitions[topic]}")
-            if partition in takers:
-                both = f"{takers[partition]} and {member}"
-                raise ValueError(f"assign gave {partition} twice: {both}")
-            takers[partition] = member
+                text = f"{partition} to {member}, who does not read {topic}"
+                yield AnswerFault("not-subscribed", partition, (member,), text)
+            elif not 0 <= number < partitions[topic]:
+                text = f"{partition}; {topic} has {partitions[topic]}"
+                yield AnswerFault("no-such-partition", partition, (member,), text)
+            elif partition in takers:
+                both = takers[partition], member
+                text = f"{partition} twice: {both[0]} and {both[1]}"
+                yield AnswerFault("given-twice", partition, both, text)
+            else:
+                takers[partition] = member
     owned = {partition for member in members for partition in member.owned}
     for topic in subscribers:
         for partition in partitions_of(topic, partitions[topic]):
             if partition not in takers and not (may_leave_out_owned and partition in owned):
-                raise ValueError(f"assign gave {partition} to nobody")
+                yield AnswerFault("given-to-nobody", partition, (), f"{partition} to nobody")
 
 
 def _read(given: object, members: Sequence[Member]) -> Assignment:

@@ -1,0 +1,266 @@
+"""Checks of lab 8: who gets which partition."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kminilog.consumer.assignors.interface import Assignment, Member, in_order, text_order
+from kminilog.consumer.assignors.multiple import Multiple
+from kminilog.consumer.assignors.multiple import runs as multiple_runs
+from kminilog.consumer.assignors.range import Range
+from kminilog.consumer.assignors.range import runs as range_runs
+from kminilog.consumer.assignors.sticky import Sticky
+from kminilog.course.comparing import Comparer
+from kminilog.format.names import TopicPartition
+
+Runs = Callable[[int, int], list[tuple[int, int]]]
+Group = tuple[dict[str, int], list[Member]]
+
+
+# ---- 8.1
+
+
+def _runs_of(counts: Sequence[int]) -> list[tuple[int, int]]:
+    return [(sum(counts[:place]), count) for place, count in enumerate(counts)]
+
+
+def _pairs(given: Any) -> Any:
+    """Return runs as a list of tuples, however the student has written them."""
+    return [tuple(run) for run in given] if isinstance(given, list | tuple) else given
+
+
+def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
+    chance = Random(8)
+    cases = [(14, 4), (10, 3), (1, 2), (0, 3), (4, 4), (7, 5), (3, 1), (100, 7)]
+    cases += [(chance.randrange(40), chance.randrange(1, 12)) for _ in range(60)]
+    for partitions, members in cases:
+        each, extra = divmod(partitions, members)
+        right = range_runs(partitions, members)
+        compare.equal(
+            f"runs({partitions}, {members})",
+            lambda p=partitions, m=members: _pairs(runs(p, m)),
+            right,
+            {
+                "remainder-to-last": _runs_of([each] * (members - extra) + [each + 1] * extra),
+                "remainder-to-one": _runs_of([each] * (members - 1) + [each + extra]),
+                "remainder-dropped": _runs_of([each] * members),
+                "multiple-instead": multiple_runs(partitions, members),
+                "end-not-count": [(start, start + count) for start, count in right],
+                "starts-not-shifted": [(each * i, count) for i, (_, count) in enumerate(right)],
+            },
+        )
+
+
+# ---- 8.2 and 8.3
+
+
+def _assignment(
+    group: Group,
+    runs: Runs,
+    order: Callable[[Sequence[Member]], Sequence[Member]],
+    *,
+    everybody: bool = False,
+    as_given: bool = False,
+) -> Assignment:
+    """Return an assignment by runs, with one thing done otherwise."""
+    partitions, members = group
+    answer: Assignment = {member.id: [] for member in members}
+    for topic in partitions if as_given else sorted(partitions):
+        reading = [member for member in order(members) if everybody or topic in member.topics]
+        for member, (start, count) in zip(
+            reading, runs(partitions[topic], len(reading) or 1), strict=False
+        ):
+            numbers = range(start, start + count)
+            answer[member.id] += [TopicPartition(topic, number) for number in numbers]
+    return answer
+
+
+def _together(group: Group) -> Assignment:
+    """Return what range would give if all topics were one."""
+    partitions, members = group
+    every = [TopicPartition(t, n) for t in sorted(partitions) for n in range(partitions[t])]
+    shares = zip(in_order(members), range_runs(len(every), len(members) or 1), strict=False)
+    return {member.id: every[start : start + count] for member, (start, count) in shares}
+
+
+def _by_id(members: Sequence[Member]) -> list[Member]:
+    return sorted(members, key=lambda member: text_order(member.id))
+
+
+def _as_numbers(members: Sequence[Member]) -> list[Member]:
+    return sorted(members, key=lambda member: (len(member.id), member.id))
+
+
+def _cases() -> list[tuple[str, Group]]:
+    def of(*texts: str, topics: str = "t0 t1") -> list[Member]:
+        """Return members: "a", or "a@static"; they read all `topics`."""
+        pairs = [text.partition("@") for text in texts]
+        return [Member(id, tuple(topics.split()), static or None) for id, _, static in pairs]
+
+    two = {"t0": 3, "t1": 3}
+    mixed = [*of("a"), *of("b", topics="t0"), *of("c")]
+    found = [
+        ("2 topics of 3, members b a", (two, of("b", "a"))),
+        ("t0=10, t1=3, b reads t0 only", ({"t0": 10, "t1": 3}, mixed)),
+        ("4 of a topic, members c a b", ({"t0": 4}, of("c", "a", "b", topics="t0"))),
+        ("2 topics of 3, members b a z@i", (two, of("b", "a", "z@i"))),
+        ("2 topics of 3, members c3 c2 c10", (two, of("c3", "c2", "c10"))),
+        ("1 of a topic, members a b c", ({"t0": 1}, of("a", "b", "c", topics="t0"))),
+        ("topics in the order t1 t0", ({"t1": 3, "t0": 3}, of("a", "b"))),
+        ("nobody reads t1", (two, of("a", "b", topics="t0"))),
+        ("b reads a topic that is not there", (two, [*of("a"), *of("b", topics="t0 t9")])),
+        ("no members", (two, [])),
+    ]
+    chance = Random(8)
+    for _ in range(40):
+        topics = {f"t{n}": chance.randrange(9) for n in range(chance.randrange(1, 4))}
+        members = []
+        for place in range(chance.randrange(1, 7)):
+            reads = " ".join(topic for topic in topics if chance.randrange(4))
+            static = f"@s{9 - place}" if chance.randrange(4) == 0 else ""
+            members += of(f"m{chance.randrange(10)}{place}{static}", topics=reads)
+        sizes = " ".join(f"{topic}={count}" for topic, count in topics.items())
+        listed = " ".join(
+            f"{m.id}{'@' * bool(m.instance_id)}{m.instance_id or ''}" for m in members
+        )
+        found.append((f"{sizes}, {listed}", (topics, members)))
+    return found
+
+
+def _plain(answer: Any) -> Any:
+    """Return an answer with lists of tuples, however the student has written them."""
+    if not isinstance(answer, Mapping):
+        return answer
+    return {member: [tuple(each) for each in given] for member, given in answer.items()}
+
+
+def _compare_assign(
+    compare: Comparer,
+    assign: Callable[..., Any],
+    right: Callable[..., Assignment],
+    mistakes: Callable[[Group], dict[str, Assignment]],
+) -> None:
+    for what, group in _cases():
+        expected = _plain(right(dict(group[0]), list(group[1])))
+        busy = {member: given for member, given in expected.items() if given}
+        found = {code: _plain(wrong) for code, wrong in mistakes(group).items()}
+        got = _plain(assign(dict(group[0]), list(group[1])))
+        call = f"assign({what})"
+        if isinstance(got, dict) and set(got) == set(expected) and got != expected:
+            # The member whose share differs says more than the whole answer.
+            code = next((code for code, wrong in found.items() if got == wrong), None)
+            member = next(id for id in sorted(expected) if got[id] != expected[id])
+            shares = _share(got[member]), _share(expected[member])
+            compare.holds(False, f"{call}[{member!r}]", *shares, code)
+        compare.equal(call, lambda got=got: got, expected, found | {"idle-left-out": busy})
+
+
+def _share(given: Sequence[Any]) -> str:
+    text = " ".join("-".join(str(part) for part in each) for each in given) or "nothing"
+    return text if len(text) <= 28 else f"{text[:27]}…"
+
+
+def exercise_2(compare: Comparer, assign: Callable[..., Any]) -> None:
+    def mistakes(group: Group) -> dict[str, Assignment]:
+        return {
+            "join-order-not-sorted": _assignment(group, range_runs, list),
+            "global-not-per-topic": _together(group),
+            "ignores-subscription": _assignment(group, range_runs, in_order, everybody=True),
+            "static-not-first": _assignment(group, range_runs, _by_id),
+            "sorted-as-numbers": _assignment(group, range_runs, _as_numbers),
+            "topics-as-given": _assignment(group, range_runs, in_order, as_given=True),
+            "multiple-instead": _assignment(group, multiple_runs, in_order),
+        }
+
+    own = Range()
+    _compare_assign(compare, lambda *group: assign(own, *group), Range().assign, mistakes)
+    (given,) = assign(own, {"t0": 2}, [Member("a", ("t0",))]).values()
+    is_right = all(isinstance(each, TopicPartition) for each in given)
+    kinds = type(given[0]).__name__, "TopicPartition"
+    compare.holds(is_right, "assign(2 of a topic, member a)['a'][0]", *kinds, "pairs-of-no-name")
+
+
+def _rounded_down(partitions: int, members: int) -> list[tuple[int, int]]:
+    return _runs_of([partitions // members] * members)
+
+
+def _rest_to_last(partitions: int, members: int) -> list[tuple[int, int]]:
+    each, rest = divmod(partitions, members)
+    return _runs_of([each] * (members - 1) + [each + rest])
+
+
+def _past_end(partitions: int, members: int) -> list[tuple[int, int]]:
+    each = -(-partitions // members)
+    return [(each * place, each) for place in range(members)]
+
+
+def exercise_3(compare: Comparer, multiple: Callable[[], Any]) -> None:
+    def mistakes(group: Group) -> dict[str, Assignment]:
+        return {
+            "join-order-not-sorted": _assignment(group, multiple_runs, list),
+            "ignores-subscription": _assignment(group, multiple_runs, _by_id, everybody=True),
+            "static-counts": _assignment(group, multiple_runs, in_order),
+            "sorted-as-numbers": _assignment(group, multiple_runs, _as_numbers),
+            "topics-as-given": _assignment(group, multiple_runs, _by_id, as_given=True),
+            "balanced-instead": _assignment(group, range_runs, _by_id),
+            "multiple-rounds-down": _assignment(group, _rounded_down, _by_id),
+            "multiple-rest-to-last": _assignment(group, _rest_to_last, _by_id),
+            "multiple-past-end": _assignment(group, _past_end, _by_id),
+        }
+
+    _compare_assign(compare, lambda *group: multiple().assign(*group), Multiple().assign, mistakes)
+
+
+# ---- 8.4
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write what range gave to three members of a group with two topics, by the student's seed."""
+    chance = Random(seed)
+    topics = {"orders": 10 + chance.randrange(10), "views": 5 + chance.randrange(10)}
+    given = Range().assign(topics, _members(3))
+    text = json.dumps({"strategy": "range", "assignment": given})
+    (folder / "before.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _members(count: int, before: Assignment | None = None) -> list[Member]:
+    ids = [f"c{number + 1}" for number in range(count)]
+    owned = before or {}
+    return [Member(id, ("orders", "views"), owned=tuple(owned.get(id, ()))) for id in ids]
+
+
+def _before(folder: Path) -> Assignment:
+    found = json.loads((folder / "files" / "before.json").read_text(encoding="utf-8"))
+    return {
+        id: [TopicPartition(*pair) for pair in pairs] for id, pairs in found["assignment"].items()
+    }
+
+
+def _moved(before: Assignment, after: Assignment) -> int:
+    return sum(pair not in after[id] for id, pairs in before.items() for pair in pairs)
+
+
+def solve_4(folder: Path) -> dict[str, Any]:
+    """Return the right constants of exercise 4, as the library's assignors give them."""
+    before = _before(folder)
+    every = [pair for pairs in before.values() for pair in pairs]
+    topics = {t: sum(pair.topic == t for pair in every) for t in ("orders", "views")}
+    members = _members(4, before)
+    return {
+        "FIRST_COUNT": len(before["c1"]),
+        "LAST_COUNT": len(before["c3"]),
+        "MOVED_BY_RANGE": _moved(before, Range().assign(topics, members)),
+        "MOVED_BY_STICKY": _moved(before, Sticky().assign(topics, members)),
+    }
+
+
+def exercise_4(compare: Comparer, answers: dict[str, Any], folder: Path) -> None:
+    right = solve_4(folder)
+    mistakes = {
+        "MOVED_BY_RANGE": {"counts-what-one-gets": right["MOVED_BY_STICKY"]},
+        "MOVED_BY_STICKY": {"range-moves-more": right["MOVED_BY_RANGE"]},
+    }
+    for name, value in right.items():
+        compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))

@@ -1,0 +1,15 @@
+# exercise: 2
+# reason: ignores-subscription
+from kminilog.consumer.assignors.interface import in_order
+from kminilog.format.names import TopicPartition
+
+
+def assign(self, partitions, members):
+    answer = {member.id: [] for member in members}
+    for topic in sorted(partitions):
+        readers = in_order(members)
+        shares = runs(partitions[topic], len(readers) or 1)
+        for member, (start, count) in zip(readers, shares, strict=False):
+            numbers = range(start, start + count)
+            answer[member.id] += [TopicPartition(topic, number) for number in numbers]
+    return answer

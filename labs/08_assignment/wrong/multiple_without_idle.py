@@ -1,0 +1,19 @@
+# exercise: 3
+# reason: idle-left-out
+from kminilog.consumer.assignors.interface import partitions_of, text_order
+
+
+class Multiple:
+    def assign(self, partitions, members):
+        answer = {member.id: [] for member in members}
+        for topic in sorted(partitions):
+            every = partitions_of(topic, partitions[topic])
+            readers = [
+                member
+                for member in sorted(members, key=lambda each: text_order(each.id))
+                if topic in member.topics
+            ]
+            size = -(-len(every) // len(readers)) if readers else 0
+            for i, member in enumerate(readers):
+                answer[member.id] += every[i * size : (i + 1) * size]
+        return {id: given for id, given in answer.items() if given}
