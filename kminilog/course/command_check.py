@@ -21,6 +21,8 @@ from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.report import verify_storage
 
+_DUMP_LINES = 4
+
 
 def run_command(
     source: str, exercises: list[Exercise], together: list[Exercise]
@@ -105,8 +107,16 @@ def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> 
     except (KMiniLogError, OSError) as error:
         return Outcome(exercise, FAIL, said=Said("verify-failed", {"error": str(error)}))
     if report["verdict"] == "ok":
-        return Outcome(exercise, PASS, verdict=("verify: ok",))
+        return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
     first = report["findings"][0]
     samples = first["samples"] or [{}]
     values = {"finding": first["class"], "detail": str(samples[0].get("detail", ""))}
     return Outcome(exercise, FAIL, said=Said("verify-finds", values))
+
+
+def _dump(exercise: Exercise, directory: Path) -> list[str]:
+    """Return the first lines that Kafka's DumpLogSegments would print of the student's file."""
+    if not exercise.dump:
+        return []
+    ran = run_module("cli.start", "dump", exercise.dump, "--format", "kafka", folder=directory)
+    return ran.output.splitlines()[:_DUMP_LINES]
