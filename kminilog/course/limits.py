@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import Any
 
-CPU_SECONDS = 5
+CPU_SECONDS = 3
 WALL_SECONDS = 30
 MEMORY_BYTES = 1 << 30
 FILE_BYTES = 64 << 20

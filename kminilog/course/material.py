@@ -42,7 +42,8 @@ class Exercise:
     implement   `symbol` is the function of the library that the student writes, `command` a command
                 that calls it. `judge` says how the command's work is judged: by `verify`, perhaps
                 "verify --partitioner NAME", or by comparing its output with the library's own
-                ("same-output"). `dump` is a file that it writes, shown as Kafka's DumpLogSegments would.
+                ("same-output"). `dump` is a file that it writes, to be shown as Kafka's
+                DumpLogSegments would.
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
                 of a log, or of the answer of an assignor (`broken` is "log" or "assignment")

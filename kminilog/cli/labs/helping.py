@@ -53,8 +53,9 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
         write_line(f"  {number}  {choice}")
     if answer is None:
         answer = click.prompt(catalogue.say("your-answer"), err=True)
-    if answer.isdigit() and answer not in choices and 1 <= int(answer) <= len(choices):
-        answer = choices[int(answer) - 1]
+    if answer not in choices:
+        numbered = {str(number): choice for number, choice in enumerate(choices, start=1)}
+        answer = numbered.get(answer, answer)
     if answer not in choices:
         raise click.UsageError(catalogue.say("no-choice", answer=answer, all=len(choices)))
     folder.note("predicted", exercise, answer)

@@ -1,0 +1,561 @@
+"""`kminilog lab`: what a student sees, from the list of labs to a first pass and on."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from kminilog.cli.main import main
+from kminilog.course.material import all_labs, lab_of
+from kminilog.course.proof import solution
+from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
+from tests.course.student import CHECKSUM, HEADER, start_lab, without_seconds
+from tests.processes import Process
+from tests.trees import tree_of
+
+SCHEMA = json.loads((PROJECT / "docs" / "lab-check-1.schema.json").read_text())
+MIXED = f"""\
+{HEADER}
+{CHECKSUM.replace("16", "18")}
+def content(dialect, key, value, *, attributes=0):
+    while True:
+        pass
+
+def decode(dialect, data, position=0):
+    return None
+
+def scan(dialect, data, position=0):
+    raise NotImplementedError
+"""
+STATES = {"1.1": "pass", "1.2": "fail", "1.3": "timeout", "1.4": "error", "1.5": "todo"}
+
+
+@pytest.fixture(autouse=True)
+def english_in_an_empty_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("KMINILOG_LANGUAGE", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+def lab(*words: str, stdin: str = "") -> Run:
+    """Run `kminilog lab` in this process."""
+    result = CliRunner().invoke(main, ["lab", *words], input=stdin)
+    return Run(result.exit_code, result.stdout, result.stderr)
+
+
+def spawned(*words: str, **names: str) -> Run:
+    """Run `kminilog lab` in a process of its own."""
+    done = subprocess.run(
+        [*PROGRAM, "lab", *words], env=environment() | names, capture_output=True, text=True
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def test_newcomer_gets_from_the_list_to_a_first_pass_by_what_the_screen_says(monkeypatch):
+    listed = lab("list")
+    assert listed.code == 0
+    (command,) = re.findall(r"^Begin with: kminilog lab (.*)$", listed.out, re.MULTILINE)
+    started = lab(*command.split(), "--name", "Ada")
+    assert "Your name, Ada, is a message of 29 bytes" in started.out
+    assert "41 64 61  " in started.out
+    (folder,) = re.findall(r"^Now go there: cd (\S+)$", started.out, re.MULTILINE)
+    monkeypatch.chdir(folder)
+    (file, name) = re.search(r"Open (\S+) in an editor, and write (\w+) ", started.out).groups()
+    text = Path(file).read_text()
+    (command,) = re.findall(r"type: kminilog lab (.*)$", started.out, re.MULTILINE)
+    untouched = lab(*command.split())
+    assert untouched.code == 1
+    assert "  1.1  todo    The header: offset and size  0/10\n" in untouched.out
+    assert "             not started, this is expected\n" in untouched.out
+
+    head, tail = text.split("raise NotImplementedError", 1)
+    assert f"def {name}(" in head
+    Path(file).write_text(f"{head}return offset.to_bytes(8) + len(content).to_bytes(4){tail}")
+    wrong = lab(*command.split())
+    assert wrong.code == 1
+    (hint,) = re.findall(r"Hint: kminilog lab (.*)$", wrong.out, re.MULTILINE)
+    assert "Hint 1 of 3: Which two numbers" in lab(*hint.split()).out
+    Path(file).write_text(f"{head}return offset.to_bytes(8) + (4 + len(content)).to_bytes(4){tail}")
+    right = lab(*command.split())
+    assert right.code == 0
+    assert "  1.1  pass    The header: offset and size  10/10\n" in right.out
+    assert "verify: ok" in right.out
+    assert "Why it works: " in right.out
+    assert right.out.endswith("1 of 7 pass, 10 of 75 points.\nNext: 1.2 The checksum\n")
+    assert lab("solution", "1.1").out.startswith("# kminilog.format.message.header\ndef header(")
+
+
+def test_pass_is_explained_only_the_first_time(tmp_path):
+    start_lab(tmp_path, HEADER)
+    assert "Why it works" in lab("check", "1.1").out
+    assert "Why it works" not in lab("check", "1.1").out
+
+
+def test_json_is_by_the_schema_and_says_what_the_text_says(tmp_path):
+    start_lab(tmp_path, MIXED)
+    text, document = lab("check", "1"), lab("check", "1", "--json")
+    assert (text.code, document.code) == (1, 1)
+    assert (text.err, document.err) == ("", "")
+    Draft202012Validator(SCHEMA).validate(document.document)
+    exercises = document.document["exercises"]
+    states = {f"{each['lab']}.{each['exercise']}": each["status"] for each in exercises}
+    assert states == STATES | {"1.6": "error", "1.7": "todo", "1.8": "error"}
+    blocks = re.split(r"^  (?=\d+\.\d+ )", text.out, flags=re.MULTILINE)[1:]
+    for each, block in zip(exercises, blocks, strict=True):
+        lines = [line.strip() for line in block.splitlines()]
+        points = f"{each['points']}/{each['max_points']}" if each["max_points"] else ""
+        first = f"{each['lab']}.{each['exercise']} {each['status']} {each['title']} "
+        first += f"{'' if each['core'] else '(extra) '}{points}"
+        assert lines[0].split() == first.split()
+        assert (each["reason"] is None) == (each["status"] == "pass")
+        code = f"{each['reason_code']}: " if each["reason_code"] else ""
+        if each["reason"]:
+            assert lines[1] == f"{code}{each['reason']}"
+        if each["breaks"]:
+            assert lines[3] == f"In a real system: {each['breaks']}"
+        if each["status"] in ("fail", "error", "timeout"):
+            assert f"Look: {each['see']} · Hint" in block
+    assert sum(each["points"] for each in exercises) == 10
+    assert f", {10} of 75 points." in text.out
+
+
+def test_traceback_is_shown_only_if_it_is_asked_for(tmp_path):
+    start_lab(tmp_path, HEADER.replace("return", "return 1 / 0 or"))
+    assert "Traceback" not in lab("check", "1.1").out
+    verbose = lab("check", "1.1", "--verbose").out
+    assert "Traceback (most recent call last):" in verbose
+    assert 'answers.py", line 4, in header' in verbose
+
+
+def test_what_the_student_prints_is_shown_with_what_failed_only(tmp_path):
+    start_lab(tmp_path, HEADER.replace("return", "print('here', offset)\n    return b'' and"))
+    failed = lab("check", "1.1")
+    assert "Your code printed:\n               here 0\n" in failed.out
+    start_lab(tmp_path / "2", HEADER.replace("return", "print('here', offset)\n    return"))
+    os.chdir(tmp_path / "2")
+    assert "here" not in lab("check", "1.1").out
+
+
+def test_prints_of_a_student_do_not_change_what_a_command_prints(tmp_path):
+    folder = start_lab(tmp_path)
+    text = solution(folder.lab, folder.path).replace("decode = ", "_decode = ")
+    text += "\ndef decode(*words):\n    print('decoding')\n    return _decode(*words)\n"
+    folder.answers_path.write_text(text)
+    run = lab("check", "1.4")
+    assert run.code == 0, run.out
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "random"])
+def test_two_checks_give_the_same_json_but_for_the_seconds(tmp_path, seed):
+    answers = MIXED.replace("while True:\n        pass", "return {object, print, 'a', 'b', 'c'}")
+    start_lab(tmp_path, answers.replace("return None", "return object()"))
+    runs = [spawned("check", "1", "--json", PYTHONHASHSEED=seed) for _ in range(2)]
+    first, second = (without_seconds(run.document) for run in runs)
+    assert first == second
+    again = spawned("check", "1", "--json", PYTHONHASHSEED="7")
+    assert without_seconds(again.document) == first
+    assert {run.code for run in [*runs, again]} == {1}
+
+
+def test_exit_code_is_that_of_what_was_asked_for(tmp_path):
+    folder = start_lab(tmp_path)
+    assert lab("check", "1").code == 1
+    folder.answers_path.write_text(HEADER)
+    assert lab("check", "1.1").code == 0
+    assert lab("check", "1.2").code == 1
+    folder.answers_path.write_text(solution(folder.lab, folder.path))
+    assert lab("check", "1").code == 0  # the prediction is not graded
+    folder.answers_path.write_text("(")
+    assert lab("check", "1").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ("check 1", "no work folder of lab 1 here; type `kminilog lab start 1`"),
+        ("check 1.1", "no work folder"),
+        ("watch 1", "no work folder"),
+        ("hint 1.1", "no work folder"),
+        ("predict 1.7 --answer none", "no work folder"),
+        ("solution 1.1", "no work folder"),
+        ("run 1 -- topic list", "no work folder"),
+        ("reset 1", "no work folder"),
+        ("reset 1.1", "no work folder"),
+        ("check 99", "there is no lab or exercise 99; there are labs 1, "),
+        ("check 1.99", "there is no lab or exercise 1.99; there are exercises 1.1, "),
+        ("check one", "there is no lab or exercise one"),
+        ("start", "Missing argument 'N'"),
+        ("reset", "give a lab, an exercise, or --all"),
+        ("check 1 --language fr", "'fr' is not one of "),
+        ("predict 1.1", "no work folder"),
+        ("solution 1.6", "1.6 is no function to write"),
+    ],
+)
+def test_command_that_cannot_be_done_says_so_in_one_line(words, part):
+    assert_one_line(lab(*words.split()), 2, part)
+
+
+def test_unknown_language_of_the_environment_is_refused(monkeypatch):
+    monkeypatch.setenv("KMINILOG_LANGUAGE", "fr")
+    assert_one_line(lab("list"), 2, "'fr' is not one of 'en', 'zh'")
+
+
+@pytest.mark.parametrize(
+    ("locale", "word"), [("zh_CN.UTF-8", "实验"), ("de_DE.UTF-8", "title"), ("C", "title")]
+)
+def test_language_is_that_of_the_locale_if_there_is_one(monkeypatch, locale, word):
+    monkeypatch.setenv("LANG", locale)
+    assert word in lab("list").out
+    assert "实验" in lab("list", "--language", "zh").out
+    assert "title" in lab("list", "--language", "en").out
+
+
+@pytest.mark.parametrize("place", [".", "01_message", "01_message/broken/ev-0", "02_segment"])
+def test_work_folder_is_found_from_around_and_inside(tmp_path, monkeypatch, place):
+    start_lab(tmp_path, HEADER)
+    start_lab(tmp_path, number=2)
+    monkeypatch.chdir(place)
+    assert lab("check", "1.1").code == 0
+
+
+def test_start_inside_a_work_folder_makes_the_other_beside_it(tmp_path, monkeypatch):
+    lab("start", "1")
+    monkeypatch.chdir("01_message/files")
+    started = lab("start", "2")
+    assert "Now go there: cd ../../02_segment\n" in started.out
+    assert (tmp_path / "02_segment" / "answers.py").is_file()
+
+
+def test_start_leaves_a_folder_alone_that_is_there(tmp_path):
+    lab("start", "1", "--dir", "a b", "--name", "Ada")
+    before = tree_of(tmp_path)
+    assert_one_line(lab("start", "1", "--dir", "a b"), 2, "01_message: is there already")
+    assert tree_of(tmp_path) == before
+
+
+def test_start_in_another_directory_says_how_to_go_there(tmp_path):
+    assert "Now go there: cd 'a b/01_message'\n" in lab("start", "1", "--dir", "a b").out
+
+
+@pytest.mark.parametrize("name", ["", "x" * 300, "阿达", "a\x1b[2Jb", "\udcff"])
+def test_any_name_is_a_name(name):
+    started = lab("start", "1", "--name", name)
+    assert started.code == 0, started
+    assert "\x1b" not in started.out
+    assert json.loads(Path("01_message/progress.json").read_text())["seed"] >= 0
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"name": 1, "seed": 2, "passed": []}'])
+def test_damaged_progress_is_named_in_one_line(tmp_path, text):
+    folder = start_lab(tmp_path)
+    (folder.path / "progress.json").write_text(text)
+    assert_one_line(lab("check", "1"), 2, "progress.json: this is not what `kminilog lab start`")
+
+
+def test_check_tells_that_changed_checks_do_not_count(tmp_path):
+    folder = start_lab(tmp_path, HEADER)
+    (folder.path / "checks.py").write_text("def exercise_1(*words): raise SystemExit\n")
+    run = lab("check", "1.1")
+    assert run.code == 0
+    assert "checks.py in this folder was changed; the course's own checks count." in run.out
+
+
+# ---- reset
+
+
+def test_reset_of_an_exercise_puts_its_starter_back_and_keeps_the_rest(tmp_path):
+    folder = start_lab(tmp_path)
+    starter = folder.answers_path.read_text()
+    head, tail = starter.split("raise NotImplementedError", 1)
+    mine = f"# mine \x0c\n{head}return bytes(12){tail}# end"
+    folder.answers_path.write_text(mine)
+    lab("hint", "1.1")
+    lab("check", "1.1")
+    run = lab("reset", "1.1")
+    assert run.code == 0
+    assert f"Your old file is {folder.path}/answers.1.bak\n" in run.out
+    assert (folder.path / "answers.1.bak").read_text() == mine
+    assert folder.answers_path.read_text() == f"# mine \x0c\n{starter}# end"
+    assert "Hint 2" not in lab("hint", "1.1").out
+
+
+def test_reset_brings_a_deleted_function_back(tmp_path):
+    folder = start_lab(tmp_path, CHECKSUM)
+    assert lab("reset", "1.1").code == 0
+    assert folder.answers_path.read_text().startswith(CHECKSUM)
+    assert "  1.1  todo " in lab("check", "1.1").out
+
+
+def test_reset_takes_a_pass_back(tmp_path):
+    start_lab(tmp_path, HEADER + CHECKSUM)
+    lab("check", "1")
+    assert "1.1 1.2" in lab("progress").out
+    lab("reset", "1.1")
+    assert lab("progress", "--json").document["labs"][0]["passed"] == ["1.2"]
+
+
+def test_reset_of_labs_keeps_backups_and_names_and_restores_the_files(tmp_path):
+    folders = [start_lab(tmp_path, HEADER), start_lab(tmp_path, "# two\n", number=2)]
+    fresh = start_lab(tmp_path / "fresh")
+    broken = folders[0].path / "broken" / "ev-0"
+    for path in broken.iterdir():
+        path.unlink()
+    lab("check", "1.1")
+    run = lab("reset", "--all")
+    assert run.code == 0
+    assert [(each.path / "answers.1.bak").read_text() for each in folders] == [HEADER, "# two\n"]
+    without = ("answers.1.bak",)
+    assert {
+        name: entry[:2] for name, entry in tree_of(folders[0].path, without=without).items()
+    } == {name: entry[:2] for name, entry in tree_of(fresh.path).items()}
+    folders[0].answers_path.write_text("# again\n")
+    lab("reset", "1")
+    assert (folders[0].path / "answers.2.bak").read_text() == "# again\n"
+    assert (folders[0].path / "answers.1.bak").read_text() == HEADER
+
+
+def test_reset_of_an_exercise_in_a_file_that_cannot_be_read_says_what_helps(tmp_path):
+    folder = start_lab(tmp_path, "def header(:\n")
+    run = lab("reset", "1.1")
+    assert_one_line(run, 2, "answers.py, line 1: ", "kminilog lab reset 1")
+    assert folder.answers_path.read_text() == "def header(:\n"
+    assert lab("reset", "1").code == 0
+    folder.answers_path.unlink()
+    assert lab("reset", "1").out.count("\n") == 1
+    assert lab("check", "1.1").code == 1
+
+
+# ---- predict, hint, solution, progress
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("none", "Right: The checksum covers neither"),
+        ("1", "Right: The checksum covers neither"),
+        ("the size", "Not quite. The size says where"),
+        ("4", "Not quite. The size says where"),
+    ],
+)
+def test_prediction_is_answered_by_text_or_number_at_a_prompt_or_by_option(tmp_path, answer, said):
+    start_lab(tmp_path)
+    for run in (lab("predict", "1.7", "--answer", answer), lab("predict", "1.7", stdin=answer)):
+        assert run.code == 0
+        assert "\n  1  none\n  2  the checksum\n" in run.out
+        assert said in run.out
+        assert "Right: " in run.out
+    assert "  1.7  pass " in lab("check", "1.7").out
+
+
+@pytest.mark.parametrize("answer", ["0", "5", "nothing", "²", ""])
+def test_prediction_that_is_no_choice_is_refused(tmp_path, answer):
+    start_lab(tmp_path)
+    run = lab("predict", "1.7", "--answer", answer)
+    assert run.code == 2
+    assert "none of the choices" in run.err
+    assert "  1.7  todo " in lab("check", "1.7").out
+
+
+def test_prompt_without_an_answer_ends_the_command(tmp_path):
+    start_lab(tmp_path)
+    assert lab("predict", "1.7").code != 0
+
+
+def test_hints_come_one_more_each_time(tmp_path):
+    start_lab(tmp_path)
+    counts = [lab("hint", "1.2").out.count("Hint ") for _ in range(5)]
+    assert counts == [1, 2, 3, 3, 3]
+    assert lab("hint", "1.7").out == "There is no hint for 1.7.\n"
+
+
+def test_solution_is_shown_after_a_pass_or_if_it_is_insisted_on(tmp_path):
+    folder = start_lab(tmp_path)
+    refused = lab("solution", "1.1")
+    assert refused.code == 1
+    assert "def header" not in refused.out
+    assert "def header" in lab("solution", "1.1", "--anyway").out
+    folder.answers_path.write_text(HEADER)
+    lab("check", "1.1", "--json")  # counts, too
+    assert "def header" in lab("solution", "1.1").out
+
+
+def test_progress_is_a_table_or_json():
+    assert lab("progress").out == "No work folder here. Begin with: kminilog lab start 1\n"
+    assert lab("progress", "--json").document == {"labs": []}
+    start_lab(Path.cwd(), HEADER)
+    lab("check", "1")
+    found = {"lab": 1, "passed": ["1.1"], "points": 10, "max_points": 75}
+    assert lab("progress", "--json").document == {"labs": [found]}
+    assert re.search(r"^  1  The message  1/7     10/75   1.1$", lab("progress").out, re.MULTILINE)
+    assert "Go on with: kminilog lab check 1\n" in lab("list").out
+
+
+def test_list_has_all_labs_as_text_and_json():
+    found = lab("list", "--json").document
+    assert [each["lab"] for each in found] == [each.number for each in all_labs()]
+    text = lab("list").out
+    assert all(each["title"] in text for each in found)
+
+
+# ---- run
+
+
+def test_run_says_whose_functions_it_runs_and_hands_the_exit_code_on(tmp_path):
+    start_lab(tmp_path, HEADER + CHECKSUM.replace("16", "18"))
+    Path("lines.txt").write_text("a\nb\n")
+    banner = "kminilog runs on your functions: header; all else is the library's\n"
+    created = spawned("run", "1", "--", "topic", "create", "t", "--partitions", "1")
+    assert (created.code, created.err) == (0, banner)
+    produced = spawned("run", "1", "--", "produce", "t", "lines.txt", "--json")
+    assert (produced.code, produced.err) == (0, banner)
+    assert produced.records
+    verified = spawned("run", "1", "--", "verify")
+    assert (verified.code, verified.err) == (0, banner)
+    assert spawned("run", "1", "--", "find", "t-0", "99").code == 1
+    assert spawned("run", "1", "--", "find", "u-0", "99").code == 2
+
+
+def test_run_without_a_passing_function_says_so(tmp_path):
+    start_lab(tmp_path)
+    run = spawned("run", "1", "--", "partition", "--key", "21", "--partitions", "3")
+    assert run.code == 0
+    assert run.err == "none of your functions passes yet: this is the library alone\n"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_run_hands_signals_on(tmp_path, number, code):
+    start_lab(tmp_path, HEADER)
+    subprocess.run([*PROGRAM, "topic", "create", "t", "--partitions", "1"], check=True)
+    words = ["lab", "run", "1", "--", "produce", "t"]
+    with Process(
+        [*PROGRAM, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as process:
+        assert process.stderr
+        assert process.stderr.readline().startswith("kminilog runs on your functions")
+        child = _child_of(process.pid)
+        os.kill(process.pid, number)
+        assert process.wait(20) == code
+        assert "Traceback" not in process.stderr.read()
+    assert not Path(f"/proc/{child}").exists()
+
+
+def _child_of(pid: int) -> int:
+    """Return the process that this one has started, once it reads its input."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for _ in range(600):
+        found = children.read_text().split()
+        if found and b"produce" in Path(f"/proc/{found[0]}/cmdline").read_bytes():
+            time.sleep(1)  # it imports
+            return int(found[0])
+        time.sleep(0.05)
+    raise AssertionError("it has started no process")
+
+
+def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
+    start_lab(tmp_path, HEADER.replace("return", "import time; time.sleep(10**6)\n    return"))
+    with Process(
+        [*PROGRAM, "lab", "check", "1.1"], stderr=subprocess.PIPE, env=environment(), text=True
+    ) as process:
+        for _ in range(200):
+            judging = subprocess.run(
+                ["pgrep", "-f", f"course.judge.*{tmp_path}"], capture_output=True, text=True
+            ).stdout.split()
+            if judging:
+                break
+            time.sleep(0.05)
+        assert judging
+        time.sleep(0.5)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+        assert time.monotonic() - began < 3
+        assert process.stderr
+        assert process.stderr.read() == ""
+    assert not Path(f"/proc/{judging[0]}").exists()
+
+
+# ---- an installed wheel
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The Python of a fresh environment into which a wheel of this project was installed."""
+    pytest.importorskip("hatchling", reason="NOT TESTED: hatchling is not installed")
+    directory = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
+    (wheel,) = directory.glob("*.whl")
+    environment = [sys.executable, "-m", "venv", "--without-pip", directory / "venv"]
+    subprocess.run(environment, check=True)
+    python = directory / "venv" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--quiet", wheel], check=True)
+    libraries = next(Path(each) for each in sys.path if each.endswith("site-packages"))
+    (here,) = (directory / "venv" / "lib").glob("python*/site-packages")
+    # Only what kminilog needs: a .pth of all would bring the checkout, which is editable there.
+    for name in ("click", "sortedcontainers", "numpy", "numpy.libs", "pyarrow", "rich"):
+        if (libraries / name).exists():
+            (here / name).symlink_to(libraries / name)
+    return python
+
+
+@pytest.mark.xdist_group("wheel")
+def test_labs_work_from_a_wheel_and_write_into_the_work_folder_only(installed, tmp_path):
+    home, temporary, work = (tmp_path / name for name in ("home", "tmp", "work"))
+    for path in (home, temporary, work):
+        path.mkdir()
+    names = {"HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8"}
+    program = installed.parent / "kminilog"
+
+    def run(*words: str) -> Run:
+        done = subprocess.run(
+            [program, "lab", *words], cwd=work, env=names, capture_output=True, text=True
+        )
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    assert "Begin with: kminilog lab start 1" in run("list").out
+    assert run("start", "1", "--name", "Ada").code == 0
+    answers = work / "01_message" / "answers.py"
+    answers.write_text(HEADER + CHECKSUM)
+    before = tree_of(tmp_path, without=("progress.json",))
+    package = tree_of(installed.parents[1])
+    checked = run("check", "1")
+    assert (checked.code, checked.err) == (1, "")
+    assert checked.out.count("  pass  ") == 2
+    assert run("check", "1.1").code == 0
+    assert run("predict", "1.7", "--answer", "none").code == 0
+    assert run("hint", "1.2").code == 0
+    assert "def header" in run("solution", "1.1").out
+    assert "header, checksum" in run("run", "1", "--", "partition", "--partitions", "1").err
+    assert tree_of(tmp_path, without=("progress.json",)) == before
+    assert tree_of(installed.parents[1]) == package
+
+
+@pytest.mark.xdist_group("wheel")
+def test_wheel_has_the_whole_course(installed):
+    (here,) = (installed.parents[1] / "lib").glob("python*/site-packages")
+    packed = {
+        str(path.relative_to(here / "kminilog" / "labs"))
+        for path in (here / "kminilog" / "labs").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    labs = lab_of(1).folder.parent
+    assert packed == {
+        str(path.relative_to(labs))
+        for path in labs.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }

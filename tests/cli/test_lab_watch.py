@@ -1,0 +1,172 @@
+"""`kminilog lab watch` on a terminal: a save is checked at once, and a key asks for more."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import PROGRAM, environment
+from tests.course.student import CHECKSUM, HEADER, start_lab
+
+WRONG = HEADER.replace("4 +", "16 +")
+
+
+class Screen:
+    """A terminal on which `lab watch` runs."""
+
+    def __init__(self, directory: Path, *words: str) -> None:
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [*PROGRAM, "lab", "watch", *words],
+            cwd=directory,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**environment(), "TERM": "xterm", "LANG": "C.UTF-8"},
+            start_new_session=True,
+            preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
+        self.said = ""
+
+    def until(self, text: str) -> float:
+        """Read until the terminal has shown this text; return after how many seconds."""
+        began = time.monotonic()
+        while text not in self.said:
+            ready, _, _ = select.select([self.master], [], [], 60)
+            assert ready, (text, self.said)
+            self.said += os.read(self.master, 65536).decode()
+        self.said = self.said.split(text, 1)[1]
+        return time.monotonic() - began
+
+    def press(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def shows_nothing_for(self, seconds: float) -> bool:
+        return not self.said.strip() and not select.select([self.master], [], [], seconds)[0]
+
+    def end(self) -> int:
+        """Wait for the end, and return the exit code."""
+        code = self.process.wait(30)
+        os.close(self.master)
+        return code
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return start_lab(tmp_path)
+
+
+@pytest.fixture
+def screen(folder):
+    screen = Screen(folder.path.parent, "1")
+    yield screen
+    if screen.process.poll() is None:
+        os.killpg(screen.process.pid, signal.SIGKILL)
+        screen.process.wait()
+
+
+WAITING = "n: next exercise, h: hint, q: end.\r\n"
+
+
+def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
+    screen.until("1.1  todo")
+    screen.until(WAITING)
+    folder.answers_path.write_text(WRONG)
+    screen.until("size-includes-12: header(")
+    screen.until(WAITING)
+    new = folder.path / "answers.py.swp"  # as editors save: another file takes the name
+    new.write_text(HEADER + CHECKSUM)
+    new.rename(folder.answers_path)
+    screen.until("1.1  pass")
+    screen.until(WAITING)
+    assert screen.shows_nothing_for(1)
+    screen.press("x")
+    assert screen.shows_nothing_for(0.5)
+    screen.press("n")
+    screen.until("1.2  pass")
+    screen.until(WAITING)
+    screen.press("n")
+    screen.until("1.3  error")
+    screen.until(WAITING)
+    screen.press("h")
+    screen.until("Hint 1 of 3: ")
+    screen.press("h")
+    screen.until("Hint 2 of 3: ")
+    screen.press("q")
+    assert screen.end() == 1
+
+
+def test_watch_begins_to_check_within_half_a_second_of_a_save(folder, screen, tmp_path):
+    screen.until(WAITING)
+    mark = tmp_path / "checked"
+    # The file itself tells when it is run: the check that follows takes its own time.
+    folder.answers_path.write_text(f"open({str(mark)!r}, 'w')\n{HEADER}")
+    saved = time.monotonic()
+    while not mark.exists():
+        assert time.monotonic() - saved < 30
+        time.sleep(0.01)
+    screen.until("1.1  pass")
+    started = mark.stat().st_mtime - folder.answers_path.stat().st_mtime
+    assert started < 1.0  # half a second, and what Python takes to start on a busy machine
+
+
+def test_watch_sees_a_save_while_it_checks(folder, screen):
+    screen.until(WAITING)
+    folder.answers_path.write_text(HEADER.replace("return", "while True: pass\n    return"))
+    time.sleep(0.7)
+    folder.answers_path.write_text(HEADER)
+    screen.until("1.1  timeout")
+    screen.until("1.1  pass")
+
+
+def test_watch_survives_a_file_that_goes_and_comes(folder, screen):
+    screen.until(WAITING)
+    folder.answers_path.unlink()
+    screen.until("answers.py is missing")
+    screen.until(WAITING)
+    folder.answers_path.write_text(HEADER)
+    screen.until("1.1  pass")
+
+
+def test_ctrl_c_ends_watching_without_a_word(screen):
+    screen.until(WAITING)
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert "Traceback" not in screen.said
+
+
+def test_watch_ends_with_the_last_exercise(folder):
+    folder.answers_path.write_text(HEADER)
+    screen = Screen(folder.path, "1.1")
+    screen.until("1.1  pass")
+    screen.until(WAITING)
+    screen.press("n")
+    assert screen.end() == 0
+
+
+def test_watch_without_a_terminal_goes_on_by_itself(folder):
+    with subprocess.Popen(
+        [*PROGRAM, "lab", "watch", "1.1"],
+        cwd=folder.path,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(),
+        text=True,
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            if "Watching" in line:
+                break
+        folder.answers_path.write_text(HEADER)
+        rest = process.stdout.read()
+        assert process.wait(30) == 0
+    assert re.search(r"1\.1  pass", rest)
