@@ -25,7 +25,7 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = f"{project} {version}"
 html_copy_source = False
-html_extra_path = ["trace-1.schema.json"]
+html_extra_path = ["trace-1.schema.json", "lab-check-1.schema.json"]
 
 
 def _write_steps(app: Sphinx, error: Exception | None) -> None:

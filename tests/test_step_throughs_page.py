@@ -86,5 +86,5 @@ def test_page_names_each_key_of_the_format():
 
 def test_schema_is_part_of_the_built_documentation():
     conf = (DOCS / "conf.py").read_text()
-    assert 'html_extra_path = ["trace-1.schema.json"]' in conf
+    assert 'html_extra_path = ["trace-1.schema.json", ' in conf
     assert "write_pages(" in conf

@@ -29,7 +29,7 @@ def check(number: str | None, as_json: bool) -> int:
         if not as_json:
             for flaw in flaws:
                 write_line(f"  {flaw}")
-            verdict = "ok" if not flaws else f"{len(flaws)} flaws"
+            verdict = f"{len(flaws)} flaw{'s' * (len(flaws) > 1)}" if flaws else "ok"
             write_line(f"lab {lab.number}, {lab.title}: {verdict}")
             flush()
     if as_json:

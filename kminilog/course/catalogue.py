@@ -37,7 +37,7 @@ class Catalogue:
 
     def say(self, name: str, /, **values: Any) -> str:
         """Return the sentence of that name with the values in it; KeyError if there is none."""
-        found = _read(self.language)["runner"].get(name) or _english()["runner"][name]
+        found = _part(self.language, "runner").get(name) or _english()["runner"][name]
         return str(found).format(**values)
 
     def sentence(self, name: str, values: Mapping[str, str]) -> str:
@@ -45,7 +45,7 @@ class Catalogue:
 
         Of values that are too long for that, the longest loses its end.
         """
-        template = str(_read(self.language)["sentences"].get(name) or _english()["sentences"][name])
+        template = str(_part(self.language, "sentences").get(name) or _english()["sentences"][name])
         shown = dict(values)
         while len(text := template.format(**shown)) > SENTENCE_CHARACTERS:
             used = [each for each in shown if f"{{{each}}}" in template]
@@ -57,12 +57,16 @@ class Catalogue:
 
     def reason(self, code: str) -> tuple[str, str]:
         """Return what a reason code means, and what it would break in a real system."""
-        found = _read(self.language)["reasons"].get(code) or _english()["reasons"][code]
+        found = _part(self.language, "reasons").get(code) or _english()["reasons"][code]
         return str(found["says"]), str(found["breaks"])
 
 
 def _english() -> dict[str, Any]:
     return _read(DEFAULT_LANGUAGE)
+
+
+def _part(language: str, section: str) -> dict[str, Any]:
+    return dict(_read(language).get(section, {}))
 
 
 @cache

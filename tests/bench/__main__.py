@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.bench import (
     bulk,
+    checking_labs,
     ingesting,
     looking_up,
     opening,
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "scaling": scaling.measure,
     "reading": reading.measure,
     "verifying": verifying.measure,
+    "checking_labs": checking_labs.measure,
 }
 
 

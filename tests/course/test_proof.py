@@ -1,11 +1,152 @@
-"""Every lab accepts the library's answers, and rejects each wrong answer with its own code."""
+"""Every lab accepts the library's answers, and rejects each wrong answer with its own code.
+
+And the proof sees a lab that does not: each fault is put into a copy of lab 1.
+"""
+
+import json
+import shutil
 
 import pytest
+from click.testing import CliRunner
 
-from kminilog.course.material import all_labs
+from kminilog.cli.main import main
+from kminilog.course import catalogue, material
+from kminilog.course.material import all_labs, lab_of
 from kminilog.course.proof import flaws_of
 
 
 @pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
 def test_lab_accepts_the_library_and_rejects_its_wrong_answers(lab):
     assert [str(flaw) for flaw in flaws_of(lab)] == []
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of the package and of labs/01_message that this process and those it starts use."""
+    package = material.labs_folder().parent / "kminilog"
+    shutil.copytree(package, tmp_path / "kminilog", ignore=shutil.ignore_patterns("spark"))
+    labs = tmp_path / "labs"
+    for name in ("01_message", "messages"):
+        shutil.copytree(material.labs_folder() / name, labs / name)
+    monkeypatch.setattr(material, "_PACKAGE", tmp_path / "kminilog")
+    monkeypatch.setattr(
+        "kminilog.course.sandbox.__file__", str(tmp_path / "kminilog/course/sandbox.py")
+    )
+    material.all_labs.cache_clear()
+    catalogue._read.cache_clear()
+    yield labs / "01_message"
+    material.all_labs.cache_clear()
+    catalogue._read.cache_clear()
+
+
+FAULTS = {
+    "command that does not call it": (
+        "lab.toml",
+        'command = "produce orders lines.txt"',
+        'command = "partition --key 21 --partitions 3"',
+        "1.1: the library's answer is fail: it was never called by: kminilog partition ",
+    ),
+    "check that compares nothing": (
+        "checks.py",
+        "def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:\n",
+        "def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:\n    return\n",
+        "1.1: its check compares nothing",
+    ),
+    "check that accepts a wrong answer": (
+        "checks.py",
+        "def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:\n",
+        "def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:\n"
+        "    return compare.equal('1', lambda: 1, 1)\n",
+        "wrong/checksum_of_payload.py: 1.2 is pass with None: , expected crc-payload",
+    ),
+    "check that rejects the library": (
+        "checks.py",
+        "        0xE97538BC,\n",
+        "        0xE97538BD,\n",
+        "1.2: the library's answer is fail: checksum(the 34 bytes) gave 3916773564, expected ",
+    ),
+    "wrong answer with another code": (
+        "wrong/header_little_endian.py",
+        "# reason: little-endian",
+        "# reason: size-includes-12",
+        "wrong/header_little_endian.py: 1.1 is fail with little-endian: ",
+    ),
+    "wrong answer with an unknown code": (
+        "wrong/header_little_endian.py",
+        "# reason: little-endian",
+        "# reason: nobody-knows",
+        "wrong/header_little_endian.py: nobody-knows is in no catalogue",
+    ),
+    "wrong answer that breaks another exercise": (
+        "wrong/header_little_endian.py",
+        "# reason: little-endian\n",
+        "# reason: little-endian\ndef checksum(message):\n    return 4\n\n\n",
+        "wrong/header_little_endian.py: 1.2 fails, too: ",
+    ),
+    "wrong answer that is long": (
+        "wrong/header_little_endian.py",
+        "# reason: little-endian\n",
+        "# reason: little-endian\n" + "\n" * 30,
+        "wrong/header_little_endian.py: has 37 lines, 30 at most",
+    ),
+    "starter that is not the library's": (
+        "starter.py",
+        "def header(offset: int",
+        "def header(position: int",
+        "1: starter.py is not what the library gives; make it anew",
+    ),
+    "starter that is an answer": (
+        "starter.py",
+        "    raise NotImplementedError\n\n\n# 1.2",
+        "    return b''\n\n\n# 1.2",
+        "1.1: the starter is fail, not todo",
+    ),
+    "hint that is missing": ("hints.toml", "fact = ", "facts = ", "1.1: needs 3 hints"),
+    "hint with a line of the solution": (
+        "hints.toml",
+        'question = "Which two numbers',
+        'question = "return _OFFSET_AND_SIZE.pack(offset, 4 + len(content)) Which two numbers',
+        "1.1: a hint contains a line of the solution: return _OFFSET_AND_SIZE",
+    ),
+    "README that leaves an exercise out": (
+        "README.md",
+        "**1.3 Null is not empty**",
+        "**Null is not empty**",
+        "1.3: README.md does not name it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "old", "new", "flaw"), FAULTS.values(), ids=FAULTS)
+def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
+    path = copied / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    material.all_labs.cache_clear()
+    found = [str(each) for each in flaws_of(lab_of(1))]
+    assert any(each.startswith(flaw) for each in found), found
+
+
+def test_copy_without_a_fault_has_no_flaw(copied):
+    assert [str(each) for each in flaws_of(lab_of(1))] == []
+
+
+def test_course_check_says_what_is_wrong_as_text_and_json(copied):
+    right = CliRunner().invoke(main, ["course", "check"])
+    assert (right.exit_code, right.stdout) == (0, "lab 1, The message: ok\n")
+    hints = copied / "hints.toml"
+    hints.write_text(hints.read_text().replace("fact = ", "facts = ", 1))
+    text = CliRunner().invoke(main, ["course", "check", "--lab", "1"])
+    assert text.exit_code == 1
+    assert text.stdout == "  1.1: needs 3 hints\nlab 1, The message: 1 flaw\n"
+    found = CliRunner().invoke(main, ["course", "check", "--json"])
+    assert found.exit_code == 1
+    flaws = [{"where": "1.1", "what": "needs 3 hints"}]
+    assert json.loads(found.stdout) == {"labs": [1], "flaws": flaws}
+
+
+def test_course_check_of_an_unknown_lab_could_not_be_done():
+    done = CliRunner().invoke(main, ["course", "check", "--lab", "99"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("kminilog: there is no lab or exercise 99; ")

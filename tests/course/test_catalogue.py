@@ -1,0 +1,106 @@
+"""The catalogues: the same sentences in each language, and one for all that is said."""
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import kminilog
+from kminilog.course import comparing
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, _read, languages
+from kminilog.course.material import all_labs, labs_folder
+from kminilog.course.proof import wrong_answers
+
+PACKAGE = Path(kminilog.__file__).parent
+ENGLISH = _read(DEFAULT_LANGUAGE)
+OTHERS = [language for language in languages() if language != DEFAULT_LANGUAGE]
+CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+
+
+def values_in(text: str) -> list[str]:
+    return sorted(name for _, name, _, _ in Formatter().parse(text) if name is not None)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("section", ["runner", "sentences"])
+def test_translation_has_the_same_sentences_with_the_same_values(language, section):
+    other = _read(language)[section]
+    assert other.keys() == ENGLISH[section].keys()
+    for name, text in ENGLISH[section].items():
+        assert values_in(other[name]) == values_in(text), name
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_translation_has_the_same_reasons(language):
+    reasons = _read(language)["reasons"]
+    assert reasons.keys() == ENGLISH["reasons"].keys()
+    assert all(each.keys() == {"says", "breaks"} for each in reasons.values())
+
+
+def codes_in(path: Path) -> set[str]:
+    """Return the texts of a checks.py that look like codes: of `mistakes`, and of arguments."""
+    tree = ast.parse(path.read_text())
+    found = {
+        key.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            words = [*node.args[3:], *(each.value for each in node.keywords if each.arg == "code")]
+            found |= {word.value for word in words if isinstance(word, ast.Constant)}
+    return {each for each in found if isinstance(each, str) and CODE.fullmatch(each)}
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
+def test_each_code_of_a_lab_has_a_reason_in_each_language(lab):
+    codes = codes_in(lab.folder / "checks.py") | {each.code for each in wrong_answers(lab)}
+    assert codes
+    for language in languages():
+        assert codes - _read(language)["reasons"].keys() == set(), language
+
+
+def test_each_sentence_that_the_code_names_is_there():
+    said = set()
+    for path in [*(PACKAGE / "course").glob("*.py"), *(PACKAGE / "cli").glob("lab*/*.py")]:
+        text = path.read_text()
+        said |= set(
+            re.findall(
+                r"""(?:Said|error_of|Forbidden|TakesFromLibrary)\(\s*(?:\w+, )?"([a-z-]+)\"""", text
+            )
+        )
+        assert not set(re.findall(r'\.say\(\s*"([a-z-]+)"', text)) - ENGLISH["runner"].keys()
+    assert {"endless", "missing-answer", "changes-library"} <= said
+    assert said - ENGLISH["sentences"].keys() == set()
+
+
+def test_sentence_is_shortened_where_it_is_longest():
+    values = {"call": "header(1)", "got": "x" * 200, "expected": "b''"}
+    text = Catalogue("en").sentence("differs", values)
+    assert len(text) == comparing.SENTENCE_CHARACTERS
+    assert text.startswith("header(1) gave xxx")
+    assert text.endswith("…, expected b''")
+
+
+def test_what_a_translation_lacks_is_said_in_english(tmp_path, monkeypatch):
+    messages = tmp_path / "messages"
+    messages.mkdir()
+    for name, text in (
+        ("en", (labs_folder() / "messages/en.toml").read_text()),
+        ("de", "[runner]\ntodo = 'offen'\n"),
+    ):
+        (messages / f"{name}.toml").write_text(text)
+    monkeypatch.setattr("kminilog.course.catalogue.labs_folder", lambda: tmp_path)
+    _read.cache_clear()
+    german = Catalogue("de")
+    assert german.say("todo") == "offen"
+    assert german.say("extra") == "extra"
+    assert german.reason("little-endian")[0].startswith("The bytes of a number")
+    assert german.sentence("exits", {"answer": "f", "exercise": "1.1", "line": "3"}).startswith(
+        "your f"
+    )
+    _read.cache_clear()
