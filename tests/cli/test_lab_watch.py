@@ -83,6 +83,9 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     folder.answers_path.write_text(WRONG)
     screen.until("size-includes-12: header(")
     screen.until(WAITING)
+    folder.answers_path.write_text(WRONG.replace("16 +", "77 +"))  # as many bytes
+    screen.until("0000005f, expected")
+    screen.until(WAITING)
     new = folder.path / "answers.py.swp"  # as editors save: another file takes the name
     new.write_text(HEADER + CHECKSUM)
     new.rename(folder.answers_path)
