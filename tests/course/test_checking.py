@@ -102,12 +102,8 @@ def test_line_of_an_error_is_the_line_in_the_students_file(folder):
 
 
 def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder):
-    text = header(
-        "import threading, time",
-        "threading.Thread(target=time.sleep, args=(10**6,)).start()",
-        RIGHT_RETURN,
-    )
-    folder.answers_path.write_text(text)
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(10**6,)).start()\n"
+    folder.answers_path.write_text(thread + HEADER)
     began = time.monotonic()
     assert outcomes_of(folder, "1.1")["1.1"].status == PASS
     assert time.monotonic() - began < 8
