@@ -55,9 +55,84 @@ def test_columns_are_the_records_that_spark_reads(spark, text, options, monkeypa
     assert ours.schema.types == theirs.schema.types
 
 
+CSV = b"".join(
+    [
+        b"%d,,x\n",
+        b'"%d","a ""q"" \\ /",\n',
+        b"\n",
+        b"%d,\xff,y\n",
+        b"one,two\n",
+        b'"\t\x01\x7f","\n,",%d\n',
+    ][number % 6].replace(b"%d", b"%d" % number)
+    for number in range(300)
+)
+JSON = b"".join(
+    [
+        b'{"k":"k%d","n":1.50,"v":"\\u00e9\\n"}\n',
+        b'{"k":null,"v":{"x":[%d]}}\n',
+        b"\n",
+        b"{broken %d\n",
+        b'{"v":true, "k":"%d"}\r\n',
+    ][number % 5].replace(b"%d", b"%d" % number)
+    for number in range(300)
+)
+
+
+def written(directory, suffix, head, content):
+    directory.mkdir()
+    (directory / f"a{suffix}").write_bytes(head + content)
+    (directory / f"b{suffix}.gz").write_bytes(gzip.compress(head + content[: len(content) // 3]))
+    return str(directory)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Two files with a byte order mark: nulls, quotes, newlines, wrong numbers of fields."""
+    path = written(tmp_path / "csv", ".csv", "\ufeff键,b c,d\n".encode(), CSV)
+    return Source((path,), "csv", key="键")
+
+
+@pytest.fixture
+def json(tmp_path):
+    """Two files with blank lines, broken lines, and members of all kinds."""
+    return Source((written(tmp_path / "json", ".json", b"", JSON),), "json", key="k")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("format", "options"),
+    [
+        ("csv", {}),
+        ("csv", {"value": "d"}),
+        ("csv", {"key": None, "key_regex": r'"d":"(\d+)'}),
+        ("csv", {"header": False, "key": "_c2", "value": "_c1"}),
+        ("json", {}),
+        ("json", {"value": "v"}),
+        ("json", {"key": None, "key_regex": r"\d+"}),
+        ("json", {"key": "n", "value": "k"}),
+    ],
+)
+def test_columns_of_csv_and_json_are_the_records_that_spark_reads(
+    spark, request, format, options, monkeypatch
+):
+    monkeypatch.setattr(file_source, "SPLIT_BYTES", 700)
+    source = replace(request.getfixturevalue(format), **options)
+    theirs = read_source(spark, source).orderBy(*PLACE_COLUMNS).toArrow()
+    columns = columns_of(source)
+    ours = pa.Table.from_batches(columns.read(columns.pieces))
+    assert ours.to_pylist() == theirs.to_pylist()
+    assert len(ours) > 300
+    assert ours.schema.types == theirs.schema.types
+    assert 0 < ours.column("rejected").null_count < len(ours)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
-def test_ingest_writes_the_same_files_as_through_spark(spark, tmp_path, dialect, text, plan):
+@pytest.mark.parametrize("format", ["text", "csv", "json"])
+def test_ingest_writes_the_same_files_as_through_spark(
+    spark, tmp_path, dialect, request, plan, format
+):
+    source = request.getfixturevalue(format)
     found = []
     for name, columns_of_source in (("ours", plans.columns_of), ("theirs", lambda *_: None)):
         with pytest.MonkeyPatch.context() as patch:
@@ -65,8 +140,9 @@ def test_ingest_writes_the_same_files_as_through_spark(spark, tmp_path, dialect,
             patch.setattr(file_source, "SPLIT_BYTES", 700)
             log_dir = tmp_path / name
             options = {"dialect": dialect, "settings": SMALL, "plan": plan, "job_id": "job"}
-            ingest(spark, log_dir, text, topic="t", partitions=3, max_rejected=1000, **options)
-            found.append((content_of(log_dir, "t"), files_of(log_dir, "t")))
+            ingest(spark, log_dir, source, topic="t", partitions=3, max_rejected=1000, **options)
+            quarantine = (log_dir / ".quarantine" / "job.jsonl").read_bytes()
+            found.append((content_of(log_dir, "t"), files_of(log_dir, "t"), quarantine))
     assert found[0] == found[1]
     assert found[0][0]
 
@@ -74,8 +150,9 @@ def test_ingest_writes_the_same_files_as_through_spark(spark, tmp_path, dialect,
 @pytest.mark.parametrize(
     "options",
     [
-        {"format": "csv"},
-        {"format": "json"},
+        {"format": "csv", "key_regex": None, "key": "nobody"},
+        {"format": "json", "key_regex": None, "key": "nobody"},
+        {"format": "json", "value": "upper(k)"},
         {"key_regex": None, "key_expr": "value"},
         {"value": "upper(value)"},
         {"key_regex": None, "key": "line"},

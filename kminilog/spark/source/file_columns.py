@@ -1,43 +1,64 @@
-"""Keys and values of text files that need no SQL: tasks read them without the JVM.
+"""Keys and values of text, CSV and JSON files that need no SQL: tasks read them without the JVM.
 
-As with Parquet columns (parquet_columns.py), no record passes through the JVM, and most need no
-Python object. The records and their places are those of `read_source`, which reads every source
-that needs more than that. Source: ours.
+As with Parquet columns (parquet_columns.py), no record passes through the JVM. The records and
+their places are those of `read_source`, which reads every source that needs more than that. Source:
+ours.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.spark.source.csv_columns import read_fields, row_json
 from kminilog.spark.source.file_source import Piece, pieces_of
 from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.formats import csv_columns, json_members
+from kminilog.spark.source.json_columns import members_of
 from kminilog.spark.source.line_columns import read_lines, search
 from kminilog.spark.source.records import Source
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
+_SAMPLE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The pieces of a source's files in source order, and what a key is."""
+    """The pieces of a source's files in source order, and what key and value are.
 
+    `names` are all columns of a CSV file; of JSON lines, the members that are asked for.
+    """
+
+    source: Source
+    names: list[str]
     pieces: list[Piece]
-    key: str | None
-    key_regex: str | None
-    orders_by_position = True
 
     @classmethod
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "FileColumns | None":
-        """Return what is to be read; None if `read_source` has to read the source."""
-        if source.format != "text" or source.key_expr is not None:
+        """Return what is to be read; None if `read_source` has to read the source.
+
+        Reads the header of a CSV file, and the first JSON lines. A column that is not there may be
+        SQL, or an error: both are left to `read_source`.
+        """
+        if source.format == "parquet" or source.key_expr is not None:
             return None
-        if source.key not in (None, _TEXT_COLUMN) or source.value not in (None, _TEXT_COLUMN):
+        asked = [name for name in (source.key, source.value) if name is not None]
+        names = _names(source, files, asked)
+        if names is None or not set(asked) <= set(names):
             return None
-        return cls(pieces_of(files, source.format), source.key, source.key_regex)
+        if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
+            return None
+        return cls(source, names, pieces_of(files, source.format))
+
+    @property
+    def orders_by_position(self) -> bool:
+        """Whether the position of a record orders it, and not its row."""
+        return self.source.format != "csv"
 
     @property
     def size_bytes(self) -> int:
@@ -51,27 +72,84 @@ class FileColumns:
     def read(self, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
         """Yield the records of pieces, with the columns of `read_source`.
 
-        Nothing is rejected. Raises SourceError for a file that cannot be read.
+        Raises SourceError for a file that cannot be read.
         """
+        read = {"text": self._text, "csv": self._csv, "json": self._json}[self.source.format]
         for piece in pieces:
-            for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
-                yield _records(piece.rank, row, positions, self._key(lines), lines)
+            yield from read(piece)
 
-    def _key(self, lines: Any) -> Any:
-        if self.key_regex is not None:
-            return search(self.key_regex, lines)
-        return pa.nulls(len(lines), pa.binary()) if self.key is None else lines
+    def _text(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+            columns = {_TEXT_COLUMN: lines}
+            rejected = pa.nulls(len(lines), pa.string())
+            yield self._records(piece.rank, row, positions, columns, lines, rejected)
+
+    def _json(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
+            rows = np.arange(row, row + len(lines))
+            is_first = bool(len(lines)) and int(positions[0]) == 0
+            kept, fields, rejected = members_of(lines, self.names, is_first=is_first)
+            if not kept.all():
+                rows, positions, lines = rows[kept], positions[kept], lines.filter(pa.array(kept))
+            columns = dict(zip(self.names, fields, strict=True))
+            if rejected.null_count < len(rejected):  # a rejected record has no value
+                nothing = pa.scalar(None, pa.binary())
+                lines = pc.if_else(rejected.is_null(), lines, nothing)
+            yield self._records(piece.rank, rows, positions, columns, lines, rejected)
+
+    def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        source, row = self.source, 0
+        needs_all = source.value is None or source.key_regex is not None
+        names = self.names if needs_all else [n for n in (source.key, source.value) if n]
+        wanted = [self.names.index(name) for name in names]
+        for fields, rejected in read_fields(piece.path, self.names, wanted, header=source.header):
+            count = len(rejected)
+            whole = None
+            if needs_all:
+                whole = row_json(names, fields)
+                if rejected.null_count < count:
+                    whole = pc.if_else(rejected.is_null(), whole, pa.scalar(None, pa.binary()))
+            columns = dict(zip(names, fields, strict=True))
+            positions = np.zeros(count, np.int64)
+            yield self._records(piece.rank, row, positions, columns, whole, rejected)
+            row += count
+
+    def _records(
+        self, rank: int, rows: Any, positions: Any, columns: Any, whole: Any, rejected: Any
+    ) -> pa.RecordBatch:
+        """Return records; `rows` are their ordinals, or the first of them."""
+        source, count = self.source, len(rejected)
+        if isinstance(rows, int):
+            rows = np.arange(rows, rows + count)
+        key = pa.nulls(count, pa.binary())
+        if source.key_regex is not None:
+            key = search(source.key_regex, whole)
+        elif source.key is not None:
+            key = columns[source.key].cast(pa.binary())
+        value = whole if source.value is None else columns[source.value].cast(pa.binary())
+        return pa.record_batch(
+            {
+                "source_rank": pa.repeat(pa.scalar(rank, pa.int32()), count),
+                "source_position": pa.array(positions),
+                "source_row": pa.array(rows),
+                "key": key,
+                "value": value,
+                "rejected": rejected,
+            }
+        )
 
 
-def _records(rank: int, row: int, positions: Any, key: Any, value: Any) -> pa.RecordBatch:
-    count = len(value)
-    return pa.record_batch(
-        {
-            "source_rank": pa.repeat(pa.scalar(rank, pa.int32()), count),
-            "source_position": pa.array(positions),
-            "source_row": pa.array(np.arange(row, row + count)),
-            "key": key,
-            "value": value,
-            "rejected": pa.nulls(count, pa.string()),
-        }
-    )
+def _names(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str] | None:
+    """Return the columns of a source; of JSON lines those `asked` that its first lines have."""
+    if source.format == "text":
+        return [_TEXT_COLUMN]
+    if source.format == "csv":
+        with_records = (file.path for file in files if file.size_bytes)
+        return csv_columns(next(with_records, files[0].path), header=source.header)
+    found: set[str] = set()
+    for _, _, lines in read_lines(files[0].path, 0, _SAMPLE_BYTES):
+        for line in lines.to_pylist():
+            with suppress(ValueError, RecursionError):
+                found.update(json_members(line.decode()))
+        break
+    return sorted(set(asked)) if set(asked) <= found else None

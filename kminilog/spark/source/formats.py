@@ -23,7 +23,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 from kminilog.job_errors import SourceError
 from kminilog.spark.source.compression import open_decompressed
@@ -85,7 +85,7 @@ def read_json(
         for position, row, line in zip(positions, rows, lines, strict=True):
             if not line.strip():
                 continue
-            fields, reason = _json_fields(line, columns, is_first=position == 0)
+            fields, reason = json_fields(line, columns, is_first=position == 0)
             kept.positions.append(position)
             kept.rows.append(row)
             kept.lines.append(line)
@@ -100,14 +100,41 @@ def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records
     With `header` the first record must be these columns, and is not yielded. Raises SourceError for
     another header, and for a file that cannot be read to its end.
     """
-    with _open_csv(path) as reader:
-        if header and (found := _header(reader)) != columns:
+    if header:
+        check_header(path, columns)
+    with open_decompressed(path) as file:
+        yield from csv_records(path, file, len(columns), skip=int(header))
+
+
+def check_header(path: str, columns: list[str]) -> None:
+    """Raise SourceError if the first record of a CSV file is not these columns."""
+    with open_decompressed(path) as file, _csv_reader(path, file) as reader:
+        if (found := _header(reader)) != columns:
             reason = f"its header is {found}, that of the first file {columns}"
             raise SourceError(path, reason=reason)
+
+
+def csv_records(
+    path: str,
+    file: IO[bytes],
+    width: int,
+    *,
+    skip: int = 0,
+    lines_before: int = 0,
+    encoding: str = "utf-8-sig",
+) -> Iterator[Records]:
+    """Yield the records that follow in an open CSV file, without the first `skip`.
+
+    Each should have `width` fields. Raises SourceError for a file that cannot be read to its end;
+    `lines_before` counts the lines in front of it, for the line in that error. Behind the beginning
+    of a file, `encoding` is utf-8: only there is a byte order mark no part of the first field.
+    """
+    with _csv_reader(path, file, lines_before=lines_before, encoding=encoding) as reader:
+        records = islice(filter(None, reader), skip, None)
         row = 0
-        while chunk := list(islice(filter(None, reader), BATCH_ROWS)):
-            rejected = [_csv_fault(record, len(columns)) for record in chunk]
-            absent: list[str | None] = [None] * len(columns)
+        while chunk := list(islice(records, BATCH_ROWS)):
+            rejected = [_csv_fault(record, width) for record in chunk]
+            absent: list[str | None] = [None] * width
             fields = [
                 absent if fault else [field or None for field in record]
                 for record, fault in zip(chunk, rejected, strict=True)
@@ -123,7 +150,7 @@ def csv_columns(path: str, *, header: bool) -> list[str]:
     An empty name becomes `_c` and its number. An empty file has no columns. Raises SourceError if a
     name in a header occurs twice or is not valid UTF-8, and for a file that cannot be read.
     """
-    with _open_csv(path) as reader:
+    with open_decompressed(path) as file, _csv_reader(path, file) as reader:
         names = _header(reader)
     if not header:
         return [f"_c{slot}" for slot in range(len(names))]
@@ -201,10 +228,10 @@ def _is_unicode(texts: list[str]) -> bool:
     return True
 
 
-def _json_fields(
+def json_fields(
     line: bytes, columns: list[str], *, is_first: bool
 ) -> tuple[list[str | None], str | None]:
-    """Return the members with these names, and why the line is rejected or None.
+    """Return the members of a JSON line with these names, and why it is rejected or None.
 
     A rejected line has None for all members.
     """
@@ -218,12 +245,16 @@ def _json_fields(
 
 
 @contextmanager
-def _open_csv(path: str) -> Iterator[Iterator[list[str]]]:
+def _csv_reader(
+    path: str, file: IO[bytes], *, lines_before: int = 0, encoding: str = "utf-8-sig"
+) -> Iterator[Any]:
     csv.field_size_limit(sys.maxsize)
-    with open_decompressed(path) as file:
-        text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
-        reader = csv.reader(text, strict=True)
-        try:
-            yield reader
-        except csv.Error as error:
-            raise SourceError(path, reason=f"line {reader.line_num}: {error}") from None
+    text = io.TextIOWrapper(file, encoding, errors="surrogateescape", newline="")
+    reader = csv.reader(text, strict=True)
+    try:
+        yield reader
+    except csv.Error as error:
+        line = lines_before + reader.line_num
+        raise SourceError(path, reason=f"line {line}: {error}") from None
+    finally:
+        text.detach()  # whoever opened the file closes it

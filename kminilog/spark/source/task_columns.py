@@ -22,12 +22,12 @@ Item = TypeVar("Item")
 
 
 class Columns(Protocol[Item]):
-    """The keys and values of a source, in items that tasks can read: row groups, pieces of files.
+    """The keys and values of a source, in items that tasks read: row groups, pieces of files."""
 
-    `orders_by_position` tells which number orders the records of a file: their position or row.
-    """
-
-    orders_by_position: bool
+    @property
+    def orders_by_position(self) -> bool:
+        """Whether positions order the records of a file, and not rows."""
+        ...
 
     @property
     def size_bytes(self) -> int:

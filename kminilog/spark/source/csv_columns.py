@@ -1,0 +1,212 @@
+"""Fields of CSV files as Arrow columns: numpy finds the separators of a block all at once.
+
+    "a,b",c\\n      the quotes count: after an odd number of them, a comma or a newline is data
+    field spans    (1, 4) (6, 7)     without the quotes around a field; doubled ones become one
+
+That is right if every quote stands where RFC 4180 allows it: around a field, or doubled inside. A
+block is checked for that. Where it does not hold, or where a record is out of the ordinary (another
+number of fields, an empty line, invalid UTF-8), `formats` reads the block record by record, exactly
+and with its reasons. Tests compare the two. Source: ours; RFC 4180.
+"""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kminilog.spark.source.compression import open_decompressed
+from kminilog.spark.source.formats import check_header, csv_records
+
+BLOCK_BYTES = 2 << 20
+_LONGEST_BYTES = 64 << 20  # of a record that is looked at as a whole
+_QUOTE, _COMMA, _NEWLINE, _RETURN = b'",\n\r'
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Fields(NamedTuple):
+    """The fields of some records in file order: an Arrow column of texts for each wanted column.
+
+    Empty fields are null. `rejected` has a reason or null for each record; a rejected record has
+    null in all columns.
+    """
+
+    columns: list[Any]
+    rejected: Any
+
+
+def read_fields(
+    path: str, names: list[str], wanted: Sequence[int], *, header: bool
+) -> Iterator[Fields]:
+    """Yield the fields in the columns `wanted` of a CSV file that has the columns `names`.
+
+    The header is checked and not yielded. Memory stays at a few BLOCK_BYTES, or at a few times the
+    longest record. Raises SourceError as `formats.read_csv` does.
+    """
+    if header:
+        check_header(path, names)
+    with open_decompressed(path) as file:
+        rest, lines, skip = file.read(len(_BYTE_ORDER_MARK)), 0, int(header)
+        rest = rest.removeprefix(_BYTE_ORDER_MARK)
+        while True:
+            data = file.read(BLOCK_BYTES)
+            block = rest + data
+            cut = _end_of_records(block) if data else len(block)
+            if _is_irregular(block, is_end=not data) or len(block) - cut > _LONGEST_BYTES:
+                # From here on nobody but `formats` can tell where a record ends.
+                whole = io.BufferedReader(_Joined(block, file))
+                yield from _exactly(path, whole, names, wanted, lines, skip)
+                return
+            block, rest = block[:cut], block[cut:]
+            if block:
+                found = _plain_fields(block, len(names), wanted, skip)
+                if found:
+                    yield found
+                    skip = 0
+                else:
+                    yield from _exactly(path, io.BytesIO(block), names, wanted, lines, skip)
+                    skip = skip if not block.strip(b"\r\n") else 0
+                lines += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+            if not data:
+                return
+
+
+def _quotes(data: NDArray[np.uint8], block: bytes) -> NDArray[np.int64] | None:
+    return np.flatnonzero(data == _QUOTE) if b'"' in block else None
+
+
+def _unquoted(places: NDArray[np.int64], quotes: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the places that an even number of quotes stands in front of."""
+    return places if quotes is None else places[quotes.searchsorted(places) % 2 == 0]
+
+
+def _end_of_records(block: bytes) -> int:
+    """Return where the last whole record of a block ends; 0 if it has none."""
+    data = np.frombuffer(block, np.uint8)
+    quotes = _quotes(data, block)
+    if quotes is None:
+        return block.rfind(b"\n") + 1
+    ends = _unquoted(np.flatnonzero(data == _NEWLINE), quotes)
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _is_irregular(block: bytes, *, is_end: bool) -> bool:
+    """Tell if a quote stands where RFC 4180 has none: not around a field, and not doubled."""
+    data = np.frombuffer(block, np.uint8)
+    quotes = _quotes(data, block)
+    if quotes is None:
+        return False
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = data[opening[opening > 0] - 1]
+    behind = data[closing[closing < len(data) - 1] + 1]
+    return (
+        not np.isin(before, (_COMMA, _NEWLINE, _QUOTE)).all()
+        or not np.isin(behind, (_COMMA, _NEWLINE, _RETURN, _QUOTE)).all()
+        or (is_end and len(quotes) % 2 == 1)
+    )
+
+
+def _plain_fields(block: bytes, width: int, wanted: Sequence[int], skip: int) -> Fields | None:
+    """Return the fields of whole records, without the first `skip`; None if one is not plain."""
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return None
+    data = np.frombuffer(block, np.uint8)
+    quotes = _quotes(data, block)
+    ends = _unquoted(np.flatnonzero((data == _COMMA) | (data == _NEWLINE)), quotes)
+    kinds = data[ends]
+    if block[-1] != _NEWLINE:
+        ends, kinds = np.append(ends, len(data)), np.append(kinds, np.uint8(_NEWLINE))
+    if len(ends) % width:
+        return None
+    is_last = kinds.reshape(-1, width) == _NEWLINE
+    if not is_last[:, -1].all() or is_last[:, :-1].any():
+        return None
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    if b"\r" in block:
+        returns = _unquoted(np.flatnonzero(data == _RETURN), quotes)
+        followed = returns[returns < len(data) - 1] + 1
+        if len(followed) < len(returns) or (data[followed] != _NEWLINE).any():
+            return None
+        ends = ends.copy()
+        ends[ends.searchsorted(followed)] -= 1
+    if width == 1 and (starts == ends).any():  # an empty line is no record
+        return None
+    if quotes is not None:
+        is_quoted = (starts < ends) & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
+        starts, ends = starts + is_quoted, ends - is_quoted
+    # Fields and the bytes between them in turn: Arrow takes the fields, every second one.
+    offsets = np.stack((starts, ends), axis=1).ravel().astype(np.int32)
+    spans = pa.Array.from_buffers(
+        pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
+    firsts = np.arange(skip, len(ends) // width) * width
+    columns = [spans.take(pa.array((firsts + column) * 2)) for column in wanted]
+    if quotes is not None and b'""' in block:
+        columns = [pc.replace_substring(column, '""', '"') for column in columns]
+    absent = pa.scalar(None, pa.string())
+    columns = [
+        pc.if_else(pc.equal(pc.binary_length(column), 0), absent, column) for column in columns
+    ]
+    return Fields(columns, pa.nulls(len(firsts), pa.string()))
+
+
+def _exactly(
+    path: str, file: Any, names: list[str], wanted: Sequence[int], lines: int, skip: int
+) -> Iterator[Fields]:
+    """Yield the records of an open file as `formats` reads them; `lines` stand in front of it."""
+    found = csv_records(path, file, len(names), skip=skip, lines_before=lines, encoding="utf-8")
+    for records in found:
+        columns = list(zip(*records.fields, strict=True)) or [()] * len(names)
+        yield Fields(
+            [pa.array(columns[column], pa.string()) for column in wanted],
+            pa.array(records.rejected, pa.string()),
+        )
+
+
+class _Joined(io.RawIOBase):
+    """Some bytes, and what follows them in a file."""
+
+    def __init__(self, head: bytes, file: Any) -> None:
+        self._head = memoryview(head)
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._head:
+            return int(self._file.readinto(buffer))
+        count = min(len(buffer), len(self._head))
+        buffer[:count], self._head = self._head[:count], self._head[count:]
+        return count
+
+
+def row_json(names: Sequence[str], columns: Sequence[Any]) -> Any:
+    """Return each record as a JSON object of texts and nulls, as Spark's `to_json` writes it."""
+    parts: list[Any] = []
+    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
+        head = "{" if number == 0 else ","
+        quoted = _escaped(pa.array([name], pa.string()))[0].as_py()
+        text = pc.binary_join_element_wise('"', _escaped(column), '"', "")
+        parts += [f'{head}"{quoted}":', pc.fill_null(text, "null")]
+    return pc.binary_join_element_wise(*parts, "}", "").cast(pa.binary())
+
+
+def _escaped(column: Any) -> Any:
+    for text, escape in (("\\", "\\\\"), ('"', '\\"')):
+        column = pc.replace_substring(column, text, escape)
+    data = column.buffers()[2]
+    if data is None or not len(data) or np.frombuffer(data, np.uint8).min() >= ord(" "):
+        return column
+    for number in range(ord(" ")):
+        escape = _SHORT_ESCAPES.get(chr(number), f"\\u{number:04X}")
+        column = pc.replace_substring(column, chr(number), escape)
+    return column
+
+
+_SHORT_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
