@@ -1,0 +1,104 @@
+"""Ingest of text, CSV and JSON lines against Spark's own read of them, written as Parquet.
+
+Records have keys of about 10 bytes and values of 100. Spark makes the same key and value of each
+record: of a line by a regex, of a CSV or JSON record by the names of its columns; Spark knows the
+columns beforehand. The plan is the one that `auto` takes. All works of a format take turns; a ratio
+says how many times as long as Spark's own an ingest takes.
+`python -m tests.bench.ingesting_formats [RECORDS]` shows this part only.
+"""
+
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sql
+
+from kminilog.spark.ingest.job import ingest
+from kminilog.spark.runtime.session import spark_session
+from kminilog.spark.source.records import Source
+from tests.bench.ingesting import CONFIG
+from tests.bench.timing import ratio, rounds_of_each
+
+RECORDS = 2_000_000
+ROUNDS = 3
+PARTITIONS = 8
+KEYS = 50_000
+VALUE_CHARACTERS = 100
+SCHEMA = "key string, value string"
+REGEX = r"^(\S+)"
+LINE = {
+    "text": "{key} {value}\n",
+    "csv": '"{key}",{value}\n',
+    "json": '{{"key":"{key}","value":"{value}"}}\n',
+}
+HEAD = {"text": "", "csv": "key,value\n", "json": ""}
+
+
+def values(records: int) -> Iterator[str]:
+    """Yield texts of random letters."""
+    rng = np.random.default_rng(1)
+    for start in range(0, records, 100_000):
+        count = min(100_000, records - start)
+        letters = rng.integers(97, 123, (count, VALUE_CHARACTERS), dtype=np.uint8)
+        yield from (row.tobytes().decode() for row in letters)
+
+
+def make_source(path: Path, format: str, records: int) -> None:
+    """Write one file of that format."""
+    with path.open("w") as file:
+        file.write(HEAD[format])
+        line = LINE[format]
+        file.writelines(
+            line.format(key=f"user{number % KEYS:06d}", value=value)
+            for number, value in enumerate(values(records))
+        )
+
+
+def spark_works(spark: SparkSession, path: Path, target: Path, format: str) -> Callable[[], None]:
+    """Return what lets Spark alone write key and value as Parquet."""
+
+    def work() -> None:
+        if format == "text":
+            frame = spark.read.text(str(path))
+            frame = frame.select(sql.regexp_extract("value", REGEX, 1).alias("key"), "value")
+        else:
+            frame = spark.read.schema(SCHEMA).option("header", True).format(format).load(str(path))
+        frame.write.mode("overwrite").parquet(str(target / "parquet"))
+
+    return work
+
+
+def ingest_works(spark: SparkSession, path: Path, target: Path, format: str) -> Callable[[], None]:
+    """Return what ingests the same records."""
+    column = {"key_regex": REGEX} if format == "text" else {"key": "key", "value": "value"}
+    source = Source((str(path),), format, **column)
+
+    def work() -> None:
+        shutil.rmtree(target / "log", ignore_errors=True)
+        ingest(spark, target / "log", source, topic="t", partitions=PARTITIONS)
+
+    return work
+
+
+def measure(records: int = RECORDS) -> None:
+    spark = spark_session("local[2]", app_name="kminilog-bench", config=CONFIG)
+    print(f"\ningest of {records} records, {PARTITIONS} partitions, against Spark's own Parquet")
+    for format in LINE:
+        with tempfile.TemporaryDirectory() as directory:
+            path, target = Path(directory, f"source.{format}"), Path(directory, "target")
+            target.mkdir()
+            make_source(path, format, records)
+            works = [make(spark, path, target, format) for make in (spark_works, ingest_works)]
+            theirs, ours = rounds_of_each(works, ROUNDS)
+        times = f"{statistics.median(theirs):8.2f} s{statistics.median(ours):8.2f} s"
+        print(f"  {format:6}{times}{ratio(ours, theirs):8.2f} x as long as Spark", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    measure(*map(int, sys.argv[1:]))
