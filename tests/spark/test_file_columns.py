@@ -14,6 +14,7 @@ from kminilog.spark.source import file_source
 from kminilog.spark.source.file_columns import FileColumns
 from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import Source, read_source
+from kminilog.spark.source.task_columns import records_of
 from tests.spark.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
@@ -123,6 +124,8 @@ def test_columns_of_csv_and_json_are_the_records_that_spark_reads(
     assert ours.to_pylist() == theirs.to_pylist()
     assert len(ours) > 300
     assert ours.schema.types == theirs.schema.types
+    handed_on = records_of(spark, source, list_files(source.paths)).orderBy(*PLACE_COLUMNS)
+    assert handed_on.toArrow().to_pylist() == theirs.to_pylist()
     assert 0 < ours.column("rejected").null_count < len(ours)
 
 

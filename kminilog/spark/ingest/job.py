@@ -37,7 +37,7 @@ from kminilog.spark.runtime.job_writer import (
 )
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
+from kminilog.spark.source.records import Place, Source, files_of, locate
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, committed_manifests, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
@@ -226,8 +226,7 @@ def _stage(
             spark_failures(str(source)),
             own_session(spark, source, files) as own,
         ):
-            records = read_source(own, source, files)
-            staged = stage(records, source, files, job, plan)
+            staged = stage(own, source, files, job, plan)
     except KMiniLogError as error:
         located = _located(error, source, files)
         if located is error:

@@ -37,7 +37,7 @@ from kminilog.spark.ingest.staging import (
 from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.runtime.tasks import in_tasks
 from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.records import Source, check_options, read_source
 from kminilog.spark.source.task_columns import Columns, columns_of
 from kminilog.storage.publish.manifests import StagedPartition
 
@@ -56,7 +56,7 @@ class Staged:
 
 
 def stage(
-    records: DataFrame,
+    spark: SparkSession,
     source: Source,
     files: Sequence[SourceFile],
     job: StagingJob,
@@ -65,37 +65,32 @@ def stage(
     """Write the records of a source in staging, and return what is there.
 
     `plan` is one of PLANS; with auto, runs that overlap cost a second pass, by *sorted*. No record
-    reaches the driver. Once it returns, the staged partitions are on the disk. Raises Spark's
-    exceptions, and PublicationError if `plan` is runs but runs overlap.
+    reaches the driver. Once it returns, the staged partitions are on the disk. Raises SourceError,
+    Spark's exceptions, and PublicationError if `plan` is runs but runs overlap.
     """
-    cores = records.sparkSession.sparkContext.defaultParallelism
+    check_options(source)
+    cores = spark.sparkContext.defaultParallelism
     columns: Columns[Any] | None = columns_of(source, files)
-    by_spark = source.format == "parquet" and columns is None
-    wanted = plan
-    if plan == "auto":
-        if columns:
-            runs = len(columns.groups(cores))
-            total_bytes = columns.size_bytes
-        else:
-            total_bytes = sum(file.size_bytes for file in files)
-            runs = _expected_runs(total_bytes, len(files), cores, by_spark=by_spark)
-        wanted = _suitable(runs, total_bytes, job.topic.partitions)
+    if columns is not None:
+        runs, total_bytes = len(columns.groups(cores)), columns.size_bytes
+        to_runs = partial(_columns_to_runs, spark, columns, job)
+        placed = partial(place_columns, spark, columns, len(files), job)
+    else:
+        records = read_source(spark, source, files)
+        by_spark = source.format == "parquet"
+        total_bytes = sum(file.size_bytes for file in files)
+        runs = _expected_runs(total_bytes, len(files), cores, by_spark=by_spark)
+        to_runs = partial(_records_to_runs, records, job, by_rows=by_spark)
+        placed = partial(place_records, records, source, len(files), job)
+    wanted = _suitable(runs, total_bytes, job.topic.partitions) if plan == "auto" else plan
     if wanted == "runs":
-        if columns:
-            results = _columns_to_runs(records.sparkSession, columns, job)
-        else:
-            results = _records_to_runs(records, job, by_rows=by_spark)
-        staged = _joined(records.sparkSession, results, job)
+        staged = _joined(spark, to_runs(), job)
         if staged:
             return staged
         if plan == "runs":
             reason = "parts of the source that tasks have read overlap; use --plan sorted"
             raise PublicationError(Path(job.directory).name, reason=reason)
-    if columns:
-        placed = place_columns(records.sparkSession, columns, len(files), job)
-    else:
-        placed = place_records(records, source, len(files), job)
-    return _stage_sorted(placed, job)
+    return _stage_sorted(placed(), job)
 
 
 def _expected_runs(total_bytes: int, files: int, cores: int, *, by_spark: bool) -> int:

@@ -111,6 +111,30 @@ def _is_irregular(block: bytes, *, is_end: bool) -> bool:
 
 def _plain_fields(block: bytes, width: int, wanted: Sequence[int], skip: int) -> Fields | None:
     """Return the fields of whole records, without the first `skip`; None if one is not plain."""
+    found = _spans(block, width)
+    if found is None:
+        return None
+    # Fields and the bytes between them in turn: Arrow takes the fields, every second one.
+    offsets = np.stack(found, axis=1).ravel().astype(np.int32)
+    spans = pa.Array.from_buffers(
+        pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
+    firsts = np.arange(skip, len(offsets) // 2 // width) * width
+    columns = [spans.take(pa.array((firsts + column) * 2)) for column in wanted]
+    if b'""' in block:
+        columns = [pc.replace_substring(column, '""', '"') for column in columns]
+    absent = pa.scalar(None, pa.string())
+    columns = [
+        pc.if_else(pc.equal(pc.binary_length(column), 0), absent, column) for column in columns
+    ]
+    return Fields(columns, pa.nulls(len(firsts), pa.string()))
+
+
+def _spans(block: bytes, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return where the fields of whole records begin and end, without the quotes around them.
+
+    None unless every record has `width` fields, ends with a newline, and is valid UTF-8.
+    """
     try:
         block.decode()
     except UnicodeDecodeError:
@@ -118,41 +142,24 @@ def _plain_fields(block: bytes, width: int, wanted: Sequence[int], skip: int) ->
     data = np.frombuffer(block, np.uint8)
     quotes = _quotes(data, block)
     ends = _unquoted(np.flatnonzero((data == _COMMA) | (data == _NEWLINE)), quotes)
-    kinds = data[ends]
+    is_last = data[ends] == _NEWLINE
     if block[-1] != _NEWLINE:
-        ends, kinds = np.append(ends, len(data)), np.append(kinds, np.uint8(_NEWLINE))
-    if len(ends) % width:
-        return None
-    is_last = kinds.reshape(-1, width) == _NEWLINE
-    if not is_last[:, -1].all() or is_last[:, :-1].any():
+        ends, is_last = np.append(ends, len(data)), np.append(is_last, True)
+    if len(ends) % width or (is_last != (np.arange(1, len(ends) + 1) % width == 0)).any():
         return None
     starts = np.concatenate(([0], ends[:-1] + 1))
     if b"\r" in block:
         returns = _unquoted(np.flatnonzero(data == _RETURN), quotes)
         followed = returns[returns < len(data) - 1] + 1
         if len(followed) < len(returns) or (data[followed] != _NEWLINE).any():
-            return None
-        ends = ends.copy()
+            return None  # a return without a newline ends a record, too
         ends[ends.searchsorted(followed)] -= 1
-    if width == 1 and (starts == ends).any():  # an empty line is no record
-        return None
+    if width == 1 and (starts == ends).any():
+        return None  # an empty line is no record
     if quotes is not None:
         is_quoted = (starts < ends) & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
         starts, ends = starts + is_quoted, ends - is_quoted
-    # Fields and the bytes between them in turn: Arrow takes the fields, every second one.
-    offsets = np.stack((starts, ends), axis=1).ravel().astype(np.int32)
-    spans = pa.Array.from_buffers(
-        pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-    )
-    firsts = np.arange(skip, len(ends) // width) * width
-    columns = [spans.take(pa.array((firsts + column) * 2)) for column in wanted]
-    if quotes is not None and b'""' in block:
-        columns = [pc.replace_substring(column, '""', '"') for column in columns]
-    absent = pa.scalar(None, pa.string())
-    columns = [
-        pc.if_else(pc.equal(pc.binary_length(column), 0), absent, column) for column in columns
-    ]
-    return Fields(columns, pa.nulls(len(firsts), pa.string()))
+    return starts, ends
 
 
 def _exactly(

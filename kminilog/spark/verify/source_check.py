@@ -18,7 +18,8 @@ from pyspark.sql import functions as sql
 from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import Place, Source, files_of, locate, read_source
+from kminilog.spark.source.records import Place, Source, files_of, locate
+from kminilog.spark.source.task_columns import records_of
 from kminilog.spark.verify.account import REJECTED, Account, Comparison, Sample
 from kminilog.spark.verify.altered import alterations
 from kminilog.spark.verify.expected_partition import ExpectedPartition
@@ -69,7 +70,7 @@ def check_against(
     losses = [found for found in damage if found.kind in LOSSES]
     slots = dict[Place, Slot]()
     with spark_failures(str(source)), own_session(spark, source, files) as own:
-        records = read_source(own, source, files)
+        records = records_of(own, source, files)
         records = mark_rejected(records, source, files, jobs, quarantined)
         messages = read_log(own, log_dir, topic.name, job=within)
         comparison = Comparison(records, messages)
