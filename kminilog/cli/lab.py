@@ -16,8 +16,8 @@ from kminilog.cli.labs.options import folder_of, language_option
 from kminilog.cli.message_fields import field_table
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.course.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.answers import ANSWERS_FILE, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, exercise_of, lab_of
 from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
 from kminilog.format.dialect import KAFKA

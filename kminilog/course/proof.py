@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.answers import Answers
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, languages
-from kminilog.course.checking import check, run_judge_of_all
 from kminilog.course.comparing import SENTENCE_CHARACTERS
-from kminilog.course.diagnosis import diagnosis_of
-from kminilog.course.judge import library_answer
+from kminilog.course.judging.answers import Answers
+from kminilog.course.judging.checking import check, run_judge_of_all
+from kminilog.course.judging.diagnosis import diagnosis_of
+from kminilog.course.judging.judge import library_answer
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO, Outcome
 from kminilog.course.material import Exercise, Lab, checks_of, hints_of, lab_of
-from kminilog.course.outcome import ERROR, FAIL, PASS, TODO, Outcome
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
 
@@ -63,7 +63,7 @@ def wrong_answers(lab: Lab) -> list[WrongAnswer]:
 
 def solution(lab: Lab, folder: Path) -> str:
     """Return answers that are right: the library's functions, and what stands in the files."""
-    lines = ["from kminilog.course.judge import library_answer", ""]
+    lines = ["from kminilog.course.judging.judge import library_answer", ""]
     for exercise in lab.exercises:
         if exercise.symbol:
             lines.append(f"{exercise.name} = library_answer({exercise.symbol!r})")

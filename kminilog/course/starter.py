@@ -11,9 +11,9 @@ import textwrap
 from importlib import import_module
 from typing import Any, TypeGuard
 
-from kminilog.course.judge import library_answer
+from kminilog.course.judging.judge import library_answer
+from kminilog.course.judging.swap import room_of
 from kminilog.course.material import Exercise, Lab, lab_of
-from kminilog.course.swap import room_of
 
 _BODY = "raise NotImplementedError"
 

@@ -474,7 +474,7 @@ def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
     ) as process:
         for _ in range(200):
             judging = subprocess.run(
-                ["pgrep", "-f", f"course.judge.*{tmp_path}"], capture_output=True, text=True
+                ["pgrep", "-f", f"course.judging.judge.*{tmp_path}"], capture_output=True, text=True
             ).stdout.split()
             if judging:
                 break

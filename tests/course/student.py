@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.checking import check
+from kminilog.course.judging.checking import check
+from kminilog.course.judging.outcome import Outcome
 from kminilog.course.material import exercise_of, lab_of
-from kminilog.course.outcome import Outcome
 from kminilog.course.work_folder import WorkFolder
 
 HEADER = """\

@@ -16,7 +16,7 @@ from kminilog.course.broken_assignment import (
     read_group,
     write_broken_assignment,
 )
-from kminilog.course.sandbox import environment_of_package
+from kminilog.course.judging.sandbox import environment_of_package
 from kminilog.format.names import TopicPartition
 
 ANSWERS = """

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from kminilog.course.broken import FAULTS, FOLDER, PARTITION, write_broken
-from kminilog.course.diagnosis import diagnosis_by_verify
+from kminilog.course.judging.diagnosis import diagnosis_by_verify
 
 CLASSES = {
     "flipped-value": "bad-crc",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.course.checking import check
 from kminilog.course.comparing import SENTENCE_CHARACTERS
+from kminilog.course.judging.checking import check
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.material import exercise_of, lab_of
-from kminilog.course.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from tests.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
 from tests.trees import tree_of
 

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from kminilog.course.broken import write_broken
-from kminilog.course.checking import run_judge
-from kminilog.course.diagnosis import diagnosis_by_verify
+from kminilog.course.judging.checking import run_judge
+from kminilog.course.judging.diagnosis import diagnosis_by_verify
+from kminilog.course.judging.sandbox import environment_of_package
 from kminilog.course.material import exercise_of, lab_of
-from kminilog.course.sandbox import environment_of_package
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import murmur2
 from kminilog.format.message import scan

@@ -30,7 +30,8 @@ def copied(tmp_path, monkeypatch):
         shutil.copytree(material.labs_folder() / name, labs / name)
     monkeypatch.setattr(material, "_PACKAGE", tmp_path / "kminilog")
     monkeypatch.setattr(
-        "kminilog.course.sandbox.__file__", str(tmp_path / "kminilog/course/sandbox.py")
+        "kminilog.course.judging.sandbox.__file__",
+        str(tmp_path / "kminilog/course/judging/sandbox.py"),
     )
     material.all_labs.cache_clear()
     catalogue._read.cache_clear()

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.judge import library_answer
+from kminilog.course.judging.judge import library_answer
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 from kminilog.course.material import Exercise, Lab
-from kminilog.course.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 
 _INDENT = " " * 13
 

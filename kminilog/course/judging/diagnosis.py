@@ -13,8 +13,8 @@ from typing import Any
 from kminilog.course.broken import PARTITIONER, Diagnosis, write_copy
 from kminilog.course.broken_assignment import AssignmentDiagnosis, diagnosis_by_check
 from kminilog.course.comparing import short
+from kminilog.course.judging.outcome import FAIL, Outcome, Said, error_of
 from kminilog.course.material import Exercise
-from kminilog.course.outcome import FAIL, Outcome, Said, error_of
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.report import verify_storage
 

@@ -1,7 +1,7 @@
 """A student's functions in the place of the library's, for a whole process.
 
-    python -m kminilog.course.swap ANSWERS RESULT 1 format.message.header,… produce orders lines.txt
-    python -m kminilog.course.swap ANSWERS - 1 format.message.header,… produce orders lines.txt
+    python -m kminilog.course.judging.swap ANSWERS RESULT 1 format.message.header,… topic list
+    python -m kminilog.course.judging.swap ANSWERS - 1 format.message.header,… topic list
 
 A function is replaced as soon as its module is loaded: whoever imports it, by `from … import` too,
 gets the student's. Nothing else of kminilog may be imported before. RESULT is a JSON file that says
@@ -186,7 +186,9 @@ def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> No
     """Run a command on the student's functions; within limits, if the result is asked for."""
 
     def lend(module: ModuleType) -> None:
-        import_module("kminilog.course.judge").lend_library_functions(module, int(lab), wanted)
+        import_module("kminilog.course.judging.judge").lend_library_functions(
+            module, int(lab), wanted
+        )
 
     functions = StudentFunctions(Path(answers).resolve(), lend)
     wanted = [symbol for symbol in symbols.split(",") if symbol]
@@ -195,7 +197,7 @@ def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> No
         {each: functions.replacement(each) for each in wanted if each not in classes}
     )
     if result != NO_RESULT:
-        limits = import_module("kminilog.course.limits")
+        limits = import_module("kminilog.course.judging.limits")
         limits.limit_resources(cpu_seconds=20)
         limits.forbid_processes()
     for symbol in classes:

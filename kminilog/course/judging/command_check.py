@@ -1,8 +1,8 @@
 """The second and third layer of a check: a real command, and the library's own verdict.
 
 The command runs in a process in which the student's functions stand in for the library's
-(course.swap), on files that course.scenery writes. Then `verify` judges what the command wrote, in
-this process, which never runs the student's code; or the output is compared with the library's.
+(swap), on files that course.scenery writes. Then `verify` judges what the command wrote, in this
+process, which never runs the student's code; or the output is compared with the library's.
 Source: ours.
 """
 
@@ -12,10 +12,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from kminilog.course.judge import IMPORTS_REFERENCE
+from kminilog.course.judging.judge import IMPORTS_REFERENCE
+from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, Outcome, Said
+from kminilog.course.judging.sandbox import Ran, run_module
 from kminilog.course.material import Exercise
-from kminilog.course.outcome import FAIL, PASS, TIMEOUT, Outcome, Said
-from kminilog.course.sandbox import Ran, run_module
 from kminilog.course.scenery import LOG_DIR, write_scenery
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
@@ -51,7 +51,7 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
         symbols = ",".join(each.symbol for each in together)
         words = shlex.split(one.command)
         ran = run_module(
-            "course.swap",
+            "course.judging.swap",
             source,
             "RESULT",
             str(one.lab),

@@ -1,7 +1,7 @@
 """A check in three layers: unit checks, a real command, and the library's own verdict.
 
-    (a)  course.judge    each exercise by itself, in a process of its own
-    (b)  course.swap     each command once, on all functions that passed (a); alone, if that fails
+    (a)  judge           each exercise by itself, in a process of its own
+    (b)  swap            each command once, on all functions that passed (a); alone, if that fails
     (c)  verify          in this process, which never runs the student's code: are the files right?
          or the output   of the command, against that of the library
 
@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kminilog.course.answers import ANSWERS_FILE, Answers, UnreadableError
-from kminilog.course.command_check import run_command
-from kminilog.course.diagnosis import judge_diagnosis
-from kminilog.course.judge import IMPORTS_REFERENCE
+from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
+from kminilog.course.judging.command_check import run_command
+from kminilog.course.judging.diagnosis import judge_diagnosis
+from kminilog.course.judging.judge import IMPORTS_REFERENCE
+from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, TODO, Outcome, Said, error_of
+from kminilog.course.judging.sandbox import Ran, end_all, run_module
 from kminilog.course.material import Exercise
-from kminilog.course.outcome import FAIL, PASS, TIMEOUT, TODO, Outcome, Said, error_of
-from kminilog.course.sandbox import Ran, end_all, run_module
 from kminilog.course.work_folder import WorkFolder
 
 _JUDGE_SECONDS = 10.0  # a check computes for less than one
@@ -135,7 +135,7 @@ def run_judge_of_all(exercises: Sequence[Exercise], folder: Path, source: str) -
 
 def _judge(exercises: Sequence[Exercise], folder: Path, source: str) -> Ran:
     ids = ",".join(exercise.id for exercise in exercises)
-    arguments = ("course.judge", ids, str(folder), source, "RESULT")
+    arguments = ("course.judging.judge", ids, str(folder), source, "RESULT")
     seconds = _JUDGE_SECONDS
     return run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
 

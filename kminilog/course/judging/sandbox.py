@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kminilog.course.limits import WALL_SECONDS
+from kminilog.course.judging.limits import WALL_SECONDS
 
 _OUTPUT_BYTES = 1 << 20
 _at_work: set["subprocess.Popen[bytes]"] = set()
@@ -67,7 +67,7 @@ def end_all() -> None:
 
 def environment_of_package() -> dict[str, str]:
     """Return the environment of a process that imports this kminilog, wherever it was started."""
-    package_parent = str(Path(__file__).parents[2])
+    package_parent = str(Path(__file__).parents[3])
     path = os.pathsep.join(filter(None, [package_parent, os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path}
 

@@ -1,7 +1,7 @@
 """The first layer of a check: one exercise's unit checks, in a process of their own.
 
-    python -m kminilog.course.judge 1.2 FOLDER ANSWERS RESULT
-    python -m kminilog.course.judge 1.1,1.2,1.3 …      (only for answers of the course's own)
+    python -m kminilog.course.judging.judge 1.2 FOLDER ANSWERS RESULT
+    python -m kminilog.course.judging.judge 1.1,1.2 …      (only for the course's own answers)
 
 ANSWERS is the student's file. RESULT is a JSON file: for each exercise state, code of the
 misconception, name and values of the sentence, line, number of comparisons, what was printed, and
@@ -24,9 +24,14 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError
-from kminilog.course.limits import BoundedOutput, Forbidden, forbid_processes, limit_resources
+from kminilog.course.judging.limits import (
+    BoundedOutput,
+    Forbidden,
+    forbid_processes,
+    limit_resources,
+)
+from kminilog.course.judging.swap import load_answers, replaced, room_of
 from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
-from kminilog.course.swap import load_answers, replaced, room_of
 
 IMPORTS_REFERENCE = "imports-reference"
 

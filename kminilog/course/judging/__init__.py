@@ -1,0 +1,1 @@
+"""From a student's file to one of five states: in three layers, in processes with limits."""
