@@ -57,12 +57,14 @@ def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:
 
 def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
     compare.equal(
-        "checksum(the 34 bytes)",
+        "checksum(a message of 34 bytes)",
         lambda: checksum(RECORD),
         0xE97538BC,
         {
             "crc-payload": 1137720874,
             "crc-whole": 598175725,
+            "crc-of-offset": crc32(RECORD),
+            "crc-of-itself": crc32(RECORD[12:]),
             "crc-skips-header": 1658174628,
             "crc-castagnoli": 55521904,
             "crc-signed": -378193732,
@@ -84,6 +86,8 @@ def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
                 {
                     "crc-payload": crc32(value),
                     "crc-whole": crc32(zeroed),
+                    "crc-of-offset": crc32(data),
+                    "crc-of-itself": crc32(data[12:]),
                     "crc-skips-header": crc32(data[18:]),
                 },
             )
