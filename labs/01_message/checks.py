@@ -57,7 +57,7 @@ def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:
 
 def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
     compare.equal(
-        "checksum(a message of 34 bytes)",
+        "checksum(the 34 bytes)",
         lambda: checksum(RECORD),
         0xE97538BC,
         {

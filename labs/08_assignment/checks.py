@@ -37,6 +37,7 @@ def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
     cases += [(chance.randrange(40), chance.randrange(1, 12)) for _ in range(60)]
     for partitions, members in cases:
         each, extra = divmod(partitions, members)
+        up = -(-partitions // members)
         right = range_runs(partitions, members)
         compare.equal(
             f"runs({partitions}, {members})",
@@ -47,6 +48,7 @@ def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
                 "remainder-to-one": _runs_of([each] * (members - 1) + [each + extra]),
                 "remainder-dropped": _runs_of([each] * members),
                 "multiple-instead": multiple_runs(partitions, members),
+                "multiple-past-end": [(up * i, up) for i in range(members)],
                 "end-not-count": [(start, start + count) for start, count in right],
                 "starts-not-shifted": [(each * i, count) for i, (_, count) in enumerate(right)],
             },
