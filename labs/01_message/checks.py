@@ -110,6 +110,8 @@ def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
                     "null-as-empty": library.content(dialect, key or b"", value),
                     "empty-as-null": library.content(dialect, key or None, value),
                     "length-missing": pack(">bb", 0, 0) + (key or b"") + value,
+                    "value-length-missing": library.content(DOCUMENTED, key, value),
+                    "value-length-added": library.content(KAFKA, key, value),
                 },
             )
     for key in (None, b"k"):
@@ -182,6 +184,8 @@ def _compare_damage(
         return compare.equal(call, lambda: got, right)
     fault = getattr(got, "fault", type(got).__name__)
     code = "trust-length" if right.fault is Fault.BAD_LENGTH else None
+    if code and fault == Fault.BAD_CRC and "key" in what:
+        code = "crc-before-lengths"
     return compare.holds(fault == right.fault, call, str(fault), str(right.fault), code)
 
 

@@ -1,0 +1,12 @@
+# exercise: 3
+# reason: value-length-missing
+from struct import pack
+
+from kminilog.errors import NullValueError
+
+
+def content(dialect, key, value, *, attributes=0):
+    if value is None and not dialect.has_value_length:
+        raise NullValueError("a null value")
+    data = pack(">bbi", 0, attributes, -1 if key is None else len(key)) + (key or b"")
+    return data + (value or b"")
