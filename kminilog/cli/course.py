@@ -11,7 +11,7 @@ from kminilog.course.proof import flaws_of
 FLAWED = 1
 
 
-@click.group("course", epilog=example("kminilog course check --lab 1"))
+@click.group("course", no_args_is_help=False, epilog=example("kminilog course check --lab 1"))
 def command() -> None:
     """Prepare a course, and prove that its labs judge rightly."""
 

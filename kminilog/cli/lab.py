@@ -25,7 +25,7 @@ from kminilog.format.message import encode
 from kminilog.plain_text import table
 
 
-@click.group("lab", epilog=example("kminilog lab list"))
+@click.group("lab", no_args_is_help=False, epilog=example("kminilog lab list"))
 def command() -> None:
     """Work through the labs: write a function, and the real engine runs on it."""
 

@@ -149,7 +149,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     ("words", "function"),
     [
         (["verify", "--engine", "spark"], "kminilog.spark.verify.job.check_partitions"),
-        (["ingest", "lines.txt", "--topic", "new"], "kminilog.spark.ingest.job.read_source"),
+        (["ingest", "lines.txt", "--topic", "new"], "kminilog.spark.ingest.job.stage"),
     ],
     ids=["verify", "ingest"],
 )

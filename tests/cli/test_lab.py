@@ -369,7 +369,15 @@ def test_prediction_that_is_no_choice_is_refused(tmp_path, answer):
 
 def test_prompt_without_an_answer_ends_the_command(tmp_path):
     start_lab(tmp_path)
-    assert lab("predict", "1.7").code != 0
+    run = lab("predict", "1.7")
+    assert run.code == 2
+    assert "nothing was answered; give it with: kminilog lab predict 1.7" in run.err
+
+
+def test_group_without_a_command_names_its_commands():
+    run = lab()
+    assert run.code == 2
+    assert run.err.startswith("kminilog: name a command of `kminilog lab`: check, hint, list")
 
 
 def test_hints_come_one_more_each_time(tmp_path):

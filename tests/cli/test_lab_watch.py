@@ -108,6 +108,12 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     assert screen.end() == 1
 
 
+def test_lines_are_not_longer_than_the_terminal_is_wide(folder, screen):
+    screen.until(WAITING)
+    folder.answers_path.write_text(HEADER)
+    screen.until("reader that\r\n             has the first 12 bytes")
+
+
 def test_watch_begins_to_check_within_half_a_second_of_a_save(folder, screen, tmp_path):
     screen.until(WAITING)
     mark = tmp_path / "checked"

@@ -3,8 +3,11 @@
 Source: ours.
 """
 
+import sys
+
 import click
 
+from kminilog.cli.interrupts import interruptible_wait
 from kminilog.cli.labs.options import folder_of, language_option
 from kminilog.cli.labs.texts import library_source
 from kminilog.cli.options import example
@@ -52,7 +55,9 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
     for number, choice in enumerate(choices, start=1):
         write_line(f"  {number}  {choice}")
     if answer is None:
-        answer = click.prompt(catalogue.say("your-answer"), err=True)
+        answer = _ask(catalogue.say("your-answer"))
+        if answer is None:
+            raise click.UsageError(catalogue.say("no-answer", exercise=exercise.id))
     if answer not in choices:
         numbered = {str(number): choice for number, choice in enumerate(choices, start=1)}
         answer = numbered.get(answer, answer)
@@ -65,6 +70,14 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
         (wrong,) = (each for each in exercise.wrong if each.answer == answer)
         write_line(catalogue.say("predicted-wrong", misconception=wrong.misconception))
         write_line(catalogue.say("predicted-right", because=exercise.because))
+
+
+def _ask(question: str) -> str | None:
+    """Return the line that answers a question on stderr; None at the end of the input."""
+    click.echo(f"{question}: ", nl=False, err=True)
+    with interruptible_wait():
+        line = sys.stdin.readline()
+    return line.strip() if line else None
 
 
 @click.command("solution", epilog=example("kminilog lab solution 1.1 --anyway"))

@@ -8,7 +8,7 @@ import click
 from kminilog.cli.interrupts import interrupted_exit_code, interruptible_wait
 from kminilog.cli.labs.helping import give_hint
 from kminilog.cli.labs.options import folder_of, language_option, wanted_exercises
-from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines
+from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines, wrapped
 from kminilog.cli.labs.watching import Watched, keys_if_terminal, wait_for_save_or_key
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import complain, flush, write_document, write_line, write_lines
@@ -59,7 +59,9 @@ def _show(
     for outcome in outcomes:
         is_new = outcome.status == PASS and outcome.exercise.is_graded
         is_new = is_new and folder.pass_exercise(outcome.exercise)
-        write_lines(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
+        write_lines(
+            wrapped(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
+        )
     write_lines(summary_lines(lab, outcomes, catalogue, passed=folder.passed))
 
 

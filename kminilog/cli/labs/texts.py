@@ -4,9 +4,12 @@ Source: ours.
 """
 
 import inspect
+import shutil
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from kminilog.cli.output import is_terminal
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
@@ -34,6 +37,23 @@ def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
         "see": exercise.see or None,
         "seconds": round(outcome.seconds, 3),
     }
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines for a terminal, each not longer than it is wide; elsewhere as they are."""
+    if not is_terminal():
+        yield from lines
+        return
+    columns = shutil.get_terminal_size().columns
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from textwrap.wrap(
+            line,
+            columns,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [line]
 
 
 def outcome_lines(
