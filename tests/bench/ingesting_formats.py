@@ -88,6 +88,7 @@ def ingest_works(spark: SparkSession, path: Path, target: Path, format: str) -> 
 def measure(records: int = RECORDS) -> None:
     spark = spark_session("local[2]", app_name="kminilog-bench", config=CONFIG)
     print(f"\ningest of {records} records, {PARTITIONS} partitions, against Spark's own Parquet")
+    print(f"  {'':6}{'Spark alone':>13}{'ingest':>10}")
     for format in LINE:
         with tempfile.TemporaryDirectory() as directory:
             path, target = Path(directory, f"source.{format}"), Path(directory, "target")
@@ -95,7 +96,7 @@ def measure(records: int = RECORDS) -> None:
             make_source(path, format, records)
             works = [make(spark, path, target, format) for make in (spark_works, ingest_works)]
             theirs, ours = rounds_of_each(works, ROUNDS)
-        times = f"{statistics.median(theirs):8.2f} s{statistics.median(ours):8.2f} s"
+        times = f"{statistics.median(theirs):11.2f} s{statistics.median(ours):8.2f} s"
         print(f"  {format:6}{times}{ratio(ours, theirs):8.2f} x as long as Spark", flush=True)
     spark.stop()
 
