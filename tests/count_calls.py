@@ -11,13 +11,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
-from types import ModuleType
 from typing import Any
 
+from kminilog.course.judging.swap import replace_when_loaded
+
 CALLS: Counter[str] = Counter()
+SWAP = {"kminilog", "kminilog.course", "kminilog.course.judging", "kminilog.course.judging.swap"}
 
 
 def counting(seam: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,39 +30,9 @@ def counting(seam: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return counted
 
 
-def replace(module: ModuleType, seam: str) -> None:
-    """Put a function that counts in the place of `room.function` or `room.Class.method`."""
-    owner: Any = module
-    *classes, name = seam.removeprefix(module.__name__.removeprefix("kminilog.") + ".").split(".")
-    for class_name in classes:
-        owner = getattr(owner, class_name)
-    found = vars(owner)[name]
-    if isinstance(found, staticmethod | classmethod):
-        setattr(owner, name, type(found)(counting(seam, found.__func__)))
-    else:
-        setattr(owner, name, counting(seam, found))
-
-
-def room_of(seam: str) -> str:
-    """Return the module of a function, or of a method: the part before the first capital letter."""
-    return ".".join(part for part in seam.split(".")[:-1] if not part[0].isupper())
-
-
-def replace_when_loaded(seams: list[str]) -> None:
-    execute = SourceFileLoader.exec_module
-
-    def execute_and_replace(loader: SourceFileLoader, module: ModuleType) -> None:
-        execute(loader, module)
-        for seam in seams:
-            if module.__name__ == f"kminilog.{room_of(seam)}":
-                replace(module, seam)
-
-    SourceFileLoader.exec_module = execute_and_replace  # type: ignore[method-assign]
-
-
 def main(seams: str, *command: str) -> None:
-    assert not any(name.startswith("kminilog") for name in sys.modules)
-    replace_when_loaded(seams.split(","))
+    assert {name for name in sys.modules if name.startswith("kminilog")} <= SWAP
+    replace_when_loaded({seam: partial(counting, seam) for seam in seams.split(",")})
     try:
         import_module("kminilog.cli.main").main(command)
     finally:
