@@ -36,7 +36,7 @@ from kminilog.spark.ingest.screening import screen
 from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.runtime.tasks import freeze_modules
 from kminilog.spark.source.records import Source
-from kminilog.spark.source.task_columns import Columns
+from kminilog.spark.source.task_columns import Columns, Group
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
@@ -150,12 +150,6 @@ def _packed(job: StagingJob) -> Callable[..., Column]:
     return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
 
 
-class _Group(InputPartition):
-    def __init__(self, items: list[Any]) -> None:
-        super().__init__(items)
-        self.items = items
-
-
 class _PlacedColumns(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
@@ -185,13 +179,13 @@ class _PlacedReader(DataSourceReader):
         self._rank_shift = rank_shift
         self._job = job
 
-    def partitions(self) -> Sequence[_Group]:
-        return [_Group(group) for group in self._groups]
+    def partitions(self) -> Sequence[Group]:
+        return [Group(group) for group in self._groups]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if partition is None:  # Spark's way to say that there are no partitions
             return
-        assert isinstance(partition, _Group)
+        assert isinstance(partition, Group)
         freeze_modules()
         choose = self._job.chooser()
         for records in self._columns.read(partition.items):

@@ -68,7 +68,9 @@ def records_of(spark: SparkSession, source: Source, files: Sequence[SourceFile])
     return spark.read.format(_ColumnsSource.name()).option("task", task).load()
 
 
-class _Group(InputPartition):
+class Group(InputPartition):
+    """The items that one task reads."""
+
     def __init__(self, items: list[Any]) -> None:
         super().__init__(items)
         self.items = items
@@ -98,11 +100,11 @@ class _ColumnsReader(DataSourceReader):
         self._columns = columns
         self._groups = groups
 
-    def partitions(self) -> Sequence[_Group]:
-        return [_Group(group) for group in self._groups]
+    def partitions(self) -> Sequence[Group]:
+        return [Group(group) for group in self._groups]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if partition is None:  # Spark's way to say that there are no partitions
             return
-        assert isinstance(partition, _Group)
+        assert isinstance(partition, Group)
         yield from self._columns.read(partition.items)
