@@ -34,7 +34,6 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">bbi")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
-_NO_CRC = bytes(_CRC.size)
 HEADER_BYTES = _HEADER.size
 SIZE_END = _OFFSET_AND_SIZE.size
 CRC_END = SIZE_END + 4
@@ -114,8 +113,7 @@ def encode(
     """
     after_crc = content(dialect, key, value, attributes=attributes)
     before_crc = header(offset, after_crc)
-    crc = checksum(before_crc + _NO_CRC + after_crc)
-    return before_crc + _CRC.pack(crc) + after_crc
+    return before_crc + _CRC.pack(crc32(after_crc)) + after_crc
 
 
 def content(
