@@ -1,8 +1,9 @@
 """`kminilog group`: list groups, show how far each has read, and replay a rebalance.
 
-The command writes nothing to the log dir. `describe` shows the group's file, without the members
-whose session has timed out. Lag is the number of messages left to read: log end minus committed
-offset. If the committed offset is above the log end, the lag is unknown, and the output says so.
+Only `reset` and `delete` (group_changes.py) write to the log dir. `describe` shows the group's
+file, without the members whose session has timed out. Lag is the number of messages left to read:
+log end minus committed offset. If the committed offset is above the log end, the lag is unknown,
+and the output says so.
 Source: Kafka: ConsumerGroupCommand.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.group_changes import delete, reset
 from kminilog.cli.group_offsets import group_offsets
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import Command, allow_gaps_option, example, json_option
@@ -37,7 +39,11 @@ NONE = "-"
 
 @click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
 def command() -> None:
-    """Show consumer groups, and replay rebalances."""
+    """Show consumer groups, reset and delete them, and replay rebalances."""
+
+
+command.add_command(reset)
+command.add_command(delete)
 
 
 @command.command("list", epilog=example("kminilog group list"))

@@ -39,6 +39,7 @@ from kminilog.consumer.group_file import (
     check_group,
     group_names,
     read_group,
+    remove_group,
     write_group,
 )
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
@@ -155,7 +156,7 @@ class Coordinator:
         """Lend a group out to be changed, with its lock held; write it unless something fails."""
         check_group(name)
         self._make_directory()
-        with _locked(self._log_dir / GROUPS_DIR / (name + LOCK_SUFFIX)):
+        with _locked(_lock_path(self._log_dir, name)):
             try:
                 before = read_group(self._log_dir, name)
             except UnknownGroupError:
@@ -172,6 +173,24 @@ class Coordinator:
         if not directory.is_dir():
             directory.mkdir(exist_ok=True)
             sync(self._log_dir)
+
+
+def delete_group(log_dir: Path, name: str, *, now_ms: int) -> None:
+    """Delete a group with its committed offsets; once it returns, they are gone for good.
+
+    Its lock file stays, because another process may wait for it. Raises UnknownGroupError, and
+    GroupInUseError while the group has members.
+    """
+    read_group(log_dir, name)  # a group that is unknown gets no lock file
+    with _locked(_lock_path(log_dir, name)):
+        group = read_group(log_dir, name)
+        group.expire(now_ms)
+        group.refuse_members()
+        remove_group(log_dir, name)
+
+
+def _lock_path(log_dir: Path, group: str) -> Path:
+    return log_dir / GROUPS_DIR / (group + LOCK_SUFFIX)
 
 
 @contextmanager

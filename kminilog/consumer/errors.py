@@ -39,12 +39,12 @@ class UnknownMemberError(KMiniLogError):
 
 
 class GroupInUseError(KMiniLogError):
-    """A commit by one who is no member, while the group has members, whose offsets these are."""
+    """A change by one who is no member, while the group has members, whose offsets these are."""
 
     def __init__(self, group: str, *, members: int) -> None:
         super().__init__(
-            f"group {group} has members ({members}), and only they may commit; "
-            "nothing was changed; join the group, or wait until it is empty"
+            f"group {group} has members ({members}), and only they may commit; nothing was "
+            "changed; end them, and wait until their sessions are over"
         )
         self.group = group
         self.members = members

@@ -18,8 +18,7 @@ before they join again.
 4. Committed offsets stay, whoever comes and goes.
 
 A group does not know files, the clock or the assignors: a `Moment` brings what it needs. Every call
-first removes members whose session is over. So the outcome depends on the time, not on who calls
-first.
+first removes members whose session is over. So the outcome depends on the time, not on the caller.
 
 Source: S1 4 (groups, rebalance); Kafka 0.9 to 2.3: GroupCoordinator, GroupMetadata.
 """
@@ -180,10 +179,15 @@ class Group:
             member = self._find(membership)
             self._check_generation(membership)
             self._record_heartbeat(member, now_ms)
-        elif self.members:
-            raise GroupInUseError(self.name, members=len(self.members))
+        else:
+            self.refuse_members()
         check_offsets(offsets)
         self.committed |= offsets
+
+    def refuse_members(self) -> None:
+        """Raise GroupInUseError if there are members."""
+        if self.members:
+            raise GroupInUseError(self.name, members=len(self.members))
 
     def expire(self, now_ms: int) -> None:
         """Remove the members whose session is over; the others then need a rebalance.

@@ -26,7 +26,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic, parse_topic_partition
 from kminilog.log_dir_errors import InvalidTopicError
 from kminilog.settings import INT32_MAX
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.json_file import number, read_json, typed
 
 GROUPS_DIR = ".groups"
@@ -83,6 +83,13 @@ def write_group(log_dir: Path, group: Group) -> None:
     """Write a group's file; once it returns, it survives a power failure."""
     data = json.dumps(to_json(group), indent=2) + "\n"
     replace_file(log_dir / GROUPS_DIR / (group.name + GROUP_SUFFIX), data.encode())
+
+
+def remove_group(log_dir: Path, name: str) -> None:
+    """Delete a group's file; once it returns, the file is gone for good. FileNotFoundError."""
+    directory = log_dir / GROUPS_DIR
+    (directory / (name + GROUP_SUFFIX)).unlink()
+    sync(directory)
 
 
 def to_json(group: Group) -> dict[str, Any]:

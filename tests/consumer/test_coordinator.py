@@ -9,8 +9,9 @@ from threading import Thread
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import (
+    GroupInUseError,
     IllegalGenerationError,
     InvalidGroupError,
     UnknownGroupError,
@@ -314,6 +315,24 @@ def test_group_goes_on_while_a_producer_holds_the_log_dir(tmp_path, desk):
         assert writer.warnings == []
     expected = {ORDERS_0: 1, TopicPartition("orders", 3): 1}
     assert desk.coordinator.committed("readers") == expected
+
+
+def test_group_is_deleted_once_it_has_no_members_and_begins_anew(tmp_path, desk):
+    desk.coordinator.commit("readers", {ORDERS_0: 7})
+    membership = desk.coordinator.join("readers", REQUEST)
+    before = file_of(tmp_path).read_bytes()
+    with pytest.raises(GroupInUseError):
+        delete_group(tmp_path, "readers", now_ms=desk.clock.now_ms())
+    assert file_of(tmp_path).read_bytes() == before
+    desk.clock.sleep_ms(REQUEST.session_timeout_ms)
+    delete_group(tmp_path, "readers", now_ms=desk.clock.now_ms())
+    assert desk.coordinator.committed("readers") == {}
+    with pytest.raises(UnknownGroupError):
+        desk.coordinator.heartbeat("readers", membership)
+    assert desk.coordinator.join("readers", REQUEST).generation == 1
+    with pytest.raises(UnknownGroupError):
+        delete_group(tmp_path, "others", now_ms=0)
+    assert not file_of(tmp_path, "others").with_suffix(".lock").exists()
 
 
 # ---- several processes, several threads

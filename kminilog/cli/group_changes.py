@@ -1,0 +1,193 @@
+"""`kminilog group reset` and `group delete`: move the committed offsets of a group, or forget it.
+
+Both say what they would do, and do it with `--yes`. Neither touches a group that has members: a
+member would go on where it is, and commit that over the change. Source: Kafka:
+ConsumerGroupCommand (--reset-offsets --execute, --delete).
+"""
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.options import allow_gaps_option, example, json_option, to_offset
+from kminilog.cli.output import warn, write_document, write_line, write_lines
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.consumer.coordinator import Coordinator, delete_group
+from kminilog.consumer.group import Group
+from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
+from kminilog.consumer.readers import LogDirSource
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.notices import OnGap
+from kminilog.plain_text import count, table
+from kminilog.storage.log_dir import LogDir
+from kminilog.system import WallClock
+
+_HEADINGS = ("partition", "committed", "new offset", "log start", "log end")
+
+
+def _to_target(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
+    """Return "earliest", "latest", an offset, or below zero a distance from the log end."""
+    if value in (EARLIEST, LATEST):
+        return value
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or value == "-0":
+        reason = f"{value!r}: write {EARLIEST}, {LATEST}, an offset, or -N for N before the end"
+        raise click.BadParameter(reason, ctx, param)
+    if not value.startswith("-"):
+        return to_offset(ctx, param, value)
+    return -min(int(digits), MAX_OFFSET)
+
+
+def _to_names(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, int | None]]:
+    """Return topics, each with the number of a partition or None for all of them."""
+    names: list[tuple[str, int | None]] = []
+    for text in texts:
+        topic, colon, number = text.partition(":")
+        if not topic or (colon and not (number.isascii() and number.isdigit())):
+            reason = f"{text!r}: write TOPIC or TOPIC:PARTITION, like orders:0"
+            raise click.BadParameter(reason, ctx, param)
+        names.append((topic, int(number) if colon else None))
+    return names
+
+
+@click.command("reset", epilog=example("kminilog group reset readers --to earliest"))
+@click.argument("name", metavar="GROUP")
+@click.option(
+    "--topic",
+    "names",
+    multiple=True,
+    metavar="T[:P]",
+    callback=_to_names,
+    help="Topic, or one partition of it, to reset. Repeatable.  [default: all that it has read]",
+)
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="earliest|latest|OFFSET|-N",
+    callback=_to_target,
+    help="Offset to read next. -N is N messages before the log end. OFFSET needs one partition.",
+)
+@click.option("--yes", "is_done", is_flag=True, help="Change the offsets; else only show them.")
+@allow_gaps_option
+@json_option
+@click.pass_obj
+def reset(
+    log_dir_path: Path,
+    name: str,
+    names: list[tuple[str, int | None]],
+    target: int | str,
+    is_done: bool,
+    on_gap: OnGap | None,
+    as_json: bool,
+) -> None:
+    """Move the committed offsets of GROUP, which must have no members.
+
+    Without --yes the command shows what would change, and changes nothing.
+    """
+    log_dir = LogDir(log_dir_path)
+    source = LogDirSource(log_dir, on_gap=on_gap)
+    coordinator, group = _group_without_members(log_dir, name)
+    partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
+    if isinstance(target, int) and target >= 0 and len(partitions) > 1:
+        raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
+    moves = plan_moves(source, group.committed, partitions, target)
+    if is_done:
+        coordinator.commit(name, {move.topic_partition: move.new_offset for move in moves})
+    if as_json:
+        fields = [_move_fields(move) for move in moves]
+        write_document({"group": name, "changed": is_done, "partitions": fields})
+    else:
+        write_lines(_move_lines(moves, name, is_done=is_done))
+
+
+@click.command("delete", epilog=example("kminilog group delete readers"))
+@click.argument("name", metavar="GROUP")
+@click.option("--yes", "is_done", is_flag=True, help="Delete the group; else only show it.")
+@json_option
+@click.pass_obj
+def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
+    """Delete GROUP with its committed offsets. It must have no members.
+
+    Without --yes the command shows what would be lost, and deletes nothing.
+    """
+    _, group = _group_without_members(LogDir(log_dir_path), name)
+    if is_done:
+        delete_group(log_dir_path, name, now_ms=WallClock().now_ms())
+    if as_json:
+        lost = [{**found._asdict(), "committed": at} for found, at in _committed(group)]
+        write_document({"group": name, "deleted": is_done, "partitions": lost})
+        return
+    what = f"group {name} with {count(len(group.committed), 'committed offset')}"
+    if is_done:
+        write_line(f"deleted {what}")
+    else:
+        if group.committed:
+            write_lines([*table(_HEADINGS[:2], _committed(group)), ""])
+        write_line(f"nothing was deleted: --yes deletes {what}")
+
+
+def _group_without_members(log_dir: LogDir, name: str) -> tuple[Coordinator, Group]:
+    coordinator = Coordinator(log_dir.path, dict, clock=WallClock(), chance=random.Random())
+    group = coordinator.describe(name)
+    group.refuse_members()
+    return coordinator, group
+
+
+def _named(log_dir: LogDir, names: Iterable[tuple[str, int | None]]) -> list[TopicPartition]:
+    found: set[TopicPartition] = set()
+    for name, partition in names:
+        topic = log_dir.topic(name)
+        found.update(topic.all_partitions() if partition is None else [topic.partition(partition)])
+    return sorted(found)
+
+
+def _read_before(log_dir: LogDir, group: Group) -> list[TopicPartition]:
+    """Return the partitions with a committed offset; a line tells of those that are gone."""
+    found = []
+    for partition, _ in _committed(group):
+        try:
+            found.append(log_dir.topic(partition.topic).partition(partition.partition))
+        except UnknownTopicOrPartitionError:
+            warn(f"{partition} does not exist any more: its committed offset stays as it is")
+    if not found:
+        raise ValueError(f"group {group.name} has read nothing that is there: give --topic")
+    return found
+
+
+def _committed(group: Group) -> list[tuple[TopicPartition, int]]:
+    return sorted(group.committed.items())
+
+
+def _move_fields(move: Move) -> dict[str, Any]:
+    return {
+        **move.topic_partition._asdict(),
+        "committed": move.committed,
+        "new_offset": move.new_offset,
+        "log_start_offset": move.log_start_offset,
+        "log_end_offset": move.log_end_offset,
+        "again_count": move.again_count,
+        "skipped_count": move.skipped_count,
+    }
+
+
+def _move_lines(moves: list[Move], name: str, *, is_done: bool) -> list[str]:
+    rows = [["-" if cell is None else cell for cell in move] for move in moves]
+    again_count = sum(move.again_count for move in moves)
+    skipped_count = sum(move.skipped_count for move in moves)
+    reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
+    lines = [
+        *table(_HEADINGS, rows),
+        "",
+        f"group {name} {reads} {_some(again_count)} again, and {skips} {_some(skipped_count)}",
+    ]
+    return lines if is_done else [*lines, "nothing was changed: --yes moves the offsets"]
+
+
+def _some(messages: int) -> str:
+    return count(messages, "message") if messages else "none"
