@@ -92,6 +92,12 @@ def complain(line: str) -> None:
     print(printable(line), file=sys.stderr, flush=True)
 
 
+def prompt(text: str) -> None:
+    """Write to stderr, without a newline, if it is a terminal: somebody types there."""
+    if sys.stderr.isatty():
+        print(text, end="", file=sys.stderr, flush=True)
+
+
 def warn_all(texts: Iterable[str]) -> None:
     """Write some lines to stderr."""
     for text in texts:

@@ -1,8 +1,11 @@
 """`kminilog produce`: a message per line, from a file or from stdin, into a topic.
 
-Lines end at newlines only, and their bytes are not changed. The producer has no thread, so one seed
-gives one result: a batch is written when it is full, all others after 10,000 lines and at the end
-of the input. With linger.ms there is a thread, and batches are written while the input pauses, too.
+Lines end at newlines only, and their bytes are not changed. A batch is written when it is full, all
+others after 10,000 lines, at the end of the input, and when a pipe makes a pause: no more lines are
+there. So a file goes in full batches, and one seed gives one result; `tail -f x | kminilog produce`
+delivers each line at once. With linger.ms a thread decides instead of the pauses. On a terminal
+each typed line is written at once, and acknowledged below it.
+
 A line that cannot be sent ends the command: full batches before it are written, nothing else is.
 After Ctrl-C or SIGTERM all lines that were read are written.
 
@@ -10,15 +13,16 @@ Source: S1 3; Kafka: ConsoleProducer.
 """
 
 import random
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import click
 
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.interrupts import interruptible_wait, is_interrupted
+from kminilog.cli.input_lines import InputLines, typing
+from kminilog.cli.interrupts import is_interrupted
+from kminilog.cli.line_messages import Line, line_rule
 from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
@@ -39,18 +43,19 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 
-KeyOf = Callable[[bytes], tuple[bytes | None, bytes]]
 SOME_WERE_LOST = 1
 MAX_WAITING = 10_000
 
 
-class Line(NamedTuple):
-    """One line of input as a message; `is_cut` if it is too long and was not read to its end."""
+class _Source(NamedTuple):
+    """Where the lines come from, what they are as messages, and where these go."""
 
-    number: int
-    key: bytes | None
-    value: bytes | None
-    is_cut: bool
+    name: str
+    is_typed: bool
+    lines: InputLines
+    messages: Iterator[Line]
+    topic: Topic
+    partition: int | None
 
 
 @click.command("produce", epilog=example("kminilog produce orders orders.txt --key-separator :"))
@@ -119,20 +124,25 @@ def command(
     if partition is not None:
         found.partition(partition)
     settings = _settings(config, partitioner, acks)
-    key_of = _key_rule(key_separator, key_regex)
-    report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json)
+    rule = line_rule(found, key_separator, key_regex, null_value)
+    is_typed = file.isatty()
+    report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json, is_typed=is_typed)
     clock, chance = SystemClock(), random.Random(seed)
     # With linger.ms a batch is sent while the input pauses: that needs a thread.
     kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
     with open_writer(log_dir_path) as writer:
-        null = None if null_value is None else null_value.encode("utf-8", "surrogateescape")
-        longest = _longest_line_bytes(found, key_separator, null)
-        lines = _lines(_read(file, longest), longest, key_of, null)
         try:
             broker = StandaloneBroker(writer, clock)
-            with kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer:
-                _send_all(producer, found, partition, lines, file, report)
+            with (
+                typing(is_typed) as before_waiting,
+                kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer,
+            ):
+                lines = InputLines(file, rule.longest_bytes, before_waiting=before_waiting)
+                messages = rule.messages(lines)
+                name = getattr(file, "name", "<stdin>")
+                source = _Source(name, is_typed, lines, messages, found, partition)
+                _send_all(producer, source, report)
             is_complete = not is_interrupted()
         except Exception as error:
             error.add_note(report.after_failure())
@@ -155,24 +165,16 @@ def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None
     return settings
 
 
-def _send_all(
-    producer: HandDrivenProducer,
-    topic: Topic,
-    partition: int | None,
-    lines: Iterator[Line],
-    file: BinaryIO,
-    report: Report,
-) -> None:
+def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> None:
     has_thread = isinstance(producer, Producer)
-    is_typed = file.isatty()
-    for line in lines:
+    for line in source.messages:
         try:
-            report.expect(_send(producer, topic, partition, line, file))
+            report.expect(_send(producer, source, line))
         except SourceError:
             if not has_thread:
                 _send_full_batches(producer)
             raise
-        if is_typed or report.waiting_count >= MAX_WAITING:
+        if _is_time_to_flush(source, report, has_thread=has_thread):
             producer.flush()
         elif producer.is_ready and not has_thread:
             _send_full_batches(producer)
@@ -181,21 +183,25 @@ def _send_all(
     report.add_done()
 
 
+def _is_time_to_flush(source: _Source, report: Report, *, has_thread: bool) -> bool:
+    """Tell if all lines that were read should be written now, although batches have room."""
+    if source.is_typed or report.waiting_count >= MAX_WAITING:
+        return True
+    return not has_thread and source.lines.is_pausing()
+
+
 def _send_full_batches(producer: HandDrivenProducer) -> None:
     while any(producer.step()):
         pass
 
 
-def _send(
-    producer: HandDrivenProducer, topic: Topic, partition: int | None, line: Line, file: BinaryIO
-) -> SendFuture:
+def _send(producer: HandDrivenProducer, source: _Source, line: Line) -> SendFuture:
     try:
-        _refuse_what_cannot_be_stored(topic, line)
+        _refuse_what_cannot_be_stored(source.topic, line)
         key = _as_text(line.key)
-        return producer.send(ProducerRecord(topic.name, key, line.value, partition))
+        return producer.send(ProducerRecord(source.topic.name, key, line.value, source.partition))
     except (KMiniLogError, ValueError) as error:
-        name = getattr(file, "name", "<stdin>")
-        raise SourceError(f"{name}, line {line.number}", reason=str(error)) from error
+        raise SourceError(f"{source.name}, line {line.number}", reason=str(error)) from error
 
 
 def _as_text(data: bytes | None) -> str | bytes | None:
@@ -204,71 +210,6 @@ def _as_text(data: bytes | None) -> str | bytes | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return data
-
-
-def _key_rule(separator: str | None, regex: str | None) -> KeyOf:
-    """Return the rule that makes key and value of a line."""
-    if separator is not None and regex is not None:
-        raise click.UsageError("give --key-separator or --key-regex, not both")
-    if separator == "":
-        raise click.UsageError("--key-separator must not be empty")
-    if separator is not None:
-        return _by_separator(separator.encode("utf-8", "surrogateescape"))
-    if regex is not None:
-        return _by_regex(regex)
-    return lambda line: (None, line)
-
-
-def _by_separator(separator: bytes) -> KeyOf:
-    def split(line: bytes) -> tuple[bytes | None, bytes]:
-        key, found, value = line.partition(separator)
-        return (key, value) if found else (None, line)
-
-    return split
-
-
-def _by_regex(regex: str) -> KeyOf:
-    try:
-        pattern = re.compile(regex.encode("utf-8", "surrogateescape"))
-    except re.error as error:
-        raise click.UsageError(f"--key-regex {regex!r}: {error}") from None
-
-    def search(line: bytes) -> tuple[bytes | None, bytes]:
-        match = pattern.search(line)
-        return match and match[1 if pattern.groups else 0], line
-
-    return search
-
-
-def _longest_line_bytes(topic: Topic, separator: str | None, null: bytes | None) -> int:
-    """Return the length above which no line, without its newline, can be stored."""
-    left_out = len((separator or "").encode("utf-8", "surrogateescape")) + len(null or b"")
-    return topic.settings.largest_message_bytes + left_out
-
-
-def _read(file: BinaryIO, longest_bytes: int) -> Iterator[bytes]:
-    """Yield the lines of a file, to its end or until a signal asks to end.
-
-    Of a line that is too long to be stored it reads just enough to know that, to save memory.
-    """
-    try:
-        while True:
-            with interruptible_wait():
-                line = file.readline(longest_bytes + 1)
-            if not line:
-                return
-            yield line
-    except KeyboardInterrupt:
-        return
-
-
-def _lines(
-    lines: Iterator[bytes], longest_bytes: int, key_of: KeyOf, null: bytes | None
-) -> Iterator[Line]:
-    for number, line in enumerate(lines, 1):
-        line = line.removesuffix(b"\n")
-        key, value = key_of(line)
-        yield Line(number, key, None if value == null else value, len(line) > longest_bytes)
 
 
 def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:

@@ -11,7 +11,7 @@ line on, each object has its "line", too. Source: ours.
 from collections import deque
 from typing import Any
 
-from kminilog.cli.output import flush, warn, write_line, write_record
+from kminilog.cli.output import flush, is_terminal, warn, write_line, write_record
 from kminilog.format.names import TopicPartition
 from kminilog.plain_text import count
 from kminilog.producer.batch import SendFuture
@@ -24,11 +24,15 @@ _Stretches = dict[TopicPartition, "_Stretch"]
 class Report:
     """Prints an object for each message at once, or a line for each partition at the end.
 
-    In the order of the lines. Messages are written even if the reader of stdout is gone.
+    In the order of the lines. Messages are written even if the reader of stdout is gone. Whoever
+    types the lines on a terminal sees at once where each message is.
     """
 
-    def __init__(self, topic: Topic, *, is_going_on: bool, as_json: bool) -> None:
+    def __init__(
+        self, topic: Topic, *, is_going_on: bool, as_json: bool, is_typed: bool = False
+    ) -> None:
         self._topic = topic
+        self._is_typed = is_typed and is_terminal()
         self._is_going_on = is_going_on
         self._as_json = as_json
         self._is_read = True
@@ -119,6 +123,9 @@ class Report:
         if self._as_json and self._is_read:
             line = {} if self.is_all_acknowledged else {"line": self._line}
             self._write({**place._asdict(), **more, **line})
+        elif self._is_typed:
+            offset = "not waited for" if place.offset == NO_OFFSET else f"offset {place.offset}"
+            write_line(f"{partition} {offset}{' in doubt' if more else ''}")
 
     # ---- on stdout
 
@@ -140,7 +147,7 @@ class Report:
 
     def _flush(self) -> None:
         try:
-            if self._as_json and self._is_read:
+            if self._is_typed or (self._as_json and self._is_read):
                 flush()
         except BrokenPipeError:
             self._is_read = False

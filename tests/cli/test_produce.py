@@ -9,18 +9,20 @@ import signal
 import subprocess
 import time
 from itertools import pairwise, permutations
+from typing import ClassVar
 
 import pytest
 
-from kminilog.cli import interrupts, produce
+from kminilog.cli import input_lines, interrupts, produce
 from kminilog.format.dialect import KAFKA
 from kminilog.format.java_hashing import java_bytes_hash, java_string_hash
 from kminilog.format.message import encode
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from tests.cli.command_line import CommandLine, assert_one_line
+from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
 from tests.damage import files_of
+from tests.processes import Process
 
 ALWAYS_TWO = "kminilog.partitioners.examples.AlwaysTwo"
 
@@ -223,11 +225,13 @@ def test_produce_refuses_a_line_of_400_mb_without_holding_it(topic, tmp_path, is
         _, error = process.communicate(timeout=60)
     assert process.returncode == 2
     name = "<stdin>" if is_piped else path
-    assert error.decode() == (
+    reason, _, places = error.decode().partition("; send less or raise max.message.bytes; ")
+    assert reason == (
         f"kminilog: source {name}, line 2: a message of at least 1000039 bytes is larger than "
-        "max.message.bytes = 1000012; nothing of its batch was written; send less or raise "
-        "max.message.bytes; not written: all from line 1 on\n"
+        "max.message.bytes = 1000012; nothing of its batch was written"
     )
+    paused = {"acknowledged: t-0 offsets 0..0 (1 message); not written: all from line 2 on\n"}
+    assert places in {"not written: all from line 1 on\n"} | (paused if is_piped else set())
 
 
 def test_produce_takes_a_line_that_just_fits_whatever_it_leaves_out(topic):
@@ -383,12 +387,11 @@ def test_produce_with_linger_writes_while_the_input_makes_a_pause(topic):
 
 
 def ctrl_c_while_a_line_is_waited_for(topic, **options):
-    """Return the process that was told so; it has read two lines and written the first."""
-    words = ["--json", "--config", "batch.size=40"]  # one message fits, two do not
-    process = topic.start("produce", "t", *words, stdin=subprocess.PIPE, **options)
+    """Return the process that was told so; it has read two lines and written both."""
+    process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE, **options)
     process.stdin.write(b"one\ntwo\n")
     process.stdin.flush()
-    assert json.loads(process.stdout.readline())["offset"] == 0, "so the second line was read"
+    assert [json.loads(process.stdout.readline())["offset"] for _ in range(2)] == [0, 1]
     process.send_signal(signal.SIGINT)
     return process
 
@@ -396,8 +399,7 @@ def ctrl_c_while_a_line_is_waited_for(topic, **options):
 def test_produce_ended_by_ctrl_c_has_written_what_it_has_read(topic):
     process = ctrl_c_while_a_line_is_waited_for(topic)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, b"")
-    assert out.count(b"\n") == 1
+    assert (process.returncode, out, err) == (130, b"", b"")
     assert [value for _, value in stored(topic)[0]] == [b"one", b"two"]
 
 
@@ -471,18 +473,149 @@ def test_produce_ends_at_once_when_ctrl_c_is_pressed_twice(topic):
     assert [value for _, value in stored(topic)[0]] == [b"one"]
 
 
-def test_produce_writes_each_line_that_is_typed(topic):
+# ---- pipes that make pauses
+
+
+def write(process, data: bytes) -> None:
+    process.stdin.write(data)
+    process.stdin.flush()
+
+
+def test_produce_from_a_slow_pipe_writes_each_line_at_once(topic):
+    process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE)
+    for number in range(3):
+        write(process, b"line %d\n" % number)
+        assert json.loads(process.stdout.readline())["offset"] == number
+        assert len(stored(topic)[0]) == number + 1
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+
+
+def test_produce_from_a_slow_pipe_does_not_wait_for_the_end_of_a_line_that_has_begun(topic):
+    process = topic.start("produce", "t", "--json", stdin=subprocess.PIPE)
+    write(process, b"one\ntwo\nthr")
+    assert [json.loads(process.stdout.readline())["offset"] for _ in range(2)] == [0, 1]
+    write(process, b"ee\n")
+    assert json.loads(process.stdout.readline())["offset"] == 2
+    write(process, b"four")
+    process.stdin.close()
+    assert json.loads(process.stdout.readline())["offset"] == 3
+    assert process.wait(timeout=60) == 0
+    assert [value for _, value in stored(topic)[0]] == [b"one", b"two", b"three", b"four"]
+
+
+class CountsBatches:
+    """An interceptor that counts how many records were acknowledged at a time."""
+
+    runs: ClassVar = [0]
+
+    def on_send(self, record):
+        if self.runs[-1]:
+            self.runs.append(0)
+        return record
+
+    def on_acknowledgement(self, metadata, error):
+        self.runs[-1] += 1
+
+
+@pytest.mark.parametrize("is_piped", [False, True], ids=["file", "pipe"])
+def test_produce_of_a_file_fills_its_batches_whether_it_comes_through_a_pipe(
+    topic, tmp_path, monkeypatch, is_piped
+):
+    monkeypatch.setattr(CountsBatches, "runs", [0])
+    monkeypatch.setattr(input_lines, "PAUSE_SECONDS", 60)  # this machine may be busy
+    path, fifo = tmp_path / "lines", tmp_path / "fifo"
+    path.write_bytes((b"y" * 73 + b"\n") * 5000)  # ten of 99 bytes are a batch
+    options = ["--config", f"interceptor.classes={__name__}.CountsBatches"]
+    options += ["--config", "batch.size=1000"]
+    os.mkfifo(fifo)
+    with subprocess.Popen(["sh", "-c", f"exec cat {path} > {fifo}"]) as cat:
+        topic.ok("produce", "t", fifo if is_piped else path, *options)
+        cat.kill()
+    assert CountsBatches.runs == [10] * 500
+
+
+def test_produce_with_linger_lets_a_pipe_pause(topic):
+    options = ["--config", "linger.ms=600000"]
+    process = topic.start("produce", "t", *options, stdin=subprocess.PIPE)
+    write(process, b"one\n")
+    time.sleep(0.5)
+    assert stored(topic) == [[]]
+    out, err = process.communicate(b"two\n", timeout=60)
+    assert (out, err) == (b"t-0: offsets 0..1 (2 messages)\n", b"")
+
+
+def test_produce_of_an_empty_pipe_and_of_the_null_device_says_so(topic):
+    for stdin in (subprocess.PIPE, subprocess.DEVNULL):
+        process = topic.start("produce", "t", stdin=stdin)
+        assert process.communicate(timeout=60) == (b"t: no messages\n", b"")
+
+
+# ---- terminals
+
+
+class Typist:
+    """A command that believes to be on a terminal, and what is seen there."""
+
+    def __init__(self, topic: CommandLine, *words: str) -> None:
+        self.ours, theirs = pty.openpty()
+        command = [*PROGRAM, "--log-dir", str(topic.log_dir), "produce", "t", *words]
+        streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        self.process: Process[bytes] = Process(command, env=environment(), **streams)
+        os.close(theirs)
+
+    def read_until(self, end: str) -> str:
+        seen = b""
+        while not seen.endswith(end.encode()):
+            seen += os.read(self.ours, 1)
+        return seen.decode().replace("\r\n", "\n")
+
+    def type(self, text: bytes) -> None:
+        os.write(self.ours, text)
+
+
+def test_produce_on_a_terminal_prompts_and_acknowledges_each_line(topic):
+    typist = Typist(topic)
+    assert typist.read_until("> ") == "Each line becomes a message; Ctrl-D ends.\n> "
+    for number in range(2):
+        typist.type(b"typed\n")
+        assert typist.read_until("> ") == f"typed\nt-0 offset {number}\n> "
+        assert len(stored(topic)[0]) == number + 1
+    typist.type(b"\x04")  # the end of the input
+    assert typist.read_until("s)\r\n") == "\nt-0: offsets 0..1 (2 messages)\n"
+    assert typist.process.wait(timeout=60) == 0
+
+
+def test_produce_on_a_terminal_ended_by_ctrl_c_leaves_the_line_of_the_prompt(topic):
+    typist = Typist(topic)
+    typist.read_until("> ")
+    typist.type(b"typed\n")
+    typist.read_until("> ")
+    typist.process.send_signal(signal.SIGINT)
+    assert typist.read_until(")\r\n") == "\nt-0: offsets 0..0 (1 message)\n"
+    assert typist.process.wait(timeout=60) == 130
+
+
+def test_produce_on_a_terminal_without_acks_says_that_it_did_not_wait(topic):
+    typist = Typist(topic, "--acks", "0")
+    typist.read_until("> ")
+    typist.type(b"typed\n")
+    assert typist.read_until("> ") == "typed\nt-0 not waited for\n> "
+    typist.type(b"\x04")
+    assert typist.process.wait(timeout=60) == 0
+
+
+def test_produce_writes_each_line_that_is_typed_and_shows_no_prompt_elsewhere(topic):
     ours, theirs = pty.openpty()
     process = topic.start("produce", "t", "--json", stdin=theirs)
-    assert process.stdout
-    os.write(ours, b"typed\n")
-    assert json.loads(process.stdout.readline())["offset"] == 0
-    assert [value for _, value in stored(topic)[0]] == [b"typed"]
+    os.write(ours, b"typed\nboth at once\n")
+    assert [json.loads(process.stdout.readline())["offset"] for _ in range(2)] == [0, 1]
+    assert [value for _, value in stored(topic)[0]] == [b"typed", b"both at once"]
     os.write(ours, b"\x04")  # the end of the input
     assert process.wait(timeout=60) == 0
     for descriptor in (ours, theirs):
         os.close(descriptor)
-    process.communicate()
+    assert process.communicate() == (b"", b"")
 
 
 class Faulty:
