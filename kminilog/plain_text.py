@@ -7,8 +7,10 @@ ours.
 import json
 from collections.abc import Iterable, Sequence
 
+from kminilog.byte_text import columns
 from kminilog.printable import printable
 
+_SPACES = "\u3000"  # the blank of Chinese texts
 SHOWN_BYTES = 200  # of a key or value in a line of text
 
 
@@ -17,8 +19,8 @@ def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
 
     >>> print(shown(b"tab\t, newline\n"), shown("é".encode()), shown(bytes([0, 255])), shown(None))
     "tab\t, newline\n" "é" b'\x00\xff' null
-    >>> print(shown(b"abcdef", 4))
-    "abcd" … (6 bytes)
+    >>> print(shown(b"abcdef", 4), shown("中文\n".encode()))
+    "abcd" … (6 bytes) "中文\n"
     """
     if data is None:
         return "null"
@@ -28,7 +30,10 @@ def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         return repr(data)
-    return json.dumps(text, ensure_ascii=False) if text.isprintable() else json.dumps(text)
+    quoted = json.dumps(text, ensure_ascii=False)
+    if text.isprintable():
+        return quoted
+    return "".join(c if c.isprintable() or c in _SPACES else json.dumps(c)[1:-1] for c in quoted)
 
 
 def _cut_text(data: bytes, limit_bytes: int) -> bytes:
@@ -57,15 +62,20 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
     """
     body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
     widths = [
-        max(len(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
+        max(columns(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
     ]
     is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
 
     def line(cells: Sequence[object]) -> str:
         padded = (
-            str(cell).rjust(width) if right else str(cell).ljust(width)
+            _padded(str(cell), width, right)
             for cell, width, right in zip(cells, widths, is_number, strict=True)
         )
         return "  ".join(padded).rstrip()
 
     return [line(row) for row in (headings, *body)]
+
+
+def _padded(text: str, width: int, to_the_right: bool) -> str:
+    blanks = " " * (width - columns(text))
+    return blanks + text if to_the_right else text + blanks

@@ -1,28 +1,38 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
-The dialect of a `.log` is that of the option; else that of the topic whose partition directory
+With `--at` or `--offset` it shows what is at one place, as the findings of `verify` ask for. The
+dialect of a `.log` is that of the option; else that of the topic whose partition directory
 holds the file; else the documented one (with --format kafka that of Kafka).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
+from kminilog.cli.dump_selection import Selection
+from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.layout import dialect_of
-from kminilog.cli.log_dump import Dumped, read_index, read_log
-from kminilog.cli.message_fields import hex_lines
+from kminilog.cli.log_dump import message_beside, read_index, read_log
+from kminilog.cli.named_files import SegmentFile
 from kminilog.cli.options import dialect_option, example, json_option
-from kminilog.cli.output import complain, is_terminal, warn, write_bytes, write_line, write_record
+from kminilog.cli.output import (
+    complain,
+    is_terminal,
+    warn,
+    write_bytes,
+    write_line,
+    write_lines,
+    write_record,
+)
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
-from kminilog.plain_text import count, shown
+from kminilog.format.names import INDEX_SUFFIX, parse_segment_file
+from kminilog.format.topic_names import parse_topic_partition
 
-_HEX_BYTES = 512
+_NO_SUCH_PLACE = 1
 _NOT_ALL = 2
 
 
@@ -30,7 +40,26 @@ _NOT_ALL = 2
     "dump",
     epilog=example("kminilog dump kminilog-data/orders-0/00000000000000000000.log --print-data"),
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file", type=SegmentFile())
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="BYTE",
+    help="Print only the message, the damage or the index entry that holds this byte of the file.",
+)
+@click.option(
+    "--offset",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Print only the message with this offset, or the damage in its place; of an index, the "
+    "entry at which the search for it begins.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print N messages or entries, from --at or --offset on, or from the beginning.",
+)
 @click.option("--hex", "as_hex", is_flag=True, help="Print the bytes of each message, too.")
 @click.option(
     "--deep",
@@ -59,6 +88,9 @@ _NOT_ALL = 2
 @json_option
 def command(
     file: str,
+    at: int | None,
+    offset: int | None,
+    count: int | None,
     as_hex: bool,
     deep: bool,
     max_unpacked: int,
@@ -72,41 +104,87 @@ def command(
     The dialect is that of the topic whose directory holds the file. For a file elsewhere it is
     documented, unless --dialect says otherwise.
     """
-    path = Path(file)
-    if path.suffix not in (LOG_SUFFIX, INDEX_SUFFIX):
-        raise click.UsageError(f"{file} is neither a {LOG_SUFFIX} nor an {INDEX_SUFFIX} file")
-    is_kafka = line_format == "kafka"
+    path, is_kafka, selection = Path(file), line_format == "kafka", Selection(at, offset, count)
+    if at is not None and offset is not None:
+        raise click.UsageError("--at and --offset both name a place: give one of them")
     if is_kafka and as_json:
         raise click.UsageError("--format kafka prints lines, not JSON: drop one of the two")
+    if is_kafka and selection != Selection():
+        raise click.UsageError("--format kafka prints whole files: drop --at, --offset, --count")
+    _refuse_a_byte_behind_the_end(path, at)
+    dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
     complaints: list[str] = []
     if path.suffix == INDEX_SUFFIX and is_kafka:
         return _write_kafka(index_lines(file, complaints), complaints)
     if path.suffix == INDEX_SUFFIX:
-        return _write_index(path, as_json)
-    dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
+        return _write_index(path, dialect, selection, as_json)
     if is_kafka:
         next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
         lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
         code = _write_kafka(lines, complaints)
     else:
-        found = read_log(path, dialect, unpacking=unpacking)
-        code = _write_log(found, dialect, as_json=as_json, as_hex=as_hex, print_data=print_data)
+        flags = (as_json, as_hex, print_data)
+        code = _write_log(path, dialect, selection, unpacking, *flags)
     return _NOT_ALL if unpacking and unpacking.cut_count else code
 
 
+def _refuse_a_byte_behind_the_end(path: Path, at: int | None) -> None:
+    size_bytes = path.stat().st_size
+    if at is not None and at >= size_bytes:
+        held = f"its last byte is {size_bytes - 1}" if size_bytes else "it is empty"
+        raise ValueError(f"{path} has no byte {at}: {held}")
+
+
 def _write_log(
-    found: Iterable[Dumped], dialect: Dialect, *, as_json: bool, as_hex: bool, print_data: bool
+    path: Path,
+    dialect: Dialect,
+    selection: Selection,
+    unpacking: Unpacking | None,
+    as_json: bool,
+    as_hex: bool,
+    print_data: bool,
 ) -> int:
-    exit_code = 0
-    for dumped in interruptible(found):
+    base_offset, _ = parse_segment_file(path.name) or (0, "")
+    found = interruptible(read_log(path, dialect, unpacking=unpacking))
+    damaged = shown = False
+    for dumped in selection.messages(iter(found), dialect, dialect.first_offset(base_offset)):
         if as_json:
-            write_record(dumped.record | ({"hex": dumped.data(dialect).hex()} if as_hex else {}))
+            more = {"hex": dumped.data(dialect).hex()} if as_hex else {}
+            write_record(dumped.record(dialect) | more)
         else:
-            _write_text(dumped, print_data)
-            _write_hex(dumped.record["position"], dumped.data(dialect) if as_hex else b"")
-        exit_code = max(exit_code, int(not dumped.record["valid"]))
-    return exit_code
+            write_lines(message_lines(dumped, dialect, print_data=print_data, as_hex=as_hex))
+        shown, damaged = True, damaged or dumped.message is None
+    if shown or selection.offset is None:
+        _say_if_empty(path, "message", as_json)
+        return int(damaged)
+    partition = parse_topic_partition(path.absolute().parent.name)
+    other = f"`kminilog find {partition or 'TOPIC-P'} {selection.offset}` looks in all segments"
+    warn(f"{path}: no message with offset {selection.offset}; {other}")
+    return _NO_SUCH_PLACE
+
+
+def _write_index(path: Path, dialect: Dialect, selection: Selection, as_json: bool) -> int:
+    damaged = shown = False
+    for record in selection.entries(iter(interruptible(read_index(path)))):
+        if selection.is_of_one_place and record["offset"] is not None:
+            record |= message_beside(path, dialect, record["position"])
+        if as_json:
+            write_record(record)
+        else:
+            write_lines(entry_lines(record))
+        shown, damaged = True, damaged or record["offset"] is None
+    if shown or selection.offset is None:
+        _say_if_empty(path, "entry", as_json)
+        return int(damaged)
+    start = "a search for it begins at byte 0 of the .log"
+    warn(f"{path}: no entry for offset {selection.offset} or below; {start}")
+    return _NO_SUCH_PLACE
+
+
+def _say_if_empty(path: Path, what: str, as_json: bool) -> None:
+    if not as_json and not path.stat().st_size:
+        write_line(f"{path} is empty: no {what} yet")
 
 
 def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
@@ -120,58 +198,3 @@ def _write_kafka(lines: Iterator[str], complaints: list[str]) -> int:
     for complaint in complaints:
         complain(complaint)
     return int(has_damage or bool(complaints))
-
-
-def _write_index(path: Path, as_json: bool) -> int:
-    exit_code = 0
-    for record in interruptible(read_index(path)):
-        is_damage = record["offset"] is None
-        exit_code = max(exit_code, int(is_damage))
-        if as_json:
-            write_record(record)
-        elif is_damage:
-            skipped = count(record["skipped_bytes"], "byte")
-            write_line(f"DAMAGED: {record['fault']}, {record['detail']}; {skipped} left out")
-        else:
-            offset, position = record["offset"], record["position"]
-            write_line(f"offset {offset} at byte {position} (relative {record['relative_offset']})")
-    return exit_code
-
-
-def _write_text(dumped: Dumped, print_data: bool) -> None:
-    write_line(_text(dumped.record))
-    message = dumped.message
-    if print_data and message:
-        write_line(f"    key {shown(message.key)}, value {shown(message.value)}")
-
-
-def _write_hex(position: int, data: bytes) -> None:
-    for line in hex_lines(position, data[:_HEX_BYTES]):
-        write_line(f"    {line}")
-    if len(data) > _HEX_BYTES:
-        write_line(f"    … {count(len(data) - _HEX_BYTES, 'byte')} more")
-
-
-def _text(record: dict[str, Any]) -> str:
-    if not record["valid"]:
-        skipped = count(record["skipped_bytes"], "byte")
-        return (
-            f"offset {_known(record['offset'])} at byte {record['position']}: DAMAGED, "
-            f"{record['fault']}: {record['detail']}; {skipped} left out"
-        )
-    inside = ", inside a compressed one" if record.get("deep") else ""
-    codec = f", compressed with {record['codec']}" if record["codec"] != "none" else ""
-    return (
-        f"offset {record['offset']} at byte {record['position']}{inside}: "
-        f"size {record['size']}, crc {record['crc']:08x}, magic {record['magic']}, "
-        f"attributes {record['attributes']}, key {_size(record['key_size'])}, "
-        f"value {_size(record['value_size'])}{codec}"
-    )
-
-
-def _known(number: int | None) -> str:
-    return "?" if number is None else str(number)
-
-
-def _size(number: int) -> str:
-    return "null" if number < 0 else count(number, "byte")

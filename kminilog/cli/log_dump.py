@@ -10,8 +10,9 @@ Source: ours; Kafka: DumpLogSegments.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kminilog.cli.message_fields import damage_json, message_json
 from kminilog.cli.unpacking import Unpacking
@@ -28,7 +29,8 @@ from kminilog.format.message import (
     encode,
     possible_beginnings,
 )
-from kminilog.format.names import parse_segment_file
+from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.storage.log_file import message_at
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import walk
@@ -36,12 +38,30 @@ from kminilog.verification.damage_scan import walk
 _SHOWN_DAMAGE_BYTES = 1 << 16
 
 
-class Dumped(NamedTuple):
-    """One message, or a stretch of damage, of which `damaged_bytes` are the first."""
+@dataclass(frozen=True, slots=True)
+class Dumped:
+    """Bytes `start` to `end`, exclusive: one message, or a stretch of damage.
 
-    record: dict[str, Any]
+    A message with `is_deep` is inside the compressed one that has these bytes. `damaged_bytes` are
+    the first of the damage; `skipped_bytes` tells how many there are.
+    """
+
+    start: int
+    end: int
     message: Message | None = None
+    fault: str = ""
+    detail: str = ""
     damaged_bytes: bytes = b""
+    skipped_bytes: int = 0
+    is_deep: bool = False
+
+    def record(self, dialect: Dialect) -> dict[str, Any]:
+        """Return what `dump --json` prints."""
+        deep = {"deep": True} if self.is_deep else {}
+        if self.message:
+            return {**message_json(self.start, self.message), **deep}
+        facts = {"fault": self.fault, "detail": self.detail, "skipped_bytes": self.skipped_bytes}
+        return {**damage_json(dialect, self.start, self.damaged_bytes), **facts, **deep}
 
     def data(self, dialect: Dialect) -> bytes:
         """Return the bytes of the message, or of the damage."""
@@ -67,26 +87,18 @@ def read_log(
     end = segment.file_bytes
     for step in walk(segment, end):
         if step.damage:
-            at = step.damage.position
+            at, damage_end = step.damage.position, step.position if step.message else end
             if step.message is None and at == 0 and not _looks_like_a_message(path):
                 raise ValueError(f"{path}: no message in {end} bytes; is this a .log of Kafka?")
-            skipped_bytes = (step.position if step.message else end) - at
-            data = _read(path, at, min(skipped_bytes, _SHOWN_DAMAGE_BYTES))
-            yield damaged(dialect, at, data, step.damage.kind, step.damage.detail, skipped_bytes)
+            kind, detail = str(step.damage.kind), step.damage.detail
+            data = _read(path, at, min(damage_end - at, _SHOWN_DAMAGE_BYTES))
+            yield Dumped(at, damage_end, None, kind, detail, data, damage_end - at)
         if step.message is None:
             return
         if unpacking and step.message.codec != CODECS[0]:
             yield from _messages_inside(path, dialect, step.position, step.message, unpacking)
         else:
-            yield Dumped(message_json(step.position, step.message), step.message)
-
-
-def damaged(
-    dialect: Dialect, position: int, data: bytes, fault: str, detail: str, skipped_bytes: int
-) -> Dumped:
-    """Return the record of a stretch of damage."""
-    facts = {"fault": str(fault), "detail": detail, "skipped_bytes": skipped_bytes}
-    return Dumped({**damage_json(dialect, position, data), **facts}, None, data)
+            yield Dumped(step.position, step.position + step.message.length_bytes, step.message)
 
 
 def _messages_inside(
@@ -94,20 +106,27 @@ def _messages_inside(
 ) -> Iterator[Dumped]:
     """Yield the messages inside a compressed one, up to the first that is damaged."""
     inside = unpacking.inside(wrapper, path, position)
+    whole = Dumped(position, position + wrapper.length_bytes, is_deep=True)
+    broken = replace(whole, fault="bad-compression")
     try:
         for data in inside:
             outcome = decode(dialect, data)
             if isinstance(outcome, Message):
-                found = Dumped(message_json(position, outcome), outcome)
+                yield replace(whole, message=outcome)
             else:
-                detail = _detail(outcome)
                 rest_bytes = len(data) + sum(map(len, inside))
                 shown = data[:_SHOWN_DAMAGE_BYTES]
-                found = damaged(dialect, position, shown, "bad-compression", detail, rest_bytes)
-            yield found._replace(record={**found.record, "deep": True})
+                detail = _detail(outcome)
+                yield replace(broken, detail=detail, damaged_bytes=shown, skipped_bytes=rest_bytes)
     except ValueError as error:
         wrapped = _read(path, position, wrapper.length_bytes)
-        yield damaged(dialect, position, wrapped, "bad-compression", str(error), len(wrapped))
+        yield replace(
+            broken,
+            detail=str(error),
+            damaged_bytes=wrapped,
+            skipped_bytes=len(wrapped),
+            is_deep=False,
+        )
 
 
 def _detail(outcome: CorruptMessage | NeedMoreBytes) -> str:
@@ -117,6 +136,7 @@ def _detail(outcome: CorruptMessage | NeedMoreBytes) -> str:
 def read_index(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON of each entry of an `.index`, up to the first that is unsound, with it.
 
+    `index_position` is the byte of the `.index` at which the entry begins.
     Raises ValueError if the name is not 20 digits: it has the number that offsets count from.
     """
     parsed = parse_segment_file(path.name)
@@ -133,6 +153,7 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
             yield {
                 "offset": None,
                 "position": None,
+                "index_position": start,
                 "valid": False,
                 "fault": "index-order",
                 "detail": f"{error.reason} at byte {start}",
@@ -143,7 +164,20 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
             "offset": parsed[0] + entry.relative_offset,
             "position": entry.position,
             "relative_offset": entry.relative_offset,
+            "index_position": start,
         }
+
+
+def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int | None]:
+    """Return the offset of the message at a position of the `.log` beside an `.index`.
+
+    None if no whole message begins there; nothing if there is no such file.
+    """
+    log_path = path.with_suffix(LOG_SUFFIX)
+    if not log_path.exists():
+        return {}
+    message = message_at(dialect, log_path, position)
+    return {"log_offset": message.offset if message else None}
 
 
 def _looks_like_a_message(path: Path) -> bool:

@@ -11,18 +11,22 @@ damaged bytes, too, as far as their lengths are possible. Source: ours.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 from zlib import crc32
 
+from kminilog.byte_text import ascii_cells, text_cells
 from kminilog.cli.output import bytes_field
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
+from kminilog.painted import QUIET, Painted, Span
 from kminilog.plain_text import count, table
 from kminilog.steps.layout import NUMBERS, Part, split_fields
 
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _BYTES_A_LINE = 16
+_TEXTS = ("key", "value")
 
 
 def message_json(position: int, message: Message) -> dict[str, Any]:
@@ -87,15 +91,12 @@ def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
     """Return a message field by field: byte in the file, name, hex, and what it says."""
     rows: list[tuple[object, ...]] = []
     for field in split_fields(dialect, data):
-        chunks = [
-            field.data[start : start + _BYTES_A_ROW]
-            for start in range(0, len(field.data), _BYTES_A_ROW)
-        ]
-        for number, chunk in enumerate(chunks[:_SHOWN_ROWS]):
-            at = position + field.start + number * _BYTES_A_ROW
-            is_text = field.name in ("key", "value")
-            meaning = _printable(chunk) if is_text else _meaning(field, data)
-            rows.append((at, "" if number else field.name, chunk.hex(" "), meaning))
+        cells = text_cells(field.data, _BYTES_A_ROW) if field.name in _TEXTS else []
+        for start in range(0, len(field.data), _BYTES_A_ROW)[:_SHOWN_ROWS]:
+            chunk = field.data[start : start + _BYTES_A_ROW]
+            meaning = "".join(cells[start : start + _BYTES_A_ROW]) or _meaning(field, data)
+            name = "" if start else field.name
+            rows.append((position + field.start + start, name, chunk.hex(" "), meaning))
         hidden_bytes = len(field.data) - _SHOWN_ROWS * _BYTES_A_ROW
         if hidden_bytes > 0:
             rows.append(("", "", f"… {count(hidden_bytes, 'byte')} more", ""))
@@ -123,17 +124,27 @@ def _meaning(field: Part, message: bytes) -> str:
             return str(number)
 
 
-def hex_lines(position: int, data: bytes) -> Iterator[str]:
-    """Yield lines of 16 bytes: position in the file, hex, and the characters that print.
+def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[Painted]:
+    r"""Yield a message in lines of 16 bytes: position in the file, hex, and what is text.
 
-    >>> print(*hex_lines(497, b"book\\n"))
+    Bytes are painted by their field; damaged ones, too, as far as their lengths are possible.
+
+    >>> from kminilog.format.dialect import DOCUMENTED
+    >>> print(*hex_lines(DOCUMENTED, 497, b"book\n"))
     00000497  62 6f 6f 6b 0a                                   |book.|
     """
-    width = 3 * _BYTES_A_LINE - 1
+    cells, kinds = ascii_cells(data), [""] * len(data)
+    for field in split_fields(dialect, data):
+        here = slice(field.start, field.start + len(field.data))
+        kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
+        if field.name in _TEXTS:
+            cells[here] = text_cells(field.data, _BYTES_A_LINE, field.start)
     for start in range(0, len(data), _BYTES_A_LINE):
-        line = data[start : start + _BYTES_A_LINE]
-        yield f"{position + start:08d}  {line.hex(' '):<{width}}  |{_printable(line)}|"
-
-
-def _printable(data: bytes) -> str:
-    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
+        row = range(start, min(start + _BYTES_A_LINE, len(data)))
+        runs = [(kind, list(at)) for kind, at in groupby(row, key=lambda at: kinds[at])]
+        hexes = [Span(data[at[0] : at[-1] + 1].hex(" "), kind) for kind, at in runs]
+        texts = [Span("".join(cells[n] for n in at), kind) for kind, at in runs]
+        blanks = "   " * (_BYTES_A_LINE - len(row))
+        between = [part for one in hexes for part in (one, Span(" "))]
+        place = Span(f"{position + start:08d}  ", QUIET)
+        yield Painted(place, *between, f"{blanks} |", *texts, "|")

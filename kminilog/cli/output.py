@@ -9,11 +9,13 @@ UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a 
 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
-There is no colour. Scripts depend on this output, so it does not change. This module knows no
-command. Source: ours.
+A line that knows what its parts mean (painted.py) has colours if stdout is a terminal and NO_COLOR
+is not set. Without them it is the same. Scripts depend on this output, so it does not change. This
+module knows no command. Source: ours; no-color.org.
 """
 
 import json
+import os
 import sys
 from binascii import b2a_base64
 from collections.abc import Iterable
@@ -22,14 +24,50 @@ from typing import Any
 
 from kminilog.format.names import TopicPartition
 from kminilog.notices import Gap, OnGap
+from kminilog.painted import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.printable import printable, printable_json
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.regular_file import regular_status
 
+_COLOURS = {
+    GOOD: "32",
+    BAD: "1;31",
+    DOUBTFUL: "33",
+    QUIET: "2",
+    MARKED: "1",
+    HEADING: "1",
+    "offset": "36",
+    "relative-offset": "36",
+    "size": "32",
+    "crc": "33",
+    "magic": "35",
+    "attributes": "94",
+    "position": "33",
+    "key-length": "34",
+    "key": "92",
+    "value-length": "34",
+    "value": "96",
+}
+"""The colour of each meaning and of each field, as ANSI terminals number them."""
+
 
 def write_line(line: str = "") -> None:
-    """Write one line of text to stdout."""
-    write_bytes(printable(line).encode())
+    """Write one line of text to stdout; a painted one with colours, where there are any."""
+    if isinstance(line, Painted) and is_coloured():
+        write_bytes("".join(map(_coloured, line.parts)).encode())
+    else:
+        write_bytes(printable(line).encode())
+
+
+def is_coloured() -> bool:
+    """Tell if stdout is a terminal with colours, and the user has nothing against them."""
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _coloured(span: Span) -> str:
+    colour = _COLOURS.get(span.meaning)
+    text = printable(span.text)
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
 
 
 def write_lines(lines: Iterable[str]) -> None:

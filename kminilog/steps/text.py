@@ -18,12 +18,14 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from kminilog.byte_text import text_cells
 from kminilog.plain_text import count, table
 from kminilog.steps.document import Ask, Cost, Document, Range, Step, Table, Value
 
 _WIDTH = 78
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
+_TEXTS = ("key", "value")
 
 
 def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
@@ -142,20 +144,27 @@ def cost_line(cost: Cost) -> str:
 
 
 def field_rows(document: Document, focus: Range) -> list[tuple[object, ...]]:
-    """Return the rows of the fields that have bytes in a range: byte, name, hex, value."""
+    """Return the rows of the fields that have bytes in a range: byte, name, hex, value.
+
+    Of a key or a value, each row has the text of its own bytes.
+    """
     file = next(file for file in document.files if file.name == focus.file)
     rows: list[tuple[object, ...]] = []
     for field in document.fields:
         if field.file != focus.file or field.end <= focus.start or field.start >= focus.end:
             continue
         data = file.data[field.start - file.start : field.end - file.start]
+        cells = text_cells(data, _BYTES_A_ROW) if field.kind in _TEXTS else []
         for row, at in enumerate(range(0, len(data), _BYTES_A_ROW)):
             if row == _SHOWN_ROWS:
                 rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
                 break
             name, value = (field.name, field.value) if not row else ("", None)
+            said = str(shown_cell(value))
+            if cells:
+                said = "".join(cells[at : at + _BYTES_A_ROW])
             chunk = data[at : at + _BYTES_A_ROW]
-            rows.append((field.start + at, name, chunk.hex(" "), str(shown_cell(value))))
+            rows.append((field.start + at, name, chunk.hex(" "), said))
     return rows
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shlex
 import subprocess
 import sys
@@ -70,6 +71,30 @@ def environment() -> dict[str, str]:
     """Return the environment of a process that is to find this checkout, and buffers its output."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return {**kept, "PYTHONPATH": str(PROJECT)}
+
+
+def on_a_terminal(*arguments: str, **variables: str) -> str:
+    """Return what a command writes to a terminal."""
+    terminal, end = pty.openpty()
+    env = {k: v for k, v in environment().items() if k != "NO_COLOR"}
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=end,
+        stderr=subprocess.STDOUT,
+        env={**env, "TERM": "xterm", **variables},
+    )
+    os.close(end)
+    seen = b""
+    try:
+        while data := os.read(terminal, 4096):
+            seen += data
+    except OSError:
+        pass  # the other end is closed: that is all
+    finally:
+        os.close(terminal)
+        process.wait(timeout=30)
+    return seen.decode().replace("\r\n", "\n")
 
 
 def assert_one_line(run: Run, code: int, *parts: str) -> None:

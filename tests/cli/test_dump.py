@@ -90,7 +90,7 @@ def test_dump_takes_a_loose_file_as_documented(kminilog, tmp_path):
 def test_dump_text_shows_data_only_when_asked(kminilog, log):
     plain = kminilog.ok("dump", log, "--dialect", "kafka").out.splitlines()
     assert len(plain) == 5
-    assert plain[1].startswith("offset 1 at byte 28: size 16, crc ")
+    assert plain[1].startswith("offset 1, byte 28: size 16, crc ")
     assert plain[1].endswith("key 1 byte, value 1 byte")
     with_data = kminilog.ok("dump", log, "--dialect", "kafka", "--print-data").out.splitlines()
     assert with_data[:2] == [plain[0], '    key "k", value "0"']
@@ -174,7 +174,7 @@ def test_dump_damage_in_text_is_a_line(kminilog, log):
     flip_byte(log, 27, mask=1)
     run = dump(kminilog, log, "--hex")
     assert run.code == 1
-    assert run.out.startswith("offset 0 at byte 0: DAMAGED, bad-crc: crc is ")
+    assert run.out.startswith("offset 0, byte 0: DAMAGED, bad-crc: crc is ")
     assert len([line for line in run.out.splitlines() if "DAMAGED" in line]) == 1
 
 
@@ -297,10 +297,10 @@ def test_compressed_message_is_refused_in_one_line_elsewhere(kminilog, compresse
 def test_dump_index_has_absolute_and_relative_offsets(orders):
     path = orders.log_dir / "orders-0" / "00000000000000000005.index"
     assert orders.ok("dump", path, "--json").records == [
-        {"offset": 8, "position": 64, "relative_offset": 3},
-        {"offset": 10, "position": 128, "relative_offset": 5},
+        {"offset": 8, "position": 64, "relative_offset": 3, "index_position": 0},
+        {"offset": 10, "position": 128, "relative_offset": 5, "index_position": 8},
     ]
-    assert orders.ok("dump", path).out.splitlines()[0] == "offset 8 at byte 64 (relative 3)"
+    assert orders.ok("dump", path).out.splitlines()[0] == "offset 8, byte 64 (relative 3)"
 
 
 @pytest.mark.parametrize(
