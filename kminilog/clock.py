@@ -14,6 +14,10 @@ class Clock(Protocol):
         """Return the time. Callers expect that it never decreases."""
         ...
 
+    def now_ns(self) -> int:
+        """Return the same time in nanoseconds, for what takes less than a millisecond."""
+        ...
+
     def sleep_ms(self, duration_ms: int) -> None:
         """Return after `duration_ms`; at once if that is not positive."""
         ...
@@ -34,6 +38,10 @@ class ManualClock:
     def now_ms(self) -> int:
         """Return the time."""
         return self._now_ms
+
+    def now_ns(self) -> int:
+        """Return the time in nanoseconds: whole milliseconds here."""
+        return self._now_ms * 1_000_000
 
     def sleep_ms(self, duration_ms: int) -> None:
         """Move the time forward, and return without waiting."""

@@ -17,6 +17,10 @@ class WallClock:
         """Return the time."""
         return time.time_ns() // 1_000_000
 
+    def now_ns(self) -> int:
+        """Return the time in nanoseconds."""
+        return time.time_ns()
+
     def sleep_ms(self, duration_ms: int) -> None:
         """Sleep."""
         time.sleep(max(0, duration_ms) / 1000)
@@ -30,7 +34,11 @@ class SystemClock:
 
     def now_ms(self) -> int:
         """Return the time."""
-        return (self._start_ns + time.monotonic_ns()) // 1_000_000
+        return self.now_ns() // 1_000_000
+
+    def now_ns(self) -> int:
+        """Return the time in nanoseconds."""
+        return self._start_ns + time.monotonic_ns()
 
     def sleep_ms(self, duration_ms: int) -> None:
         """Sleep."""

@@ -23,12 +23,21 @@ def test_page_example_prints_what_the_page_says(name, capsys):
     assert capsys.readouterr().out == printed
 
 
-def test_producer_page_commands_run():
-    commands = re.findall(r"^\$ kminilog (.*)$", (DOCS / "producer.md").read_text(), re.MULTILINE)
-    assert commands
-    for command in commands:
-        result = CliRunner().invoke(main, shlex.split(command))
-        assert (result.exit_code, result.stderr) == (0, "")
+def test_producer_page_commands_print_what_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("numbers.txt").write_text("".join(f"{number}\n" for number in range(100)))
+    page = (DOCS / "producer.md").read_text()
+    blocks = re.findall(r"```shell-session\n(.*?)```", page, re.DOTALL)
+    shown = [each for block in blocks for each in block.removeprefix("$ ").split("\n$ ")]
+    assert any("--stats" in each for each in shown)
+    for command, printed in (each.split("\n", 1) if "\n" in each else (each, "") for each in shown):
+        program, *arguments = shlex.split(command)
+        result = CliRunner().invoke(main, arguments)
+        assert (program, result.exit_code, result.stderr) == ("kminilog", 0, "")
+        if printed:
+            found = re.sub(r"wait-time: [1-9]\d* ns", "wait-time: 22194130 ns", result.stdout)
+            found = re.sub(r"wait-ratio: 0\.0*[1-9]\d*", "wait-ratio: 0.000740", found)
+            assert found == printed.rstrip("\n") + "\n"
 
 
 def test_verification_page_names_every_class_with_its_severity():

@@ -26,6 +26,7 @@ from kminilog.cli.line_messages import Line, line_rule
 from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import warn, warn_all
 from kminilog.cli.produce_report import Report
+from kminilog.cli.produce_stats import write_stats
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config_parsing import parse_config
@@ -99,6 +100,13 @@ class _Source(NamedTuple):
     show_default=True,
     help="What to do if a batch cannot be written: stop, or drop the batch, count it and go on.",
 )
+@click.option(
+    "--stats",
+    "has_stats",
+    is_flag=True,
+    help="Show at the end: batches and how full they were, records by partition, retries, and "
+    "how long lines waited for memory.",
+)
 @click.option("--seed", type=int, help="Seed for the random generator of the partitioner.")
 @config_option("Setting of the producer, e.g. batch.size=65536. Repeatable.")
 @json_option
@@ -114,6 +122,7 @@ def command(
     partition: int | None,
     acks: str | None,
     on_failure: str,
+    has_stats: bool,
     seed: int | None,
     config: tuple[str, ...],
     as_json: bool,
@@ -150,6 +159,8 @@ def command(
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close(is_complete=is_complete)
+    if has_stats:
+        write_stats(producer, found, as_json=as_json)
     return 0 if report.is_all_acknowledged else SOME_WERE_LOST
 
 

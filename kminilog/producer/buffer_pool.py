@@ -251,12 +251,12 @@ allocations.
             is_time_over = not self._wait_once(waiter.condition, remaining_ms)
 
     def _wait_once(self, condition: WaitCondition, timeout_ms: int) -> bool:
-        began_ms = self._clock.now_ms()
+        began_ns = self._clock.now_ns()
         try:
             return condition.wait(min(timeout_ms / 1000, threading.TIMEOUT_MAX))
         finally:
-            now_ms = self._clock.now_ms()
-            self._wait_time.record(now_ms - began_ms, now_ms)
+            now_ns = self._clock.now_ns()
+            self._wait_time.record(now_ns - began_ns, now_ns)
 
     def _collect(self, waiter: _Waiter) -> None:
         is_poolable = waiter.needed_bytes == self.poolable_size_bytes

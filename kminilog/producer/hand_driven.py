@@ -1,7 +1,7 @@
 """A producer made from its settings, without a thread: it works only when a method is called.
 
-This module adds what a message does not need on its way: a user's classes, metrics, and the news of
-queues and stalled leaders that the `built-in` partitioner needs.
+This module adds what a message does not need on its way: a user's classes, metrics, counts, and the
+news of queues and stalled leaders that the `built-in` partitioner needs.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer, KIP-794.
 """
@@ -16,6 +16,8 @@ from kminilog.config import complete_config
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.registry import make_partitioner
+from kminilog.producer.batch import Batch
+from kminilog.producer.batch_counts import BatchCounts
 from kminilog.producer.delivery import Step
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.metrics import Metrics
@@ -57,6 +59,7 @@ class HandDrivenProducer(BareProducer):
     ) -> None:
         complete = complete_config(config or {}, PRODUCER_SETTINGS)
         self.metrics = Metrics(clock)
+        self.batch_counts = BatchCounts()
         named = load_interceptors(complete["interceptor.classes"], complete)
         chain = ProducerInterceptors([*interceptors, *named], on_error=on_error)
         to_key, to_value = serializers(complete)
@@ -83,6 +86,10 @@ class HandDrivenProducer(BareProducer):
         served = _leaders(cluster, [batch.topic_partition for batch in step.sent])
         self._stalls.note(self._clock.now_ms(), ready=ready, served=served)
         return step
+
+    def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
+        self.batch_counts.note(batch)
+        super()._finish(batch, first_offset, error)
 
     def _stalled(
         self, topics: Mapping[str, object], cluster: ClusterMetadata

@@ -1,12 +1,12 @@
 """What a producer measures about itself: durations, and their share of the time.
 
-A *sensor* records how long something took. A *metric* is a number that is computed from a sensor
-when it is read. There is one kind of metric: the share of a sensor's durations in the last
-`window_ms`. There are no counts, averages or reporters. Time comes from the clock that is passed
-in.
+A *sensor* records how long something took, in nanoseconds: a call may wait for far less than a
+millisecond. A *metric* is a number that is computed from a sensor when it is read. There is one
+kind of metric: the share of a sensor's durations in the last `window_ms`. There are no counts,
+averages or reporters. Time comes from the clock that is passed in.
 
-Source: S2 1; Kafka: Metrics, Sensor, Rate. Differs: Kafka keeps sums of two periods of 30 s, so its
-window jumps; here it slides.
+Source: S2 1 (wait times in nanoseconds); Kafka: Metrics, Sensor, Rate. Differs: Kafka keeps sums of
+two periods of 30 s, so its window jumps; here it slides.
 """
 
 from collections import deque
@@ -15,42 +15,46 @@ from threading import Lock
 from kminilog.clock import Clock
 
 WINDOW_MS = 30_000
+NS_PER_MS = 1_000_000
 
 
 class Sensor:
     """Records durations, and keeps those of the last `window_ms`; any thread may call it."""
 
     def __init__(self, window_ms: int) -> None:
-        self._window_ms = window_ms
+        self.total_ns = 0
+        """The sum of all durations so far, however old."""
+        self._window_ns = window_ms * NS_PER_MS
         self._lock = Lock()
         self._spans: deque[tuple[int, int]] = deque()  # (began, ended), by when they ended
 
-    def record(self, duration_ms: int, now_ms: int) -> None:
-        """Record something that lasted `duration_ms` and has ended at `now_ms`."""
+    def record(self, duration_ns: int, now_ns: int) -> None:
+        """Record something that lasted `duration_ns` and has ended at `now_ns`."""
         with self._lock:
-            self._forget(now_ms)
-            if duration_ms > 0:
-                self._spans.append((now_ms - duration_ms, now_ms))
+            self._forget(now_ns)
+            if duration_ns > 0:
+                self.total_ns += duration_ns
+                self._spans.append((now_ns - duration_ns, now_ns))
 
-    def ratio(self, now_ms: int) -> float:
+    def ratio(self, now_ns: int) -> float:
         """Return the share of the durations in the last `window_ms`; O(durations in it).
 
         Overlapping durations count each, so the ratio is above 1 if several threads wait for most
         of the time. A duration counts once it has ended, and only with its part in the window.
 
-        >>> sensor = Sensor(window_ms=1_000)
-        >>> sensor.record(250, now_ms=10_000)
-        >>> sensor.ratio(now_ms=10_000), sensor.ratio(now_ms=10_900), sensor.ratio(now_ms=11_000)
-        (0.25, 0.1, 0.0)
+        >>> sensor = Sensor(window_ms=1)
+        >>> sensor.record(250_000, now_ns=10_000_000)
+        >>> [sensor.ratio(now_ns) for now_ns in (10_000_000, 10_900_000, 11_000_000)]
+        [0.25, 0.1, 0.0]
         """
-        start_ms = now_ms - self._window_ms
+        start_ns = now_ns - self._window_ns
         with self._lock:
-            self._forget(now_ms)
-            covered_ms = sum(ended - max(began, start_ms) for began, ended in self._spans)
-        return covered_ms / self._window_ms
+            self._forget(now_ns)
+            covered_ns = sum(ended - max(began, start_ns) for began, ended in self._spans)
+        return covered_ns / self._window_ns
 
-    def _forget(self, now_ms: int) -> None:
-        while self._spans and self._spans[0][1] <= now_ms - self._window_ms:
+    def _forget(self, now_ns: int) -> None:
+        while self._spans and self._spans[0][1] <= now_ns - self._window_ns:
             self._spans.popleft()
 
 
@@ -62,7 +66,7 @@ class Metrics:
     >>> metrics = Metrics(clock, window_ms=1_000)
     >>> metrics.add_ratio("wait-ratio", "producer-metrics", metrics.sensor("wait-time"))
     >>> clock.sleep_ms(500)
-    >>> metrics.sensor("wait-time").record(100, clock.now_ms())
+    >>> metrics.sensor("wait-time").record(100_000_000, clock.now_ns())
     >>> metrics.value("wait-ratio", "producer-metrics")
     0.1
     """
@@ -100,9 +104,9 @@ class Metrics:
         sensor = self._ratios.get((name, group))
         if sensor is None:
             raise ValueError(f"no metric {name} in group {group}")
-        return sensor.ratio(self._clock.now_ms())
+        return sensor.ratio(self._clock.now_ns())
 
     def values(self) -> dict[tuple[str, str], float]:
         """Return the values of all metrics now, by name and group."""
-        now_ms = self._clock.now_ms()
-        return {key: sensor.ratio(now_ms) for key, sensor in list(self._ratios.items())}
+        now_ns = self._clock.now_ns()
+        return {key: sensor.ratio(now_ns) for key, sensor in list(self._ratios.items())}

@@ -368,6 +368,68 @@ def test_produce_then_consume_gives_back_any_bytes(topic):
     assert values == lines
 
 
+# ---- figures
+
+
+def figures(kminilog, *options, lines=100):
+    stdin = b"x\n" * lines
+    run = kminilog.ok("produce", "t", "--stats", "--json", *options, stdin=stdin)
+    *messages, last = run.records
+    assert len(messages) == lines
+    assert list(last) == ["stats"]
+    return last["stats"]
+
+
+def test_produce_stats_shows_small_batches_of_round_robin_and_a_full_one_of_sticky(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 4)
+    size = ["--config", "batch.size=2700"]  # 100 of 27 bytes
+    in_turn = figures(kminilog, "--partitioner", "round-robin", *size)
+    assert (in_turn["batches"], in_turn["records"], in_turn["mean_fill"]) == (4, 100, 0.25)
+    assert [each["records"] for each in in_turn["partitions"]] == [25] * 4
+    sticky = figures(kminilog, "--partitioner", "uniform-sticky", *size)
+    assert (sticky["batches"], sticky["records"], sticky["mean_fill"]) == (1, 100, 1.0)
+    found = sorted(each["records"] for each in sticky["partitions"])
+    assert found == [0, 0, 0, 100]
+    assert {each["mean_fill"] for each in sticky["partitions"]} == {None, 1.0}
+
+
+def test_produce_stats_shows_waits_for_memory_only_where_somebody_waits(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 4)
+    options = ["--partitioner", "round-robin", "--config", "batch.size=2700"]
+    at_once = figures(kminilog, *options)
+    assert (at_once["bufferpool_wait_time_ns"], at_once["bufferpool_wait_ratio"]) == (0, 0)
+    waits = figures(kminilog, *options, "--config", "buffer.memory=5400")
+    assert waits["batches"] > 4
+    assert waits["bufferpool_wait_time_ns"] > 0
+    window_ns = 30 * 10**9
+    assert waits["bufferpool_wait_ratio"] * window_ns == pytest.approx(
+        waits["bufferpool_wait_time_ns"]
+    )
+
+
+def test_produce_stats_as_text_and_of_nothing(topic):
+    lines = topic.ok("produce", "t", "--stats", stdin=b"").out.splitlines()
+    assert lines[0] == "t: no messages"
+    assert [line.split() for line in lines[1:4]] == [
+        ["partition", "batches", "records", "mean", "fill"],
+        ["t-0", "0", "0", "-"],
+        ["all", "0", "0", "-"],
+    ]
+    assert lines[4:] == [
+        "retries: 0",
+        "bufferpool-wait-time: 0 ns",
+        "bufferpool-wait-ratio: 0.000000",
+    ]
+
+
+def test_produce_stats_counts_what_was_lost_as_sent(kminilog):
+    damage_partition_0(kminilog)
+    options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on", "--stats", "--json"]
+    run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
+    assert run.code == 1
+    assert [each["records"] for each in run.records[-1]["stats"]["partitions"]] == [2, 2]
+
+
 # ---- input that makes pauses, and an end that comes early
 
 

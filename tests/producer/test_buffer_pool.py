@@ -9,7 +9,7 @@ import pytest
 from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR, BufferPool
-from kminilog.producer.metrics import WINDOW_MS, Metrics
+from kminilog.producer.metrics import NS_PER_MS, WINDOW_MS, Metrics
 from kminilog.replays.stepped_callers import GROUP, SteppedPool
 
 MakePool = Callable[[int, int], SteppedPool]
@@ -384,9 +384,49 @@ def test_wait_ratio_is_the_share_of_time_spent_waiting_on_failure_too(make_pool,
 
 def test_pool_uses_the_sensor_and_metric_that_the_documents_name(make_pool):
     stepped = make_pool(64, 16)
-    stepped.metrics.sensor("bufferpool-wait-time").record(WINDOW_MS // 2, stepped.clock.now_ms())
+    half_ns = WINDOW_MS // 2 * NS_PER_MS
+    stepped.metrics.sensor("bufferpool-wait-time").record(half_ns, stepped.clock.now_ns())
     assert stepped.metrics.values() == {("bufferpool-wait-ratio", GROUP): 0.5}
     assert (WAIT_SENSOR, WAIT_RATIO) == ("bufferpool-wait-time", "bufferpool-wait-ratio")
+
+
+def test_wait_of_less_than_a_millisecond_is_measured():
+    clock = NanosecondClock()
+
+    class TakesNoTime:
+        def __init__(self, lock: threading.Lock) -> None:
+            self._lock = lock
+
+        def wait(self, timeout_seconds: float) -> bool:
+            self._lock.release()
+            try:
+                clock.sleep_ns(1_500)
+                pool.deallocate(held)
+                return True
+            finally:
+                self._lock.acquire()
+
+        def notify(self) -> None:
+            pass
+
+    metrics = Metrics(clock)
+    pool = BufferPool(16, 16, metrics, clock, GROUP, new_condition=TakesNoTime)
+    held = pool.allocate(16, 0)
+    pool.allocate(16, 10)
+    assert metrics.sensor(WAIT_SENSOR).total_ns == 1_500
+    assert metrics.value(WAIT_RATIO, GROUP) == 1_500 / (WINDOW_MS * NS_PER_MS)
+
+
+class NanosecondClock(ManualClock):
+    """A simulated clock that can also sleep for less than a millisecond."""
+
+    slept_ns = 0
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        self.slept_ns += duration_ns
+
+    def now_ns(self) -> int:
+        return super().now_ns() + self.slept_ns
 
 
 # ---- other ways to wait

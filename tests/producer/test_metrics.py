@@ -1,7 +1,7 @@
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.producer.metrics import WINDOW_MS, Metrics, Sensor
+from kminilog.producer.metrics import NS_PER_MS, WINDOW_MS, Metrics, Sensor
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,17 @@ from kminilog.producer.metrics import WINDOW_MS, Metrics, Sensor
 def test_ratio_is_the_share_of_the_last_second(spans, asked_ms, ratio):
     sensor = Sensor(window_ms=1_000)
     for duration_ms, ended_ms in spans:
-        sensor.record(duration_ms, ended_ms)
-    assert sensor.ratio(asked_ms) == pytest.approx(ratio)
+        sensor.record(duration_ms * NS_PER_MS, ended_ms * NS_PER_MS)
+    assert sensor.ratio(asked_ms * NS_PER_MS) == pytest.approx(ratio)
+    assert sensor.total_ns == sum(duration_ms for duration_ms, _ in spans) * NS_PER_MS
+
+
+def test_sensor_keeps_nanoseconds():
+    sensor = Sensor(window_ms=1)
+    sensor.record(1, now_ns=10**18)
+    sensor.record(2, now_ns=10**18 + 5)
+    assert sensor.total_ns == 3
+    assert sensor.ratio(10**18 + 5) == 3e-6
 
 
 def test_sensor_of_a_name_is_made_once():
@@ -46,7 +55,7 @@ def test_value_moves_with_the_clock():
     clock = ManualClock(10**9)
     metrics = Metrics(clock)
     metrics.add_ratio("wait-ratio", "one", metrics.sensor("wait-time"))
-    metrics.sensor("wait-time").record(WINDOW_MS // 2, clock.now_ms())
+    metrics.sensor("wait-time").record(WINDOW_MS // 2 * NS_PER_MS, clock.now_ns())
     assert metrics.value("wait-ratio", "one") == 0.5
     clock.sleep_ms(WINDOW_MS)
     assert metrics.values() == {("wait-ratio", "one"): 0.0}
