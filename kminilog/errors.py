@@ -27,7 +27,7 @@ class CorruptLogError(KMiniLogError):
 
     def __init__(self, path: str, *, position: int, reason: str, remedy: str = "") -> None:
         advice = f"; {remedy}" if remedy else ""
-        super().__init__(f"{path}: damaged at byte {position}: {reason}{advice}")
+        super().__init__(f"{path}, byte {position}: damaged: {reason}{advice}")
         self.path = path
         self.position = position
         self.reason = reason

@@ -20,6 +20,7 @@ from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition, segment_name
 from kminilog.notices import OnGap
+from kminilog.painted import Painted, Span
 from kminilog.plain_text import shown
 from kminilog.steps.lookup.find_offset import of_search
 from kminilog.steps.lookup.search import Search
@@ -69,9 +70,16 @@ def command(
         write_lines(render_text(of_search(search)))
     else:
         message = found.located.message
+        file = f"{topic_partition}/{found.segment.log_path.name}"
         write_line(
-            f"{topic_partition} offset {offset}: {found.segment.name}.log at byte "
-            f"{found.located.position}, key {shown(message.key)}, value {shown(message.value)}"
+            Painted(
+                f"{file}, ",
+                Span(f"offset {offset}", "offset"),
+                f", byte {found.located.position}: key ",
+                Span(shown(message.key), "key"),
+                ", value ",
+                Span(shown(message.value), "value"),
+            )
         )
 
 

@@ -149,14 +149,14 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
         previous = max(start - ENTRY_SIZE_BYTES, 0)
         try:
             entry = decode_entries(data[previous : start + ENTRY_SIZE_BYTES])[-1]
-        except CorruptBytesError as error:
+        except CorruptBytesError:
             yield {
                 "offset": None,
                 "position": None,
                 "index_position": start,
                 "valid": False,
                 "fault": "index-order",
-                "detail": f"{error.reason} at byte {start}",
+                "detail": _index_fault(start, data[start : start + ENTRY_SIZE_BYTES]),
                 "skipped_bytes": len(data) - start,
             }
             return
@@ -166,6 +166,14 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
             "relative_offset": entry.relative_offset,
             "index_position": start,
         }
+
+
+def _index_fault(start: int, data: bytes) -> str:
+    """Return why there is no sound entry, as `verify` says it."""
+    if len(data) < ENTRY_SIZE_BYTES:
+        return f"the index ends with {len(data)} bytes that are no entry"
+    (entry,) = decode_entries(data)
+    return f"entry {start // ENTRY_SIZE_BYTES}, {tuple(entry)}, does not ascend"
 
 
 def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int | None]:

@@ -36,7 +36,7 @@ class Unpacking:
         """
         if message.codec != "gzip":
             remedy = "only gzip can be opened; without --deep it is shown as it is stored"
-            where = f"{path} at byte {position}"
+            where = f"{path}, byte {position}"
             raise CompressedMessageError(message.codec, where=where, remedy=remedy)
         gzip = _Gzip(message.value or b"", self._limit_bytes)
         while data := gzip.read(SIZE_END):
@@ -48,7 +48,7 @@ class Unpacking:
         if gzip.is_cut:
             self.cut_count += 1
             self._tell(
-                f"{path}: the message with offset {message.offset} at byte {position} holds more "
+                f"{path}, offset {message.offset}, byte {position}: the message holds more "
                 f"than {self._limit_bytes} bytes; the rest is not shown; raise --max-unpacked"
             )
 

@@ -147,7 +147,7 @@ def refuse_compressed(segment: Segment, located: Located) -> None:
     if located.message.codec != CODECS[0]:
         raise CompressedMessageError(
             located.message.codec,
-            where=f"{segment.log_path} at byte {located.position}",
+            where=f"{segment.log_path}, byte {located.position}",
             remedy="only `kminilog dump --deep` looks inside, and only with gzip",
         )
 

@@ -1,9 +1,11 @@
 """For each finding, the shell command that shows it.
 
     a message that is whole       find TOPIC-P OFFSET --explain     every step of the search
-    damage, or a wrong offset     step record SEGMENT.log --at B    its bytes, and those around it
-    an entry of an index          step record SEGMENT.index --at B
+    damage, or a wrong offset     dump SEGMENT.log --at B --hex     its fields and its bytes
+    an entry of an index          dump SEGMENT.index --at B         and what the log has there
     a file without a known byte   dump SEGMENT.log --hex
+    a file too many or too few,   recover TOPIC-P --dry-run         and what recovery would do
+    or a lost end
     a record that is not stored   verify TOPIC --against SOURCE     with its line or row
     a range of messages           consume TOPIC --partition P       their keys and values
     anything else                 verify TOPIC
@@ -32,7 +34,7 @@ _OF_AN_INDEX = {
     FindingClass.INDEX_ORDER,
     FindingClass.INDEX_PAST_END,
 }
-_OF_A_TOPIC = {FindingClass.ORPHAN_FILE, FindingClass.MANIFEST_MISMATCH, FindingClass.LOST_END}
+_OF_RECOVERY = {FindingClass.ORPHAN_FILE, FindingClass.LOST_END}
 _READING = {
     "key": "--key",
     "key_regex": "--key-regex",
@@ -47,7 +49,7 @@ def showing_command(finding: Finding, scope: Mapping[str, Any]) -> str:
     >>> name = "00000000000000000000"
     >>> found = Finding(FindingClass.BAD_CRC, "orders", 0, "", name, offset=5, position=170)
     >>> showing_command(found, {"log_dir": "my logs"})
-    "kminilog step record 'my logs/orders-0/00000000000000000000.log' --at 170"
+    "kminilog dump 'my logs/orders-0/00000000000000000000.log' --at 170 --hex"
     """
     return " ".join(["kminilog", *map(quoted, _words(finding, scope))])
 
@@ -71,7 +73,9 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
     start = ["--log-dir", log_dir]
     if finding.kind == FindingClass.MISSING:
         return [*start, "verify", finding.topic, *_against(scope)]
-    if finding.kind in _OF_A_TOPIC or finding.segment is None:
+    if finding.kind in _OF_RECOVERY:
+        return [*start, "recover", partition, "--dry-run"]
+    if finding.kind == FindingClass.MANIFEST_MISMATCH or finding.segment is None:
         return [*start, "verify", finding.topic]
     if finding.kind == FindingClass.ALTERED and finding.source is None:
         at = ["--partition", str(finding.partition), "--offset", str(finding.offset)]
@@ -79,13 +83,14 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
         return [*start, "consume", finding.topic, *at, *end, "--json"]
     if finding.kind in _OF_A_WHOLE_MESSAGE:
         if finding.offset is None:
-            return [*start, "ls", finding.topic]  # the index file is missing
+            return [*start, "recover", partition, "--dry-run"]  # the index file is missing
         return [*start, "find", partition, str(finding.offset), "--explain"]
     file = f"{log_dir}/{partition}/{finding.segment}"
     file += INDEX_SUFFIX if finding.kind in _OF_AN_INDEX else LOG_SUFFIX
     if finding.position is None:
         return ["dump", file, "--hex"]
-    return ["step", "record", file, "--at", str(finding.position)]
+    at = ["--at", str(finding.position)]
+    return ["dump", file, *at] if file.endswith(INDEX_SUFFIX) else ["dump", file, *at, "--hex"]
 
 
 def _against(scope: Mapping[str, Any]) -> list[str]:

@@ -128,7 +128,7 @@ class IndexCheck:
             yield self._slot_fault(
                 FindingClass.INDEX_ORDER,
                 first_out_of_order,
-                f"does not ascend ({out_of_order} such entries)",
+                "does not ascend" + (f", nor do {out_of_order - 1} more" * (out_of_order > 1)),
             )
         elif self._torn_bytes:
             detail = f"the index ends with {self._torn_bytes} bytes that are no entry"

@@ -183,9 +183,9 @@ def _strays(names: set[str]) -> dict[str, str]:
         if parsed and parsed[1] == INDEX_SUFFIX:
             log_name = name.removesuffix(INDEX_SUFFIX) + LOG_SUFFIX
             if not {log_name, log_name + DELETED_SUFFIX} & names:
-                strays[name] = "an index without a log"
+                strays[name] = "an index without a log; `kminilog recover` removes it"
         elif not parsed and not name.endswith((CUT_SUFFIX, DELETED_SUFFIX)):
-            strays[name] = "not a file of a partition"
+            strays[name] = "not a file of a partition; move it away"
     return strays
 
 

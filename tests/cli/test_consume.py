@@ -163,7 +163,7 @@ def test_consume_damage_is_one_line_that_names_the_place(orders):
     run = orders("consume", "orders", *END)
     assert run.code == 2
     assert run.out == "value0\n"
-    assert run.err.startswith(f"kminilog: {log}: damaged at byte 32")
+    assert run.err.startswith(f"kminilog: {log}, byte 32: damaged")
 
 
 @pytest.fixture(params=["documented", "kafka"])
@@ -189,7 +189,7 @@ def raise_last_offset(numbers: CommandLine) -> tuple[Path, int]:
 
 def test_consume_last_message_with_a_wrong_offset_is_damage_and_not_committed(numbers):
     log, position = raise_last_offset(numbers)
-    place = f"kminilog: {log}: damaged at byte {position}"
+    place = f"kminilog: {log}, byte {position}: damaged"
     reason = "a whole message with offset 1099511627815 where 39 belongs"
     for options in ([], ["--group", "g"]):
         run = numbers("consume", "t", *options, *END, "--json")
@@ -231,8 +231,8 @@ def test_consume_missing_segment_is_damage_unless_gaps_are_allowed(numbers):
     run = numbers("consume", "t", *END, "--json")
     assert run.code == 2
     assert [record["offset"] for record in run.records] == list(range(lost.start))
-    told = f"damaged at byte 0: by its name the segment begins with offset {lost.stop}"
-    assert f"{third}: {told}, but {lost.start} comes next" in run.err
+    told = f"byte 0: damaged: by its name the segment begins with offset {lost.stop}"
+    assert f"{third}, {told}, but {lost.start} comes next" in run.err
 
     run = numbers("consume", "t", *END, "--json", "--allow-gaps")
     assert run.code == 0

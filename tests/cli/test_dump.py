@@ -244,7 +244,7 @@ def test_dump_deep_beyond_the_limit_says_what_is_not_shown(
         return
     assert run.code == 2
     assert run.err == (
-        f"kminilog: {compressed}: the message with offset 4 at byte 0 holds more than "
+        f"kminilog: {compressed}, offset 4, byte 0: the message holds more than "
         f"{limit_bytes} bytes; the rest is not shown; raise --max-unpacked\n"
     )
 
@@ -279,7 +279,7 @@ def test_dump_deep_refuses_other_codecs_in_one_line(kminilog, log, codec, name, 
     log.write_bytes(wrapper(KAFKA, codec, b"...", 4))
     run = dump(kminilog, log, "--deep", "--format", line_format)
     assert run.code == 2
-    assert run.err.startswith(f"kminilog: {log} at byte 0: a message compressed with {name}; only")
+    assert run.err.startswith(f"kminilog: {log}, byte 0: a message compressed with {name}; only")
     assert run.err.count("\n") == 1
     assert dump(kminilog, log, "--format", line_format).code == 0
 
@@ -306,9 +306,9 @@ def test_dump_index_has_absolute_and_relative_offsets(orders):
 @pytest.mark.parametrize(
     ("tail", "detail"),
     [
-        (bytes(3), "torn index entry at byte 16"),
-        (bytes(16), "index does not ascend at byte 16"),
-        (bytes([0, 0, 0, 6, 0, 0, 0, 128]), "index does not ascend at byte 16"),
+        (bytes(3), "the index ends with 3 bytes that are no entry"),
+        (bytes(16), "entry 2, (0, 0), does not ascend"),
+        (bytes([0, 0, 0, 6, 0, 0, 0, 128]), "entry 2, (6, 128), does not ascend"),
     ],
 )
 def test_dump_unsound_index_shows_the_sound_entries_and_why_it_stops(orders, tail, detail):

@@ -107,7 +107,7 @@ def test_find_worked_example_is_in_the_segment_of_the_documents(
 
 def test_find_text_is_one_line(orders):
     assert orders.ok("find", "orders-0", 7).out == (
-        'orders-0 offset 7: 00000000000000000005.log at byte 32, key "key7", value "value7"\n'
+        'orders-0/00000000000000000005.log, offset 7, byte 32: key "key7", value "value7"\n'
     )
 
 
@@ -185,7 +185,7 @@ def test_find_bad_input_is_one_line(orders, arguments, part):
 def test_find_behind_damage_is_one_line_that_names_the_place(orders):
     log = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
     flip_byte(log, 20, mask=1)
-    assert_one_line(orders("find", "orders-0", 0), 2, f"{log}: damaged at byte 0")
+    assert_one_line(orders("find", "orders-0", 0), 2, f"{log}, byte 0: damaged")
 
 
 def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_no(orders):

@@ -192,14 +192,14 @@ def test_produce_that_goes_on_after_a_failure_counts_what_was_lost(kminilog):
     options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on"]
     run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
     assert (run.code, run.out) == (1, "t-1: offsets 0..1 (2 messages)\nt: 2 messages lost\n")
-    assert "damaged at byte 0" in run.err
+    assert "byte 0: damaged" in run.err
 
 
 def test_produce_that_stops_after_a_failure_says_why(kminilog):
     damage_partition_0(kminilog)
     run = kminilog("produce", "t", *ROUND_ROBIN_OF_4, stdin=b"a\nb\nc\nd\n")
     assert (run.code, run.out) == (2, "")
-    assert "damaged at byte 0" in run.err
+    assert "byte 0: damaged" in run.err
 
 
 def test_produce_names_the_line_that_cannot_be_sent(topic, tmp_path):

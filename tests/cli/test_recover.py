@@ -55,7 +55,9 @@ def test_recover_torn_tail_is_cut_and_kept(orders, last_log):
     assert recovered["cut"] == {
         "segment": SEGMENTS[-1],
         "position": 68,
-        "reason": "unfinished message",
+        "class": "torn-tail",
+        "reason": "torn-tail: unfinished message: at least 34 bytes are needed, the end of the "
+        "file comes after 32",
         "lost_bytes": 32,
         "lost_messages": 0,
     }
@@ -78,10 +80,12 @@ def test_recover_dry_run_changes_nothing(orders, last_log, is_clean):
     if not is_clean:
         (orders.log_dir / ".clean-shutdown").unlink()
     before = files_of(orders.log_dir / "orders-0")
-    planned = orders.ok("recover", "orders-0", "--dry-run", "--json").document
+    run = orders("recover", "orders-0", "--dry-run", "--json")
+    assert (run.code, run.err) == (1, "")  # it would lose something
+    planned = run.document
     assert (planned["dry_run"], planned["cut"]["position"]) == (True, 68)
     assert planned["side_files"] == []
-    assert "would be cut" in orders.ok("recover", "orders-0", "--dry-run").out
+    assert "would be cut" in orders("recover", "orders-0", "--dry-run").out
     assert files_of(orders.log_dir / "orders-0") == before
 
 
@@ -107,8 +111,8 @@ def test_recover_dry_run_with_force_says_what_would_be_lost(orders, middle_log):
     flip_byte(middle_log, 32 + 25, mask=1)
     before = files_of(orders.log_dir / "orders-0")
     run = orders("recover", "orders-0", "--dry-run", "--force")
-    assert run.code == 0
-    assert "damage would be cut" in run.out
+    assert run.code == 1
+    assert "would be cut: 436 bytes with 12 whole messages lost" in run.out
     assert files_of(orders.log_dir / "orders-0") == before
 
 
@@ -116,7 +120,8 @@ def test_recover_force_says_what_is_lost_and_cuts_there(orders, middle_log):
     flip_byte(middle_log, 32 + 25, mask=1)
     run = orders("recover", "orders-0", "--force", "--json")
     assert run.code == 0
-    assert run.err.startswith(f"kminilog: --force cuts {middle_log} at byte 32 (bad-crc")
+    place = f"orders-0/{middle_log.name}, offset 7, byte 32"
+    assert run.err.startswith(f"kminilog: --force cuts {place}: bad-crc: crc is ")
     assert "12 whole messages lost" in run.err
     assert len(run.document["side_files"]) == 3
     assert all(os.path.exists(path) for path in run.document["side_files"])
@@ -145,7 +150,8 @@ def test_recover_names_rebuilt_removed_and_stray_files(orders):
 def test_recover_log_below_the_recovery_point_is_a_warning(orders, last_log):
     cut_to(last_log, 68)
     recovered = orders.ok("recover", "orders-0", "--json").document
-    assert "the log ends at offset 19, but up to 20 it was on the disk" in recovered["warnings"][0]
+    lost = "lost-end: offsets 19 to 19 were on the disk, the log ends before them"
+    assert lost in recovered["warnings"][0]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_retain_leaves_a_damaged_partition_alone_and_does_the_others(aged):
     assert run.code == 2
     assert [found["topic"] for found in run.document["deleted_segments"]] == ["whole"]
     assert run.err.count("\n") == 1
-    assert f"{SEGMENTS[1]}.log: damaged at byte 32" in run.err
+    assert f"{SEGMENTS[1]}.log, byte 32: damaged" in run.err
 
 
 @pytest.mark.parametrize("now_ms", [-1, 2**63, 10**22])

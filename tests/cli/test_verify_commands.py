@@ -67,7 +67,26 @@ def run_command(kminilog: CommandLine, sample: dict[str, Any]) -> Run:
 
 def samples_of(run: Run) -> list[dict[str, Any]]:
     assert run.code == 1, run
-    return [sample for found in run.document["findings"] for sample in found["samples"]]
+    return [
+        {**sample, "class": found["class"]}
+        for found in run.document["findings"]
+        for sample in found["samples"]
+    ]
+
+
+def assert_dumped(sample: dict[str, Any], run: Run) -> None:
+    """Assert that the file is dumped at the place of the finding, and only there."""
+    assert f" --at {sample['position']}" in sample["command"]
+    heads = [line for line in run.out.splitlines() if not line.startswith("    ")]
+    assert len(heads) == 1, run.out
+    if heads[0].startswith("DAMAGED") or ": DAMAGED" in heads[0]:
+        assert run.code == 1
+        assert f"{sample['class']}: {sample['detail']}" in heads[0]
+    elif ".index" in sample["command"]:
+        assert "    in the .log: " in run.out
+    else:
+        assert f", byte {sample['position']}: size " in heads[0]
+        assert re.search(rf"^    0*{sample['position']}  [0-9a-f]{{2}} ", run.out, re.MULTILINE)
 
 
 def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:
@@ -76,11 +95,10 @@ def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:
     assert run.err == ""
     if " verify " in sample["command"]:
         assert sample["place"] in run.out
-    elif " step record " in sample["command"]:
-        assert sample["position"] is not None
-        assert re.search(rf"[Bb]ytes? {sample['position']}\b", run.out), run.out
+    elif " recover " in sample["command"]:
+        assert f"{sample['place']}: {sample['class']}: {sample['detail']}" in run.out
     elif " dump " in sample["command"]:
-        assert sample["position"] is None
+        assert_dumped(sample, run)
     else:
         assert f"{sample['segment']}" in run.out
 

@@ -125,7 +125,7 @@ def test_load_of_damage_is_one_clear_error(load, log_dir, place):
     segment = log_dir.reader(PARTITION).segments()[place]
     *_, last, _ = message_positions(segment.log_path.read_bytes())
     flip_byte(segment.log_path, last + 13, mask=1)
-    where = f"{segment.log_path}: damaged at byte {last}: bad-crc"
+    where = f"{segment.log_path}, byte {last}: damaged: bad-crc"
     with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
         load(topic="orders").collect()
     assert str(caught.value).startswith(where)

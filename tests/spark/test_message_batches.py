@@ -120,7 +120,7 @@ def test_what_stops_a_window_is_named_by_the_plain_engine(dialect, tmp_path):
         content = b"".join([*encoded[:30], damaged, *encoded[31:]])
         segment = segment_of(tmp_path, dialect, content, [])
         found: list[Row] = []
-        where = f"damaged at byte {30 * len(encoded[0])}: {told}"
+        where = f"byte {30 * len(encoded[0])}: damaged: {told}"
         with pytest.raises(CorruptLogError, match=where):
             found.extend(row for d in sound_messages(segment, 0, 60, None) for row in rows_of(d))
         assert [offset for offset, *_ in found] == list(range(30))

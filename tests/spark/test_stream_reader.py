@@ -188,7 +188,7 @@ def test_damage_at_the_end_of_a_log_stops_a_stream(writer):
     append(writer, "orders", 0, 3)
     log = writer.reader(TopicPartition("orders", 0)).segments()[-1].log_path
     flip_byte(log, log.stat().st_size - 1, mask=1)
-    with pytest.raises(KMiniLogError, match="damaged at byte"):
+    with pytest.raises(KMiniLogError, match="damaged"):
         stream_of(writer).latestOffset({}, ReadAllAvailable())
 
 

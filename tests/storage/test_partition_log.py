@@ -226,7 +226,7 @@ def test_open_log_with_a_torn_tail_is_refused_with_its_place(tmp_path, dialect):
     size_bytes = path.stat().st_size
     with open(path, "ab") as file:
         file.write(b"torn")
-    with pytest.raises(CorruptLogError, match=f"damaged at byte {size_bytes}"):
+    with pytest.raises(CorruptLogError, match=f"byte {size_bytes}: damaged"):
         open_log(tmp_path, dialect)
 
 

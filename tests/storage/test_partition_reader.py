@@ -98,9 +98,8 @@ def test_read_of_a_segment_whose_name_says_a_lower_offset_is_damage(tmp_path, di
     read = [message.offset for message in reader.read(0, 10**6)]
     assert read == list(range(second.first_offset))
     for offset in (wrong, second.first_offset):
-        expected = (
-            f"byte 0: a whole message with offset {second.first_offset} where {wrong} belongs"
-        )
+        told = f"a whole message with offset {second.first_offset} where {wrong} belongs"
+        expected = f"byte 0: damaged: {told}"
         with pytest.raises(CorruptLogError, match=expected):
             reader.read(offset, 1)
 
@@ -136,7 +135,7 @@ def test_read_with_allowed_gaps_stops_at_an_offset_that_the_next_one_denies(tmp_
     first, second, *_ = log.segments()
     position = message_positions(first.log_path.read_bytes())[-3]
     put_offset(first.log_path, position, 1 << 40)
-    with pytest.raises(CorruptLogError, match=f"damaged at byte {position}"):
+    with pytest.raises(CorruptLogError, match=f"byte {position}: damaged"):
         reader_of(log, []).read(second.first_offset - 2, 1)
 
 

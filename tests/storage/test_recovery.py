@@ -128,7 +128,7 @@ def test_recover_damage_before_valid_messages_is_refused(tmp_path, dialect):
     first = log.segments()[0].log_path
     put(first, 30, b"?")
     before = contents(tmp_path)
-    with pytest.raises(CorruptLogError, match=f"{first}: damaged at byte 0: bad-crc"):
+    with pytest.raises(CorruptLogError, match=f"{first}, byte 0: damaged: bad-crc"):
         carry_out(plan(log))
     assert contents(tmp_path) == before
     assert plan(log).damage.lost_messages == 19

@@ -35,7 +35,7 @@ def test_classes_severities_and_counts_are_aligned():
 def test_sample_has_its_place_what_is_wrong_and_its_command():
     assert made_of(FindingClass.BAD_CRC)[2:4] == [
         f"    t-0/{NAME}.log, offset 5, byte 170: why",
-        f"        kminilog step record d/t-0/{NAME}.log --at 170",
+        f"        kminilog dump d/t-0/{NAME}.log --at 170 --hex",
     ]
 
 
