@@ -1,55 +1,63 @@
 """`kminilog consume`: print the messages of one topic or of several, and wait for more.
 
-It reads the partitions in turn. It ends after `--max-messages`, or when no message has come for
-consumer.timeout.ms, with exit code 0 both times. With `--group` it reads a share of the partitions:
-processes with the same group divide them, and those of a killed process go to the others. It
-commits what it has written to stdout; the next owner of the partition reads the rest again. Order
-holds inside a partition only. A gap is damage, unless gaps are allowed; then stderr has a line for
-each gap. Source: S3; Kafka: ConsoleConsumer.
+It reads the partitions in turn. It ends after `--max-messages`, at the end of the logs with
+`--until-end`, or when no message has come for consumer.timeout.ms, with exit code 0 each time. With
+`--group` it reads a share of the partitions: processes with the same group divide them, and those
+of a killed process go to the others. It commits what it has written to stdout; the next owner of
+the partition reads the rest again. Order holds inside a partition only. A gap is damage, unless
+gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: ConsoleConsumer; kcat.
 """
 
 import random
 import re
 from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from kminilog.cli.consume_run import Run, Wanted
 from kminilog.cli.current_directory import make_importable
-from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.options import allow_gaps_option, config_option, example, json_option, to_offset
-from kminilog.cli.output import (
-    bytes_field,
-    flush,
-    is_terminal,
-    warn,
-    write_bytes,
-    write_record,
+from kminilog.cli.options import (
+    allow_gaps_option,
+    config_option,
+    example,
+    json_option,
+    key_option,
+    to_offset,
+)
+from kminilog.cli.output import is_terminal
+from kminilog.cli.record_lines import (
+    WriteRecord,
+    check_format,
+    format_writer,
+    json_writer,
+    text_writer,
 )
 from kminilog.clock import Clock
 from kminilog.config_parsing import parse_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_file import check_group
-from kminilog.consumer.interface import ConsumerRecord
-from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
 from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
-from kminilog.printable import printable_bytes
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock, WallClock
 
-_POLL_MS = 100
-
 
 def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
-    return value if value in ("earliest", "latest") else to_offset(ctx, param, value)
+    return value if value in (EARLIEST, LATEST) else to_offset(ctx, param, value)
+
+
+def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else check_format(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
 
 
 @click.command("consume", epilog=example("kminilog consume orders --print-key --max-messages 3"))
@@ -63,15 +71,26 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
 @click.option(
     "--offset",
     "start",
-    default="earliest",
+    default=EARLIEST,
     show_default=True,
     callback=_to_start,
     metavar="N|earliest|latest",
     help="Offset to start at. A number needs --partition, unless the topic has only one.",
 )
 @click.option(
+    "--tail",
+    "tail_count",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Start N messages before the end of each partition.",
+)
+@click.option(
+    "--until-end", "is_until_end", is_flag=True, help="Stop where the logs end now; do not wait."
+)
+@click.option(
     "--max-messages", type=click.IntRange(min=0), metavar="N", help="Stop after N messages."
 )
+@key_option("Print only messages with this key. All are read: a log has no index of keys.")
 @click.option(
     "--group",
     metavar="G",
@@ -81,46 +100,80 @@ def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | s
     "--print-key", is_flag=True, help="Print key, tab and value instead of the value alone."
 )
 @click.option(
+    "--format",
+    "line_format",
+    metavar="F",
+    callback=_to_format,
+    help=r"Print each message in this format: %t topic, %p partition, %o offset, %k key, %s value, "
+    r"%K and %S their lengths, \n newline, \t tab; such as '%t-%p %o: %k %s\n'.",
+)
+@click.option(
     "--raw", "is_raw", is_flag=True, help="Print bytes unchanged on a terminal, too, as in a pipe."
 )
 @allow_gaps_option
 @config_option("Setting of the consumer, e.g. consumer.timeout.ms=1000. Repeatable.")
 @json_option
-@click.pass_obj
+@click.pass_context
 def command(
-    log_dir_path: Path,
+    ctx: click.Context,
     topic: str | None,
     pattern: str | None,
     partition: int | None,
     start: int | str,
+    tail_count: int | None,
+    is_until_end: bool,
     max_messages: int | None,
+    key: bytes | None,
     group: str | None,
     print_key: bool,
+    line_format: str | None,
     is_raw: bool,
     on_gap: OnGap | None,
     config: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Print the messages of TOPIC, and wait for more."""
-    log_dir = LogDir(log_dir_path)
+    is_start_given = ctx.get_parameter_source("start") is not ParameterSource.DEFAULT
+    if tail_count is not None and is_start_given:
+        raise click.UsageError("--tail and --offset both say where to start: give one of them")
+    write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
+    log_dir = LogDir(ctx.obj)
     source = LogDirSource(log_dir, on_gap=on_gap)
     topics = _topics(log_dir, topic, pattern)
     clock = SystemClock()
-    is_escaping = is_terminal() and not is_raw
-    printing = _Printing(clock, as_json=as_json, print_key=print_key, is_escaping=is_escaping)
     settings = parse_config(config, CONSUMER_SETTINGS)
+    group = settings.get("group.id") or None if group is None else group
+    told = str(start) if group is not None and is_start_given else None
+    run = Run(source, write, Wanted(max_messages, is_until_end, key, told), clock)
     if group is None:
-        group = settings.get("group.id") or None
-    if group is not None:
+        if tail_count is not None:
+            start = -tail_count or LATEST
+        partitions = _partitions(topics, partition)
+        consumer = _reader(source, partitions, settings, start, run, clock)
+    else:
         check_group(group)
         make_importable()
-        if partition is not None or isinstance(start, int):
-            raise click.UsageError("a group shares partitions out: no --partition, no --offset N")
+        if partition is not None or isinstance(start, int) or tail_count is not None:
+            raise click.UsageError(_GROUP_SHARES.format(group=group))
         settings = {**settings, "group.id": group}
-        consumer = _member(log_dir, source, topics, pattern, settings, start, printing, clock)
-    else:
-        consumer = _reader(source, _partitions(topics, partition), settings, start, printing, clock)
-    printing.run(consumer, max_messages)
+        consumer = _member(log_dir, source, topics, pattern, settings, start, run, clock)
+    run.run(consumer)
+
+
+_GROUP_SHARES = (
+    "a group shares partitions out, and starts where it has committed: no --partition, "
+    "no --offset N, no --tail; `kminilog group reset {group} --to N` moves what is committed"
+)
+
+
+def _writer(
+    line_format: str | None, as_json: bool, print_key: bool, *, is_escaping: bool
+) -> WriteRecord:
+    if line_format is not None:
+        if as_json or print_key:
+            raise click.UsageError("--format says all that is printed: no --json, no --print-key")
+        return format_writer(line_format, is_escaping=is_escaping)
+    return json_writer() if as_json else text_writer(has_key=print_key, is_escaping=is_escaping)
 
 
 def _reader(
@@ -128,22 +181,21 @@ def _reader(
     partitions: list[TopicPartition],
     settings: dict[str, Any],
     start: int | str,
-    printing: "_Printing",
+    run: Run,
     clock: Clock,
 ) -> Consumer:
     """A consumer of these partitions, without a group."""
-    if isinstance(start, int) and len(partitions) > 1:
+    if isinstance(start, int) and start >= 0 and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --partition")
     config = {"auto.offset.reset": "none", **settings}
-    consumer = Consumer(source, config, clock=clock, on_reset=printing.on_reset)
+    consumer = Consumer(source, config, clock=clock, on_reset=run.on_reset)
     consumer.assign(partitions)
     for found in partitions:
-        if isinstance(start, int):
-            consumer.seek(found, start)
+        if start == EARLIEST:
+            consumer.seek(found, source.beginning(found))
         else:
-            consumer.seek(
-                found, source.end(found) if start == "latest" else source.beginning(found)
-            )
+            end = source.end(found)
+            consumer.seek(found, offset_of(start, source.beginning(found), end))
     return consumer
 
 
@@ -154,11 +206,11 @@ def _member(
     pattern: str | None,
     settings: dict[str, Any],
     start: int | str,
-    printing: "_Printing",
+    run: Run,
     clock: Clock,
 ) -> Consumer:
     """A consumer of a share of these topics."""
-    printing.is_committing = settings.get("enable.auto.commit", True)
+    run.is_committing = settings.get("enable.auto.commit", True)
     consumer = Consumer(
         source,
         {"auto.offset.reset": start, **settings, "enable.auto.commit": False},
@@ -166,102 +218,16 @@ def _member(
         coordinator=Coordinator(
             log_dir.path, source.topics, clock=WallClock(), chance=random.Random()
         ),
-        on_assigned=printing.on_assigned,
-        on_revoked=printing.on_revoked,
-        on_lost=printing.on_lost,
-        on_reset=printing.on_reset,
+        on_assigned=run.on_assigned,
+        on_revoked=run.on_revoked,
+        on_lost=run.on_lost,
+        on_reset=run.on_reset,
     )
     if pattern is None:
         consumer.subscribe([found.name for found in topics])
     else:
         consumer.subscribe(pattern=pattern)
     return consumer
-
-
-class _Printing:
-    """Prints records, and commits what was printed."""
-
-    def __init__(self, clock: Clock, *, as_json: bool, print_key: bool, is_escaping: bool) -> None:
-        self.is_committing = False
-        self._clock = clock
-        self._as_json = as_json
-        self._print_key = print_key
-        self._is_escaping = is_escaping
-        self._printed: dict[TopicPartition, int] = {}
-        self._consumer: Consumer | None = None
-
-    def run(self, consumer: Consumer, max_messages: int | None) -> None:
-        """Print records until the maximum is reached, or until the time-out without a record."""
-        self._consumer = consumer
-        timeout_ms = consumer.config["consumer.timeout.ms"]
-        interval_ms = consumer.config["auto.commit.interval.ms"]
-        left = float("inf") if max_messages is None else max_messages
-        heard_ms = committed_ms = self._clock.now_ms()
-        try:
-            while left > 0:
-                check_interrupt()
-                limit = int(min(left, consumer.config["max.poll.records"]))
-                poll_ms = _POLL_MS if timeout_ms < 0 else min(_POLL_MS, timeout_ms)
-                records = consumer.poll(poll_ms, limit)
-                self._print(records)
-                left -= len(records)
-                now_ms = self._clock.now_ms()
-                if records or not consumer.is_settled:
-                    heard_ms = now_ms
-                elif 0 <= timeout_ms <= now_ms - heard_ms:
-                    break
-                if now_ms - committed_ms >= interval_ms:
-                    self._commit()
-                    committed_ms = now_ms
-        finally:
-            try:
-                self._commit()
-            finally:
-                consumer.close()
-
-    def on_assigned(self, partitions: list[TopicPartition]) -> None:
-        """Commit the first offsets, too, so that the next owner does not start at the end."""
-        for partition in partitions:
-            if self._consumer:
-                self._printed[partition] = self._consumer.position(partition)
-
-    def on_revoked(self, partitions: list[TopicPartition]) -> None:
-        """Commit what was printed, while this member still owns the partitions."""
-        self._commit()
-        self.on_lost(partitions)
-
-    def on_lost(self, partitions: list[TopicPartition]) -> None:
-        """Forget these partitions: this member may no longer commit for them."""
-        for partition in partitions:
-            self._printed.pop(partition, None)
-
-    def on_reset(self, reset: OffsetReset) -> None:
-        """Report the reset and read on from there; the old committed offset is void."""
-        warn(str(reset))
-        self._printed[reset.topic_partition] = reset.next_offset
-
-    def _print(self, records: list[ConsumerRecord]) -> None:
-        for record in records:
-            self._write(record)
-        if records:
-            flush()  # before it counts as printed
-        for record in records:
-            self._printed[record.topic_partition] = record.offset + 1
-
-    def _write(self, record: ConsumerRecord) -> None:
-        if self._as_json:
-            fields = {**bytes_field("key", record.key), **bytes_field("value", record.value)}
-            place = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-            write_record({**place, **fields})
-            return
-        parts = [record.key, record.value] if self._print_key else [record.value]
-        written = [b"null" if part is None else part for part in parts]
-        write_bytes(b"\t".join(map(printable_bytes, written) if self._is_escaping else written))
-
-    def _commit(self) -> None:
-        if self.is_committing and self._printed and self._consumer:
-            with suppress(*NO_MEMBER):  # then others have the partitions
-                self._consumer.commit(self._printed)
 
 
 def _topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Topic]:

@@ -68,6 +68,10 @@ def _to_topic_counts(
     return found
 
 
+def _to_key(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
+    return None if value is None else value.encode("utf-8", "surrogateescape")
+
+
 def _to_dialect(ctx: click.Context, param: click.Parameter, value: str | None) -> Dialect | None:
     return None if value is None else DIALECTS[value]
 
@@ -104,6 +108,11 @@ dialect_option = click.option(
 def example(command_line: str) -> str:
     """Return the last lines of a help text: a command that works as it stands."""
     return f"\b\nFor example:\n  {command_line}"  # \b: click keeps the line breaks
+
+
+def key_option(what: str) -> Callable[[Command], Command]:
+    """Return the option `--key K`: the bytes that the user has typed, None without the option."""
+    return click.option("--key", metavar="K", callback=_to_key, help=what)
 
 
 def config_option(what: str) -> Callable[[Command], Command]:

@@ -76,9 +76,9 @@ def write_lines(lines: Iterable[str]) -> None:
         write_line(line)
 
 
-def write_bytes(data: bytes) -> None:
+def write_bytes(data: bytes, *, end: bytes = b"\n") -> None:
     """Write some bytes and a newline to stdout, untouched."""
-    sys.stdout.buffer.write(data + b"\n")
+    sys.stdout.buffer.write(data + end)
 
 
 def is_terminal() -> bool:

@@ -58,13 +58,24 @@ def plan_moves(
     return [_move(source, committed.get(found), found, target) for found in partitions]
 
 
+def offset_of(target: int | str, log_start_offset: int, log_end_offset: int) -> int:
+    """Return the offset that a target means in a log, also where it is not in that log.
+
+    >>> offset_of("earliest", 3, 9), offset_of("latest", 3, 9), offset_of(7, 3, 9)
+    (3, 9, 7)
+    >>> offset_of(-2, 3, 9), offset_of(-99, 3, 9)
+    (7, 3)
+    """
+    if isinstance(target, str):
+        return {EARLIEST: log_start_offset, LATEST: log_end_offset}[target]
+    return target if target >= 0 else max(log_start_offset, log_end_offset + target)
+
+
 def _move(
     source: Source, committed: int | None, partition: TopicPartition, target: int | str
 ) -> Move:
     start, end = source.beginning(partition), source.end(partition)
-    new_offset = {EARLIEST: start, LATEST: end}[target] if isinstance(target, str) else target
-    if new_offset < 0:
-        new_offset = max(start, end + new_offset)
+    new_offset = offset_of(target, start, end)
     if not start <= new_offset <= end:
         raise OffsetOutOfRangeError(
             f"{partition}: nothing was changed",

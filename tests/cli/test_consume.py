@@ -311,7 +311,12 @@ def test_consume_group_of_latest_goes_on_where_it_was(orders):
     options = ["--group", "g", "--offset", "latest", "--config", "consumer.timeout.ms=300"]
     assert orders.ok("consume", "orders", *options).out == ""
     orders.ok("produce", "orders", stdin=b"late\n")
-    assert orders.ok("consume", "orders", *options).out == "late\n"
+    run = orders("consume", "orders", *options)
+    assert (run.code, run.out) == (0, "late\n")
+    assert run.err == (
+        "kminilog: group g goes on where it has committed: orders-0 at 20; --offset latest counts "
+        "only where nothing is committed; `kminilog group reset g --to latest --yes` moves it\n"
+    )
 
 
 def test_consume_group_with_a_strategy_of_the_user_in_the_current_directory(

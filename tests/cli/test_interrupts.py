@@ -44,7 +44,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["consume", "orders"], "kminilog.cli.consume.flush"),
+        (["consume", "orders"], "kminilog.cli.consume_run.flush"),
         (["produce", "orders"], "kminilog.cli.produce._send"),
         (["verify"], "kminilog.bulk.segment_checks.check_segment"),
         (["dump", "LOG"], "kminilog.cli.dump._write_text"),
@@ -79,7 +79,7 @@ def test_interrupt_that_a_finaliser_hears_ends_the_command(
 def test_interrupt_of_a_member_leaves_the_group_and_commits_what_was_printed(
     orders, monkeypatch, number, code
 ):
-    press_before(monkeypatch, "kminilog.cli.consume.flush", number)
+    press_before(monkeypatch, "kminilog.cli.consume_run.flush", number)
     options = ["--group", "g", "--config", "max.poll.records=7"]
     run = orders("consume", "orders", *options)
     assert (run.code, run.err) == (code, "")
