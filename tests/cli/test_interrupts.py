@@ -47,7 +47,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["consume", "orders"], "kminilog.cli.consume_run.flush"),
         (["produce", "orders"], "kminilog.cli.produce._send"),
         (["verify"], "kminilog.bulk.segment_checks.check_segment"),
-        (["dump", "LOG"], "kminilog.cli.dump._write_text"),
+        (["dump", "LOG"], "kminilog.cli.dump.message_lines"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
         (["recover", "orders-0", "--dry-run"], "kminilog.bulk.segment_scan.examine"),
