@@ -17,10 +17,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import TopicExistsError
+from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.segment_scan import PLAIN, SegmentScans
 from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log
 
@@ -30,9 +32,11 @@ HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 class Broker:
     """A node with a log dir. Making the object touches no file."""
 
-    def __init__(self, node: int, path: Path) -> None:
+    def __init__(self, node: int, path: Path, scans: SegmentScans = PLAIN) -> None:
         self.node = node
         self.path = path
+        self._scans = scans
+        self._warnings: list[str] = []
         self._log_dir: LogDirWriter | None = None
         self._replicas: dict[TopicPartition, Replica] = {}
 
@@ -44,19 +48,36 @@ class Broker:
     def start(self, hosted: Iterable[TopicPartition]) -> None:
         """Open the log dir, recover what a crash has left, and open these replicas.
 
-        Raises LogDirLockedError, and CorruptLogError if a replica is damaged; it is then down.
+        Raises LogDirLockedError, CorruptLogError if a replica is damaged, and LogDirError if one is
+        gone; the broker is then down.
         """
-        self._log_dir = LogDirWriter.open(self.path, create=True)
+        self._log_dir = LogDirWriter.open(self.path, create=True, scans=self._scans)
         try:
+            self._refuse_missing(hosted := list(hosted))
             on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
             for partition in hosted:
                 log = self._log_dir.log(partition)
                 # A crash may leave an empty last segment, which the leader's log does not have.
                 truncate_log(log, log.log_end_offset)
                 self._replicas[partition] = Replica(log, on_record.get(partition, 0))
+            self._warnings += [f"broker {self.node}: {line}" for line in self._log_dir.warnings]
         except BaseException:
             self.crash()
             raise
+
+    def start_if_sound(self, hosted: Iterable[TopicPartition]) -> None:
+        """Start, or stay down and note why in the warnings; raises LogDirLockedError only."""
+        try:
+            self.start(hosted)
+        except LogDirLockedError:  # nothing is broken: another process is at work there
+            raise
+        except KMiniLogError as error:
+            self._warnings.append(f"broker {self.node} cannot start, so it is down now: {error}")
+
+    def take_warnings(self) -> list[str]:
+        """Return, once, what starts have cut or rebuilt, and why one could not be: a line each."""
+        told, self._warnings = self._warnings, []
+        return told
 
     def stop(self) -> None:
         """Store the high watermarks, flush and close everything."""
@@ -110,6 +131,13 @@ class Broker:
         """Assert that every replica is sound; O(log)."""
         for replica in self._replicas.values():
             replica.check()
+
+    def _refuse_missing(self, hosted: list[TopicPartition]) -> None:
+        known = {topic.name for topic in self._running.topics()}
+        for partition in hosted:
+            if partition.topic not in known:
+                reason = f"it has no topic {partition.topic}, but should hold {partition}"
+                raise LogDirError(str(self.path), reason=f"{reason}; put its files back")
 
     @property
     def _running(self) -> LogDirWriter:

@@ -9,7 +9,6 @@ KafkaController, ReplicaStateMachine, PartitionStateMachine. Differs: it sees at
 fails; and no leader gives its leadership back to the preferred replica.
 """
 
-from collections.abc import Mapping
 from threading import RLock
 from typing import NamedTuple
 
@@ -18,15 +17,20 @@ from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
 from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.follower_progress import FollowerProgress
-from kminilog.cluster.leadership import Leadership, settle, with_in_sync
-from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
+from kminilog.cluster.leadership import (
+    Leadership,
+    node_of,
+    partition_info,
+    settle,
+    with_in_sync,
+)
+from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
+from kminilog.cluster.state_file import MAX_BROKERS
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
 from kminilog.storage.topics import Topic
-
-FIRST_PORT = 9092
 
 
 class Led(NamedTuple):
@@ -45,7 +49,7 @@ class Controller:
     all of them run, and there is a FollowerProgress.
     """
 
-    def __init__(self, state: ControllerState, brokers: Mapping[int, Broker], clock: Clock) -> None:
+    def __init__(self, state: ControllerState, brokers: dict[int, Broker], clock: Clock) -> None:
         self._lock = RLock()
         self._brokers = brokers
         self._state = state
@@ -86,6 +90,23 @@ class Controller:
             self._broker(node, is_running=True).crash()
             self._settle()
 
+    def add_broker(self) -> int:
+        """Add a broker without replicas, start it, and return its node id: the highest one + 1.
+
+        New topics may use it. Raises ValueError if there are MAX_BROKERS already.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise ClientClosedError("cluster")
+            node = max(self._brokers, default=-1) + 1
+            if node >= MAX_BROKERS:
+                raise ValueError(f"a cluster has at most {MAX_BROKERS} brokers")
+            broker = Broker(node, self._state.broker_path(node))
+            broker.start([])
+            self._brokers[node] = broker
+            self._settle()
+            return node
+
     def pause(self, node: int) -> None:
         """Stop the fetching of a broker's followers until `resume`, so that they lag."""
         with self._lock:
@@ -119,16 +140,22 @@ class Controller:
                     self._brokers[node].create_topic(topic, hosted)
             self._record(
                 {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()},
-                topic,
+                topic=topic,
             )
 
     def metadata(self) -> ClusterMetadata:
         """Return the current leaders and nodes; the same object until something changes."""
         with self._lock:
             if self._metadata is None:
-                infos = [self._info(*item) for item in self._state.partitions.items()]
-                self._metadata = ClusterMetadata(map(_node, sorted(self._running())), infos)
+                running, partitions = self._running(), self._state.partitions.items()
+                infos = [partition_info(*item, running) for item in partitions]
+                self._metadata = ClusterMetadata(map(node_of, sorted(running)), infos)
             return self._metadata
+
+    def take_warnings(self) -> list[str]:
+        """Return, once, what starts of brokers have cut or rebuilt, and which could not start."""
+        with self._lock:
+            return [line for broker in self._brokers.values() for line in broker.take_warnings()]
 
     def check(self) -> None:
         """Assert the invariants of the cluster and of every replica that is up; O(logs)."""
@@ -138,13 +165,12 @@ class Controller:
             for partition, leadership in self._state.partitions.items():
                 assert leadership.in_sync, partition
                 assert set(leadership.in_sync) <= set(leadership.replicas), partition
+                running = self._running() & set(leadership.in_sync)
                 if leadership.leader is None:
-                    assert not any(self._brokers[node].is_running for node in leadership.in_sync)
+                    assert not running, partition
                 else:
                     assert leadership.leader in leadership.in_sync, partition
-                    assert all(self._brokers[node].is_running for node in leadership.in_sync), (
-                        partition
-                    )
+                    assert running == set(leadership.in_sync), partition
                     assert partition in self._progress
 
     # ---- for those who add the requests
@@ -175,16 +201,22 @@ class Controller:
 
     # ---- steps
 
-    def _start_all(self) -> None:
-        """Start every broker of a cluster that was closed, with the leaders that it had."""
+    def _start_all(self, *, as_stored: bool) -> None:
+        """Start the brokers of a cluster that was closed, with the leaders that it had.
+
+        All of them; or, with `as_stored`, those that were live. One that cannot start is then down.
+        """
         leaderships = self._state.partitions.values()
         holders = {node for leadership in leaderships for node in leadership.replicas}
         if not holders <= set(self._brokers):
             raise ValueError(
                 f"the cluster has replicas on brokers {sorted(holders)}; name them all"
             )
-        for node, broker in self._brokers.items():
-            broker.start(self._hosted(node))
+        for node in self._brokers:
+            if not as_stored:
+                self._brokers[node].start(self._hosted(node))
+            elif self._state.brokers[node]:
+                self._brokers[node].start_if_sound(self._hosted(node))
         self._settle()
         for partition in self._state.partitions:
             if partition not in self._progress:
@@ -225,17 +257,22 @@ class Controller:
             partition: settle(leadership, running)
             for partition, leadership in self._state.partitions.items()
         }
-        self._record({p: new for p, new in settled.items() if new != self._state.partitions[p]})
+        changed = {p: new for p, new in settled.items() if new != self._state.partitions[p]}
+        self._record(changed, live={node: node in running for node in self._brokers})
 
     def _record(
-        self, changed: dict[TopicPartition, Leadership], topic: Topic | None = None
+        self,
+        changed: dict[TopicPartition, Leadership],
+        *,
+        topic: Topic | None = None,
+        live: dict[int, bool] | None = None,
     ) -> None:
         self._metadata = None
         before = {partition: self._state.partitions.get(partition) for partition in changed}
         if topic:
             self._state.add_topic(topic, changed)
-        elif changed:
-            self._state.record(changed)
+        else:
+            self._state.record(changed, live)
         for partition, old in before.items():
             new = changed[partition]
             if old is None or (new.leader, new.leader_epoch) != (old.leader, old.leader_epoch):
@@ -261,17 +298,3 @@ class Controller:
             self._progress[partition] = FollowerProgress(
                 leadership.followers, epoch_start_offset=end_offset, now_ms=self._clock.now_ms()
             )
-
-    def _info(self, partition: TopicPartition, leadership: Leadership) -> PartitionInfo:
-        running = self._running()
-        return PartitionInfo(
-            *partition,
-            None if leadership.leader is None else _node(leadership.leader),
-            tuple(map(_node, leadership.replicas)),
-            tuple(map(_node, leadership.in_sync)),
-            tuple(_node(node) for node in leadership.replicas if node not in running),
-        )
-
-
-def _node(node: int) -> Node:
-    return Node(node, port=FIRST_PORT + node)

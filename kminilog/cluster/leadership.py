@@ -11,6 +11,11 @@ unclean.leader.election.enable = false).
 from collections.abc import Collection
 from typing import NamedTuple
 
+from kminilog.cluster.metadata import Node, PartitionInfo
+from kminilog.format.names import TopicPartition
+
+FIRST_PORT = 9092
+
 
 class Leadership(NamedTuple):
     """The replicas of a partition (the first is preferred), its leader and its in-sync replicas."""
@@ -69,3 +74,25 @@ def with_in_sync(leadership: Leadership, nodes: Collection[int]) -> Leadership:
     (2, 0)
     """
     return leadership._replace(in_sync=tuple(node for node in leadership.replicas if node in nodes))
+
+
+def node_of(node: int) -> Node:
+    """Return a broker as the metadata names it.
+
+    >>> node_of(2)
+    Node(id=2, host='localhost', port=9094)
+    """
+    return Node(node, port=FIRST_PORT + node)
+
+
+def partition_info(
+    partition: TopicPartition, leadership: Leadership, running: Collection[int]
+) -> PartitionInfo:
+    """Return what the metadata says of a partition when exactly these brokers run."""
+    return PartitionInfo(
+        *partition,
+        None if leadership.leader is None else node_of(leadership.leader),
+        tuple(map(node_of, leadership.replicas)),
+        tuple(map(node_of, leadership.in_sync)),
+        tuple(node_of(node) for node in leadership.replicas if node not in running),
+    )

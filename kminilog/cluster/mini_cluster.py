@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
+from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.controller import Controller, Led
 from kminilog.cluster.controller_state import AnyPath, ControllerState
 from kminilog.cluster.replica import FETCH_BYTES
@@ -25,6 +26,8 @@ from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
 from kminilog.errors import KMiniLogError, LogClosedError, WriteFailedError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
+from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.segment_scan import PLAIN, SegmentScans
 
 REPLICA_LAG_TIME_MAX_MS = 10_000
 HIGH_WATERMARK_CHECKPOINT_MS = 5_000
@@ -68,12 +71,34 @@ class MiniCluster(Controller):
         cluster = cls(state, nodes, clock)
         cluster.replica_lag_time_max_ms = replica_lag_time_max_ms
         cluster.replica_fetch_max_bytes = replica_fetch_max_bytes
+        return cluster._started(as_stored=False)
+
+    @classmethod
+    def reopen(
+        cls,
+        path: AnyPath,
+        *,
+        clock: Clock,
+        scans: SegmentScans = PLAIN,
+        lock_wait: LockWait | None = None,
+    ) -> "MiniCluster":
+        """Open a cluster as it was left: brokers that had crashed or were stopped stay down.
+
+        So do those that cannot start now: `take_warnings` says why. Raises LogDirError if there is
+        no cluster in the directory; else as `open`.
+        """
+        ClusterFiles(path).state()
+        state = ControllerState.open(path, lock_wait)
+        nodes = {node: Broker(node, state.broker_path(node), scans) for node in state.brokers}
+        return cls(state, nodes, clock)._started(as_stored=True)
+
+    def _started(self, *, as_stored: bool) -> "MiniCluster":
         try:
-            cluster._start_all()
+            self._start_all(as_stored=as_stored)
         except BaseException:
-            cluster._end_all(cleanly=False)
+            self._end_all(cleanly=False)
             raise
-        return cluster
+        return self
 
     # ---- for producers
 

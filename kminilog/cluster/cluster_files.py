@@ -1,0 +1,114 @@
+"""What the files of a cluster say, read without its lock: also while another process works in it.
+
+It looks like a log dir: each partition is the copy of its leader. In addition it knows the state of
+the brokers, and how far a leader's messages are committed. That is the high watermark which the
+leader has stored: every few seconds, and when the process that had the cluster open ended. So it
+may lag behind the true one, but messages below it are committed for good.
+
+Source: S0 1; Kafka: MetadataCache, ReplicaManager.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kminilog.cluster.broker import HIGH_WATERMARK_FILE
+from kminilog.cluster.leadership import Leadership, node_of, partition_info
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
+from kminilog.errors import LogDirError
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import check_topic
+from kminilog.notices import OnGap
+from kminilog.storage.checkpoint import read_checkpoint
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.topics import Topic
+
+
+class ClusterFiles(LogDir):
+    """The directory of a cluster as a reader sees it. Making the object touches no file."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._read: tuple[object, StoredState] | None = None
+
+    def state(self) -> StoredState:
+        """Return the state of now; reads the file again only if it was replaced.
+
+        Raises LogDirError if there is no cluster in the directory, or if its file is broken.
+        """
+        try:
+            status = os.stat(self.path / STATE_FILE)
+            version = (status.st_ino, status.st_mtime_ns, status.st_size)
+            if self._read is None or self._read[0] != version:
+                self._read = (version, read_state(self.path))
+            return self._read[1]
+        except (FileNotFoundError, NotADirectoryError):
+            advice = f"make one with `kminilog cluster create {self.path} --brokers 3`"
+            reason = f"there is no cluster here, for there is no {STATE_FILE}; {advice}"
+            raise LogDirError(str(self.path), reason=reason) from None
+
+    def metadata(self) -> ClusterMetadata:
+        """Return what any broker that is live would answer."""
+        state = self.state()
+        infos = [partition_info(*item, state.live) for item in state.partitions.items()]
+        return ClusterMetadata(map(node_of, state.live), infos)
+
+    def leadership(self, topic_partition: TopicPartition) -> Leadership:
+        """Return who leads a partition, and where its copies are."""
+        topic = self.topic(topic_partition.topic)
+        return self.state().partitions[topic.partition(topic_partition.partition)]
+
+    def broker(self, node: int) -> LogDir:
+        """Return the log dir of a broker, live or not."""
+        return LogDir(broker_path(self.path, node))
+
+    def high_watermark(self, topic_partition: TopicPartition) -> int:
+        """Return the high watermark that the leader has stored; 0 if it has stored none.
+
+        Raises as `reader`.
+        """
+        directory = broker_path(self.path, self._leader(topic_partition))
+        return read_checkpoint(directory, HIGH_WATERMARK_FILE).get(topic_partition, 0)
+
+    # ---- as a log dir
+
+    def topics(self) -> list[Topic]:
+        """Return all topics by name."""
+        return [topic for _, topic in sorted(self.state().topics.items())]
+
+    def topic(self, name: str) -> Topic:
+        """Return one topic; UnknownTopicOrPartitionError if it does not exist."""
+        check_topic(name)
+        topic = self.state().topics.get(name)
+        if topic is None:
+            raise UnknownTopicOrPartitionError(name)
+        return topic
+
+    def directory(self, topic_partition: TopicPartition) -> Path:
+        """Return the directory of the leader's copy; raises as `reader`."""
+        return broker_path(self.path, self._leader(topic_partition)) / str(topic_partition)
+
+    def reader(
+        self, topic_partition: TopicPartition, *, on_gap: OnGap | None = None
+    ) -> PartitionReader:
+        """Return a reader of the leader's copy, also of what is not committed yet.
+
+        Raises UnknownTopicOrPartitionError, and LeaderNotAvailableError if there is no leader.
+        """
+        return self.broker(self._leader(topic_partition)).reader(topic_partition, on_gap=on_gap)
+
+    def readers(self, topic: Topic) -> Iterator[PartitionReader]:
+        """Yield a reader of each partition, ascending; raises as `reader`."""
+        for topic_partition in topic.all_partitions():
+            yield self.reader(topic_partition)
+
+    def _leader(self, topic_partition: TopicPartition) -> int:
+        leader = self.leadership(topic_partition).leader
+        if leader is None:
+            raise LeaderNotAvailableError(
+                topic_partition.topic, partition=topic_partition.partition
+            )
+        return leader
