@@ -1,4 +1,4 @@
-"""The errors of a log dir: its lock is taken, or a topic's name is illegal or in use."""
+"""The errors of a log dir or cluster: it is locked or not there, or a topic's name is refused."""
 
 from kminilog.errors import KMiniLogError
 
@@ -32,3 +32,14 @@ class TopicExistsError(KMiniLogError):
     def __init__(self, topic: str) -> None:
         super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
         self.topic = topic
+
+
+class NoClusterError(KMiniLogError):
+    """The directory holds no cluster, or does not exist."""
+
+    def __init__(self, path: str, *, file: str) -> None:
+        super().__init__(
+            f"{path}: no cluster is here, for there is no {file} in it; "
+            f"`kminilog cluster create DIR --brokers N` makes one"
+        )
+        self.path = path

@@ -1,7 +1,7 @@
-"""`kminilog cluster demo`: a broker dies and comes back, second by second.
+"""`kminilog cluster`: a cluster in a directory, and `demo`: a broker dies and comes back.
 
-Replays both figures of S4 in a small cluster with real files and a simulated clock. The text is the
-step-through `failover`, in short; with another partitioner than 0.8's, the figures alone.
+`demo` replays both figures of S4 in a small cluster with real files and a simulated clock. The text
+is the step-through `failover`, in short; with another partitioner than 0.8's, the figures alone.
 """
 
 import random
@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.cluster_life import add_broker, crash, create, describe, start
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
@@ -24,7 +25,11 @@ from kminilog.steps.text import render_short
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
 def command() -> None:
-    """Replay what happens in a small cluster of brokers."""
+    """Make a small cluster of brokers, break it and mend it; or watch a replay."""
+
+
+for _one in (create, describe, crash, start, add_broker):
+    command.add_command(_one)
 
 
 @command.command("demo", epilog=example("kminilog cluster demo --switch on"))

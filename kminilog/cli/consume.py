@@ -16,6 +16,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from kminilog.cli.clusters import source_of, with_leader
 from kminilog.cli.consume_run import Run, Wanted
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import (
@@ -27,6 +28,7 @@ from kminilog.cli.options import (
     to_offset,
 )
 from kminilog.cli.output import is_terminal
+from kminilog.cli.places import topics_at
 from kminilog.cli.record_lines import (
     WriteRecord,
     check_format,
@@ -40,7 +42,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group_file import check_group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
-from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.interface import Source
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
@@ -137,8 +139,8 @@ def command(
     if tail_count is not None and is_start_given:
         raise click.UsageError("--tail and --offset both say where to start: give one of them")
     write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
-    log_dir = LogDir(ctx.obj)
-    source = LogDirSource(log_dir, on_gap=on_gap)
+    log_dir = topics_at(ctx.obj)
+    source = source_of(log_dir, on_gap=on_gap)
     topics = _topics(log_dir, topic, pattern)
     clock = SystemClock()
     settings = parse_config(config, CONSUMER_SETTINGS)
@@ -148,7 +150,7 @@ def command(
     if group is None:
         if tail_count is not None:
             start = -tail_count or LATEST
-        partitions = _partitions(topics, partition)
+        partitions = with_leader(log_dir, _partitions(topics, partition))
         consumer = _reader(source, partitions, settings, start, run, clock)
     else:
         check_group(group)
@@ -177,7 +179,7 @@ def _writer(
 
 
 def _reader(
-    source: LogDirSource,
+    source: Source,
     partitions: list[TopicPartition],
     settings: dict[str, Any],
     start: int | str,
@@ -201,7 +203,7 @@ def _reader(
 
 def _member(
     log_dir: LogDir,
-    source: LogDirSource,
+    source: Source,
     topics: list[Topic],
     pattern: str | None,
     settings: dict[str, Any],

@@ -17,6 +17,7 @@ from kminilog.cli.options import (
     topic_partition_argument,
 )
 from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.places import broker_of, topics_at
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition, segment_name
 from kminilog.notices import OnGap
@@ -25,7 +26,6 @@ from kminilog.plain_text import shown
 from kminilog.steps.lookup.find_offset import of_search
 from kminilog.steps.lookup.search import Search
 from kminilog.steps.text import render_text
-from kminilog.storage.log_dir import LogDir
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.partition_reader import Found
 
@@ -56,7 +56,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Find the message with OFFSET in the partition TOPIC-P."""
-    reader = LogDir(log_dir_path).reader(topic_partition, on_gap=on_gap)
+    reader = topics_at(log_dir_path).reader(topic_partition, on_gap=on_gap)
+    broker = broker_of(log_dir_path, topic_partition)
     search = Search(reader, offset)
     try:
         found = search.run()
@@ -65,12 +66,14 @@ def command(
             write_lines(render_text(of_search(search)))
         raise
     if as_json:
-        write_document(found_json(search, found))
+        where = {} if broker is None else {"broker": broker}
+        write_document({**found_json(search, found), **where})
     elif is_explained:
         write_lines(render_text(of_search(search)))
     else:
         message = found.located.message
-        file = f"{topic_partition}/{found.segment.log_path.name}"
+        place = topic_partition if broker is None else f"broker-{broker}/{topic_partition}"
+        file = f"{place}/{found.segment.log_path.name}"
         write_line(
             Painted(
                 f"{file}, ",

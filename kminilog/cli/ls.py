@@ -1,15 +1,18 @@
 """`kminilog ls`: the segments of all topics, or of one, with ranges, sizes and index entries.
 
-With `--html` it writes a page: each partition as a picture, with groups and what `verify` finds.
+In a cluster, each broker's copy is listed, whether it is live or not. With `--html` it writes a
+page: each partition as a picture, with groups and what `verify` finds.
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_topic, offset_range
+from kminilog.cli.layout import describe_partition, describe_topic, offset_range
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines, write_page
+from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
@@ -38,6 +41,11 @@ def command(
     as_json: bool,
 ) -> None:
     """List the segments of TOPIC, or of all topics."""
+    if is_cluster():
+        if html:
+            raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
+        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap), as_json)
+        return
     log_dir = LogDir(log_dir_path)
     topics = log_dir.topics() if topic is None else [log_dir.topic(topic)]
     if html:
@@ -45,17 +53,46 @@ def command(
         if not as_json:
             write_line(told)
             return
-    segments = [
+    _write_segments(_segments(log_dir, topics, on_gap), as_json)
+
+
+def _segments(log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> list[dict[str, Any]]:
+    return [
         {"topic": found.name, "partition": partition["partition"], **segment}
         for found in topics
         for partition in describe_topic(log_dir, found, on_gap=on_gap)["partitions"]
         for segment in partition["segments"]
     ]
+
+
+def _of_all_brokers(path: Path, topic: str | None, on_gap: OnGap | None) -> list[dict[str, Any]]:
+    """Return the segments of all copies in a cluster, partition by partition."""
+    cluster = cluster_at(path)
+    topics = cluster.topics() if topic is None else [cluster.topic(topic)]
+    return [
+        {
+            "topic": found.name,
+            "partition": partition.partition,
+            **segment,
+            "broker": broker,
+        }
+        for found in topics
+        for partition in found.all_partitions()
+        for broker in cluster.leadership(partition).replicas
+        for segment in describe_partition(cluster.broker(broker).reader(partition, on_gap=on_gap))[
+            "segments"
+        ]
+    ]
+
+
+def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         write_document(segments)
         return
+    is_of_cluster = any("broker" in segment for segment in segments)
     rows = [
         (
+            *([str(segment["broker"])] if is_of_cluster else []),
             f"{segment['topic']}-{segment['partition']}",
             segment["name"],
             offset_range(segment["first_offset"], segment["next_offset"]),
@@ -65,7 +102,8 @@ def command(
         )
         for segment in segments
     ]
-    write_lines(table(HEADINGS, rows) if rows else ["no segments"])
+    headings = ("broker", *HEADINGS) if is_of_cluster else HEADINGS
+    write_lines(table(headings, rows) if rows else ["no segments"])
 
 
 def _write_page(html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> str:

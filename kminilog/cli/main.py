@@ -20,9 +20,10 @@ from traceback import format_exception
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
-from kminilog.cli.options import example
+from kminilog.cli.options import example, to_directory
 from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
@@ -47,6 +48,7 @@ COMMANDS = (
     "lab",
     "course",
 )
+CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify")
 ANSWER_IS_NO = 1
 NOT_DONE = 2
 CLOSED_PIPE = 141
@@ -92,6 +94,13 @@ class CommandLine(click.Group):
     help="Directory that holds the topics. The environment variable KMINILOG_LOG_DIR sets it, too.",
 )
 @click.option(
+    "--cluster",
+    metavar="DIR",
+    callback=to_directory,
+    help="Directory of a cluster (`kminilog cluster create`), in place of --log-dir: for "
+    f"{', '.join(CLUSTER_COMMANDS)}.",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -101,10 +110,15 @@ class CommandLine(click.Group):
 @click.option("--version", is_flag=True, help="Print the version and exit.")
 @click.pass_context
 def main(
-    ctx: click.Context, log_dir: Path, as_json: bool, debug: bool, version: bool
+    ctx: click.Context,
+    log_dir: Path,
+    cluster: Path | None,
+    as_json: bool,
+    debug: bool,
+    version: bool,
 ) -> int | None:
     """A log store that works as Kafka's does, written to be read."""
-    ctx.obj = log_dir
+    ctx.obj = log_dir if cluster is None else _cluster(ctx, cluster)
     if version:
         # The package is no room of the floor plan, so no import statement may name it.
         click.echo(f"kminilog {import_module('kminilog').__version__}")
@@ -113,6 +127,19 @@ def main(
         click.echo(ctx.get_help(), err=True)
         return NOT_DONE
     return None
+
+
+def _cluster(ctx: click.Context, path: Path) -> Path:
+    """Return the directory of the cluster, if it can stand in place of the log dir."""
+    if ctx.get_parameter_source("log_dir") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("give --log-dir or --cluster, not both", ctx)
+    if ctx.invoked_subcommand not in (*CLUSTER_COMMANDS, None):
+        reason = f"`{ctx.invoked_subcommand}` does not take --cluster"
+        if ctx.invoked_subcommand == "cluster":
+            raise click.UsageError(f"{reason}: name the directory after the command", ctx)
+        advice = f"name a log dir, like that of a broker: --log-dir {path / 'broker-0'}"
+        raise click.UsageError(f"{reason}: {advice}", ctx)
+    return path
 
 
 def _open_closed_streams() -> None:

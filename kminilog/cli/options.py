@@ -5,6 +5,7 @@ usage error that says how to write it.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -47,6 +48,13 @@ def to_offset(ctx: click.Context, param: click.Parameter, value: str) -> int:
         reason = f"{offset} is no offset: offsets run from 0 to {MAX_OFFSET}, none is negative"
         raise click.BadParameter(reason, ctx, param)
     return offset
+
+
+def to_directory(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+    """Return the path of a directory, which may not exist yet; the empty name names none."""
+    if value == "":
+        raise click.BadParameter("the name is empty: name a directory", ctx, param)
+    return None if value is None else Path(value)
 
 
 def _to_topic_counts(

@@ -19,16 +19,18 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
+from kminilog.chance import Chance
+from kminilog.cli.clusters import LeaderSide, leader_side
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.input_lines import InputLines, typing
 from kminilog.cli.interrupts import is_interrupted
 from kminilog.cli.line_messages import Line, line_rule
 from kminilog.cli.options import config_option, example, json_option
-from kminilog.cli.output import warn, warn_all
+from kminilog.cli.output import warn
+from kminilog.cli.places import topics_at
 from kminilog.cli.produce_report import Report
 from kminilog.cli.produce_stats import write_stats
-from kminilog.cli.recovery_reading import open_writer
-from kminilog.cluster.standalone import StandaloneBroker
+from kminilog.clock import Clock
 from kminilog.config_parsing import parse_config
 from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
@@ -40,7 +42,6 @@ from kminilog.producer.sender import Producer
 from kminilog.producer.serializers import short_name
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
-from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 
@@ -129,7 +130,7 @@ def command(
 ) -> int:
     """Write each line of FILE, or of stdin, as a message to TOPIC."""
     make_importable()
-    found = LogDir(log_dir_path).topic(topic)
+    found = topics_at(log_dir_path).topic(topic)
     if partition is not None:
         found.partition(partition)
     settings = _settings(config, partitioner, acks)
@@ -137,15 +138,12 @@ def command(
     is_typed = file.isatty()
     report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json, is_typed=is_typed)
     clock, chance = SystemClock(), random.Random(seed)
-    # With linger.ms a batch is sent while the input pauses: that needs a thread.
-    kind = HandDrivenProducer if settings["linger.ms"] == INT64_MAX else Producer
     is_complete = False
-    with open_writer(log_dir_path) as writer:
+    with leader_side(log_dir_path, clock, settings, has_thread=_has_thread(settings)) as side:
         try:
-            broker = StandaloneBroker(writer, clock)
             with (
                 typing(is_typed) as before_waiting,
-                kind(broker, settings, clock=clock, chance=chance, on_error=warn) as producer,
+                _producer(side, settings, clock, chance) as producer,
             ):
                 lines = InputLines(file, rule.longest_bytes, before_waiting=before_waiting)
                 messages = rule.messages(lines)
@@ -157,7 +155,6 @@ def command(
             error.add_note(report.after_failure())
             raise
         finally:
-            warn_all(writer.warnings)  # of partitions that were recovered when they were opened
             report.close(is_complete=is_complete)
     if has_stats:
         write_stats(producer, found, as_json=as_json)
@@ -174,6 +171,26 @@ def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None
         # Lines are bytes and are not changed, whether a setting calls them text or not.
         settings[of_what] = "text-or-bytes" if short_name(name) in ("", "bytes", "string") else name
     return settings
+
+
+def _has_thread(settings: dict[str, Any]) -> bool:
+    """With linger.ms a batch is sent while the input pauses: that needs a thread."""
+    return bool(settings["linger.ms"] != INT64_MAX)
+
+
+def _producer(
+    side: LeaderSide, settings: dict[str, Any], clock: Clock, chance: Chance
+) -> HandDrivenProducer:
+    if _has_thread(settings):
+        return Producer(side.leaders, settings, clock=clock, chance=chance, on_error=warn)
+    return HandDrivenProducer(
+        side.leaders,
+        settings,
+        clock=clock,
+        chance=chance,
+        alongside=side.alongside,
+        on_error=warn,
+    )
 
 
 def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> None:

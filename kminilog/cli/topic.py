@@ -15,6 +15,7 @@ from kminilog.cli.options import (
     json_option,
 )
 from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
+from kminilog.cli.places import is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.config_parsing import parse_config, topic_settings
@@ -39,6 +40,12 @@ def command() -> None:
 )
 @click.argument("name")
 @click.option("--partitions", type=int, required=True, metavar="N", help="Number of partitions.")
+@click.option(
+    "--replicas",
+    type=int,
+    metavar="R",
+    help="With --cluster: number of copies of each partition, on different brokers.  [default: 1]",
+)
 @dialect_option
 @config_option("Setting of the topic, by its Kafka name, e.g. segment.bytes=4096. Repeatable.")
 @json_option
@@ -47,6 +54,7 @@ def create(
     log_dir_path: Path,
     name: str,
     partitions: int,
+    replicas: int | None,
     dialect: Dialect | None,
     config: tuple[str, ...],
     as_json: bool,
@@ -54,15 +62,27 @@ def create(
     """Create the topic NAME, and the log dir if it is not there."""
     settings = topic_settings(parse_config(config, TOPIC_SETTINGS))
     topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
+    if is_cluster():
+        from kminilog.cli.clusters import create_in_cluster
+
+        create_in_cluster(log_dir_path, topic, 1 if replicas is None else replicas)
+    elif replicas is not None:
+        raise click.UsageError("--replicas needs --cluster: a log dir has one copy")
+    else:
+        _create_in_log_dir(log_dir_path, topic)
+    if as_json:
+        write_document(describe_topic(topics_at(log_dir_path), topic))
+        return
+    copies = f", {count(replicas or 1, 'copy')}" if is_cluster() else ""
+    written_in = f"{count(partitions, 'partition')}{copies}, {topic.dialect.name} dialect"
+    write_line(f"created topic {name}: {written_in}")
+
+
+def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
     with open_writer(log_dir_path, create=True) as writer:
         warn_all(writer.warnings)
-        with working_if_long(f"Creating {name}") as at:
+        with working_if_long(f"Creating {topic.name}") as at:
             writer.create_topic(topic, progress=at)
-        if as_json:
-            write_document(describe_topic(writer, topic))
-    if not as_json:
-        written_in = f"{count(partitions, 'partition')}, {topic.dialect.name} dialect"
-        write_line(f"created topic {name}: {written_in}")
 
 
 @command.command("list", epilog=example("kminilog topic list"))
@@ -70,7 +90,7 @@ def create(
 @click.pass_obj
 def list_topics(log_dir_path: Path, as_json: bool) -> None:
     """List all topics."""
-    topics = LogDir(log_dir_path).topics()
+    topics = topics_at(log_dir_path).topics()
     if as_json:
         write_document([topic.to_json() for topic in topics])
         return
@@ -85,7 +105,7 @@ def list_topics(log_dir_path: Path, as_json: bool) -> None:
 @click.pass_obj
 def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show the settings, partitions and segments of the topic NAME."""
-    log_dir = LogDir(log_dir_path)
+    log_dir = topics_at(log_dir_path)
     description = describe_topic(log_dir, log_dir.topic(name), on_gap=on_gap)
     if as_json:
         write_document(description)
@@ -105,6 +125,7 @@ def alter(
     log_dir_path: Path, name: str, partitions: int | None, config: tuple[str, ...], as_json: bool
 ) -> None:
     """Add partitions to the topic NAME, or change its settings."""
+    _refuse_cluster("alter")
     changes = parse_config(config, TOPIC_SETTINGS)
     if partitions is None and not changes:
         raise click.UsageError("nothing to alter: give --partitions or --config")
@@ -130,6 +151,7 @@ def alter(
 @click.pass_obj
 def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     """Delete the topic NAME with all its messages."""
+    _refuse_cluster("delete")
     LogDir(log_dir_path).topic(name)
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
@@ -143,6 +165,11 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         write_document({"topic": name, "deleted": True})
     else:
         write_line(f"deleted topic {name}")
+
+
+def _refuse_cluster(what: str) -> None:
+    if is_cluster():
+        raise click.UsageError(f"a topic of a cluster cannot be changed: no `topic {what}` there")
 
 
 def _write_description(description: dict[str, Any]) -> None:

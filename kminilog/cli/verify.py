@@ -13,6 +13,7 @@ import click
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import json_bytes, write_document, write_lines
+from kminilog.cli.places import is_cluster
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import (
     is_reading_asked,
@@ -115,6 +116,10 @@ def command(
         raise click.UsageError("how to read a source is asked, but none is named: give --against")
     if report_file and not (directory := report_file.absolute().parent).is_dir():
         raise click.UsageError(f"--report {report_file}: there is no directory {directory}")
+    if is_cluster():
+        if engine != "local" or report_file:
+            raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
+        return _verify_brokers(log_dir_path, topics, as_json, partitioner, strict_index, allow)
     log_dir = LogDir(log_dir_path)
     checks = {"partitioner": partitioner, "strict_index": strict_index, "allow": allow}
     if engine == "local":
@@ -131,6 +136,25 @@ def command(
         else:
             write_lines(report.to_text().rstrip("\n").split("\n"))
     return report.exit_code
+
+
+def _verify_brokers(
+    path: Path,
+    topics: tuple[str, ...],
+    as_json: bool,
+    partitioner: str | None,
+    strict_index: bool,
+    allow: tuple[str, ...],
+) -> int:
+    from kminilog.cli.verify_brokers import verify_brokers, write_reports
+
+    checks: dict[str, Any] = {
+        "partitioner": partitioner,
+        "strict_index": strict_index,
+        "allow": allow,
+    }
+    reports = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
+    return write_reports(reports, as_json)
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Report":

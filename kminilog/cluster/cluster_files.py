@@ -17,9 +17,9 @@ from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.leadership import Leadership, node_of, partition_info
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
-from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
+from kminilog.log_dir_errors import NoClusterError
 from kminilog.notices import OnGap
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
@@ -37,7 +37,7 @@ class ClusterFiles(LogDir):
     def state(self) -> StoredState:
         """Return the state of now; reads the file again only if it was replaced.
 
-        Raises LogDirError if there is no cluster in the directory, or if its file is broken.
+        Raises NoClusterError, and LogDirError if the file is broken.
         """
         try:
             status = os.stat(self.path / STATE_FILE)
@@ -46,9 +46,7 @@ class ClusterFiles(LogDir):
                 self._read = (version, read_state(self.path))
             return self._read[1]
         except (FileNotFoundError, NotADirectoryError):
-            advice = f"make one with `kminilog cluster create {self.path} --brokers 3`"
-            reason = f"there is no cluster here, for there is no {STATE_FILE}; {advice}"
-            raise LogDirError(str(self.path), reason=reason) from None
+            raise NoClusterError(str(self.path), file=STATE_FILE) from None
 
     def metadata(self) -> ClusterMetadata:
         """Return what any broker that is live would answer."""

@@ -218,8 +218,8 @@ class Controller:
             elif self._state.brokers[node]:
                 self._brokers[node].start_if_sound(self._hosted(node))
         self._settle()
-        for partition in self._state.partitions:
-            if partition not in self._progress:
+        for partition, leadership in self._state.partitions.items():
+            if leadership.leader is not None and partition not in self._progress:
                 self._begin_epoch(partition)
                 self._advance(partition)
 

@@ -84,8 +84,8 @@ class MiniCluster(Controller):
     ) -> "MiniCluster":
         """Open a cluster as it was left: brokers that had crashed or were stopped stay down.
 
-        So do those that cannot start now: `take_warnings` says why. Raises LogDirError if there is
-        no cluster in the directory; else as `open`.
+        So do those that cannot start now: `take_warnings` says why. Raises NoClusterError;
+        else as `open`.
         """
         ClusterFiles(path).state()
         state = ControllerState.open(path, lock_wait)

@@ -1,10 +1,17 @@
 """The sources of a consumer: a log dir, or a cluster up to the high watermark.
 
+    LogDirSource         a log dir
+    ClusterSource        a cluster that is open in this process
+    ClusterFilesSource   the files of a cluster that is open in another process, or in none
+
 In a cluster a consumer sees only messages below the high watermark, because those above it may be
 lost with their leader. A log dir has one copy and no high watermark: all written messages count.
 Source: S1; Kafka: Log.read.
 """
 
+from collections.abc import Callable
+
+from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.message import Message
@@ -93,3 +100,52 @@ class ClusterSource:
     def end(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark."""
         return self._cluster.high_watermark(topic_partition)
+
+
+class ClusterFilesSource:
+    """The topics of a cluster that others work in, up to the stored high watermarks.
+
+    If a leader has messages above its high watermark, `let_copy` is called: it lets the followers
+    copy, if nobody else has the cluster open. For one thread.
+    """
+
+    def __init__(self, files: ClusterFiles, *, let_copy: Callable[[], object]) -> None:
+        self._files = files
+        self._let_copy = let_copy
+        self._readers: dict[TopicPartition, tuple[int | None, PartitionReader]] = {}
+
+    def topics(self) -> dict[str, int]:
+        """Return how many partitions each topic has now."""
+        return {topic.name: topic.partitions for topic in self._files.topics()}
+
+    def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
+        """Return messages from `offset` on that are below the high watermark."""
+        end = self.end(topic_partition)
+        if end <= offset <= self.log_end(topic_partition):
+            return []
+        return self._reader(topic_partition).read(offset, max_bytes)[: max(0, end - offset)]
+
+    def beginning(self, topic_partition: TopicPartition) -> int:
+        """Return the first offset of the leader's log."""
+        return self._reader(topic_partition).log_start_offset
+
+    def end(self, topic_partition: TopicPartition) -> int:
+        """Return the high watermark, once the followers had an opportunity to copy."""
+        stored = self._files.high_watermark(topic_partition)
+        if stored < self.log_end(topic_partition):
+            self._let_copy()
+            stored = self._files.high_watermark(topic_partition)
+        return stored
+
+    def log_end(self, topic_partition: TopicPartition) -> int:
+        """Return where the leader's log ends."""
+        return self._reader(topic_partition).log_end_offset
+
+    def _reader(self, topic_partition: TopicPartition) -> PartitionReader:
+        """Return a reader of the copy of the present leader."""
+        leader = self._files.leadership(topic_partition).leader
+        known = self._readers.get(topic_partition)
+        if known is None or known[0] != leader:
+            known = (leader, self._files.reader(topic_partition))
+            self._readers[topic_partition] = known
+        return known[1]
