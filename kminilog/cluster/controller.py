@@ -17,13 +17,7 @@ from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
 from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.follower_progress import FollowerProgress
-from kminilog.cluster.leadership import (
-    Leadership,
-    node_of,
-    partition_info,
-    settle,
-    with_in_sync,
-)
+from kminilog.cluster.leadership import Leadership, node_of, partition_info, settle, with_in_sync
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
@@ -275,7 +269,8 @@ class Controller:
             self._state.record(changed, live)
         for partition, old in before.items():
             new = changed[partition]
-            if old is None or (new.leader, new.leader_epoch) != (old.leader, old.leader_epoch):
+            is_same = old and (new.leader, new.leader_epoch) == (old.leader, old.leader_epoch)
+            if not is_same or partition not in self._progress:
                 self._begin_epoch(partition)
             if new.leader is not None:
                 self._advance(partition)

@@ -57,6 +57,11 @@ def working_directory(
     ):
         assert CliRunner().invoke(main, line.split()).exit_code == 0
     path = request.node.callspec.id
+    if path.startswith("kminilog cluster ") and path != "kminilog cluster create":
+        made = CliRunner().invoke(main, ["cluster", "create", "shop", "--brokers", "4"])
+        assert made.exit_code == 0
+    if path == "kminilog cluster start":
+        assert CliRunner().invoke(main, ["cluster", "crash", "shop", "0"]).exit_code == 0
     if path.startswith("kminilog lab ") and path != "kminilog lab start":
         folder = WorkFolder.start(lab_of(1), tmp_path, "Ada")
         folder.answers_path.write_text(solution(folder.lab, folder.path))

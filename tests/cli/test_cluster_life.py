@@ -1,0 +1,541 @@
+"""A cluster in a directory, played by hand: one command after another acts on the same files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.cluster.state_file import STATE_FILE
+from tests.cli.command_line import PROJECT, Run, assert_one_line
+from tests.damage import flip_byte
+
+ROUND = b"0:a\n1:b\n2:c\n3:d\n"
+BY_NUMBER = ["--key-separator", ":", "--partitioner", "default-0.8"]
+SWITCH = ["--config", "send.switch.broker.enable=true", "--seed", "1"]
+END = ["--config", "consumer.timeout.ms=0"]
+
+
+class Cluster:
+    """`kminilog` with one cluster of four brokers."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> Run:
+        result = CliRunner().invoke(main, arguments, input=stdin)
+        return Run(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Run:
+        """A command on the topics of the cluster."""
+        return self.run("--cluster", str(self.path), *arguments, stdin=stdin)
+
+    def ok(self, *arguments: str, stdin: bytes = b"") -> Run:
+        run = self(*arguments, stdin=stdin)
+        assert (run.code, run.err) == (0, ""), run
+        return run
+
+    def act(self, what: str, *more: str) -> Run:
+        """`cluster crash`, `start`, `describe` or `add-broker`."""
+        return self.run("cluster", what, str(self.path), *more)
+
+    def produce(self, *options: str, stdin: bytes = ROUND) -> Run:
+        return self("produce", "orders", *BY_NUMBER, *options, stdin=stdin)
+
+    def values(self, *options: str) -> list[str]:
+        return sorted(self("consume", "orders", *END, *options).out.split())
+
+    def partitions(self) -> list[dict[str, object]]:
+        (topic,) = self.act("describe", "orders", "--json").document["topics"]
+        assert topic["topic"] == "orders"
+        return topic["partitions"]
+
+    def seen(self, name: str) -> list[object]:
+        return [one[name] for one in self.partitions()]
+
+
+@pytest.fixture
+def empty(tmp_path: Path, without_fsync: None) -> Cluster:
+    cluster = Cluster(tmp_path / "shop")
+    assert cluster.act("create", "--brokers", "4").code == 0
+    return cluster
+
+
+def with_copies(cluster: Cluster, replicas: int) -> Cluster:
+    cluster.ok("topic", "create", "orders", "--partitions", "4", "--replicas", str(replicas))
+    return cluster
+
+
+@pytest.fixture
+def one_copy(empty: Cluster) -> Cluster:
+    return with_copies(empty, 1)
+
+
+@pytest.fixture
+def two_copies(empty: Cluster) -> Cluster:
+    return with_copies(empty, 2)
+
+
+# ---- create, describe
+
+
+def test_create_makes_a_cluster_of_live_brokers(tmp_path):
+    path = tmp_path / "new" / "shop"
+    run = Cluster(path).act("create", "--brokers", "2")
+    assert (run.code, run.out) == (0, f"created a cluster of 2 brokers in {path}\n")
+    described = Cluster(path).act("describe", "--json").document
+    assert described == {
+        "brokers": [{"id": 0, "live": True}, {"id": 1, "live": True}],
+        "answered_by": 0,
+        "topics": [],
+    }
+    created = Cluster(tmp_path / "other").act("create", "--brokers", "2", "--json")
+    assert created.document == described
+
+
+def test_create_does_not_touch_what_is_there(empty, tmp_path):
+    before = (empty.path / STATE_FILE).read_bytes()
+    assert_one_line(empty.act("create", "--brokers", "9"), 2, "there is a cluster already")
+    assert (empty.path / STATE_FILE).read_bytes() == before
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter.txt").write_text("x")
+    run = Cluster(tmp_path / "full").act("create", "--brokers", "1")
+    assert_one_line(run, 2, "letter.txt is in it; name a new or empty directory")
+    run = Cluster(tmp_path / "full" / "letter.txt").act("create", "--brokers", "1")
+    assert_one_line(run, 2, "it is a file")
+
+
+def test_create_ends_what_a_killed_create_began(tmp_path):
+    (tmp_path / "broker-0").mkdir()
+    (tmp_path / ".lock").touch()
+    assert Cluster(tmp_path).act("create", "--brokers", "2").code == 0
+    (tmp_path / STATE_FILE).unlink()
+    (tmp_path / "broker-0" / "orders.json").touch()  # a topic: not from a killed `create`
+    assert_one_line(Cluster(tmp_path).act("create", "--brokers", "2"), 2, "broker-0 is in it")
+
+
+def test_describe_shows_leaders_copies_and_ends(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.produce(stdin=b"1:x\n")
+    two_copies.act("crash", "0")
+    assert two_copies.partitions() == [
+        {
+            "partition": 0,
+            "leader": 1,
+            "replicas": [0, 1],
+            "in_sync": [1],
+            "offline": [0],
+            "log_end_offset": 1,
+            "high_watermark": 1,
+        },
+        {
+            "partition": 1,
+            "leader": 1,
+            "replicas": [1, 2],
+            "in_sync": [1, 2],
+            "offline": [],
+            "log_end_offset": 2,
+            "high_watermark": 1,
+        },
+        {
+            "partition": 2,
+            "leader": 2,
+            "replicas": [2, 3],
+            "in_sync": [2, 3],
+            "offline": [],
+            "log_end_offset": 1,
+            "high_watermark": 1,
+        },
+        {
+            "partition": 3,
+            "leader": 3,
+            "replicas": [3, 0],
+            "in_sync": [3],
+            "offline": [0],
+            "log_end_offset": 1,
+            "high_watermark": 1,
+        },
+    ]
+    lines = two_copies.act("describe").out.splitlines()
+    assert lines[:4] == [
+        "brokers: 0 down, 1 live, 2 live, 3 live",
+        "broker 1 answers, as any live one would",
+        "",
+        "orders (M leads, S copies)",
+    ]
+    assert lines[5].split() == ["0", "1", "0S", "1M", "1", "0", "1", "1"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_any_live_broker_answers_for_the_metadata_and_no_other(one_copy):
+    one_copy.act("crash", "2")
+    answers = [one_copy.act("describe", "--json", "--ask", str(node)) for node in (0, 1, 3)]
+    without_name = [{**run.document, "answered_by": None} for run in answers]
+    assert [run.document["answered_by"] for run in answers] == [0, 1, 3]
+    assert without_name[0] == without_name[1] == without_name[2]
+    down = one_copy.act("describe", "--ask", "2")
+    assert_one_line(down, 2, f"broker 2 is down; `kminilog cluster start {one_copy.path} 2`")
+    assert_one_line(one_copy.act("describe", "--ask", "7"), 2, "the brokers are 0, 1, 2, 3")
+
+
+def test_describe_of_a_cluster_that_is_all_down(one_copy):
+    for node in "0123":
+        one_copy.act("crash", node)
+    assert one_copy.seen("leader") == one_copy.seen("high_watermark") == [None] * 4
+    run = one_copy.act("describe")
+    assert "none is live to answer: this is what the cluster has stored" in run.out
+    assert run.code == 0
+
+
+def test_describe_needs_no_lock_and_writes_nothing(one_copy):
+    before = {path: path.stat().st_mtime_ns for path in one_copy.path.rglob("*")}
+    one_copy.act("describe")
+    one_copy.ok("ls")
+    one_copy.ok("topic", "list")
+    one_copy.ok("topic", "describe", "orders")
+    assert {path: path.stat().st_mtime_ns for path in one_copy.path.rglob("*")} == before
+
+
+# ---- S4's figures
+
+
+def test_one_copy_a_broker_dies_and_its_messages_are_lost_or_go_elsewhere(one_copy):
+    one_copy.produce()
+    assert one_copy.seen("log_end_offset") == [1, 1, 1, 1]
+    assert "orders-0: no leader, before: leader 0" in one_copy.act("crash", "0").out
+    lost = one_copy.produce()
+    assert lost.code == 2
+    assert "No leader for partition 0 of topic orders; start a broker" in lost.err
+    assert "not written: line 1, all from line 5 on" in lost.err
+    assert lost.err.count("\n") == 1
+    assert one_copy.seen("log_end_offset") == [None, 2, 2, 2]
+    elsewhere = one_copy.produce(*SWITCH)
+    assert (elsewhere.code, elsewhere.err) == (0, "")
+    ends = one_copy.seen("log_end_offset")
+    assert ends[0] is None
+    assert sum(ends[1:]) == 6 + 4
+    assert "orders-0: leader 0, before: no leader" in one_copy.act("start", "0").out
+    one_copy.produce(*SWITCH)
+    assert one_copy.seen("log_end_offset") == [2, *(end + 1 for end in ends[1:])]
+
+
+def test_two_copies_one_down_changes_nothing_and_both_down_is_the_failover(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "0")
+    assert two_copies.produce("--acks", "-1").code == 0
+    assert two_copies.seen("log_end_offset") == [2, 2, 2, 2]
+    assert two_copies.values() == sorted("abcd" * 2)
+    two_copies.act("crash", "1")
+    assert two_copies.produce("--acks", "-1").code == 2
+    assert two_copies.produce("--acks", "-1", *SWITCH).code == 0
+    assert two_copies.seen("leader") == [None, 2, 2, 3]
+    two_copies.act("start", "1")
+    two_copies.act("start", "0")
+    assert two_copies.produce("--acks", "-1").code == 0
+    assert two_copies.seen("in_sync") == [[0, 1], [1, 2], [2, 3], [3, 0]]
+    assert two_copies.values() == sorted("abcd" * 4 + "bcd")
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+@pytest.mark.parametrize(("acks", "kept"), [("-1", ["a", "b"]), ("1", ["a"]), ("0", ["a"])])
+def test_acks_say_what_survives_the_leader(empty, dialect, acks, kept):
+    empty.ok("topic", "create", "orders", "--partitions", "1", "--replicas", "2",
+             "--dialect", dialect)  # fmt: skip
+    empty.produce("--acks", "-1", stdin=b"a\n")
+    empty.produce("--acks", acks, stdin=b"b\n")
+    assert empty.seen("high_watermark") == [len(kept)]
+    empty.act("crash", "0")
+    assert empty.values() == kept
+    empty.produce(stdin=b"c\n")
+    empty.act("start", "0")
+    assert empty.values() == [*kept, "c"]
+    first, second = (
+        [file.read_bytes() for file in sorted((empty.path / name / "orders-0").iterdir())]
+        for name in ("broker-0", "broker-1")
+    )
+    assert first == second
+
+
+def test_acks_all_with_a_thread_waits_for_the_followers_too(two_copies):
+    run = two_copies.produce("--acks", "-1", "--config", "linger.ms=1")
+    assert (run.code, run.err) == (0, "")
+    assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
+
+
+def test_consume_lets_followers_copy_first(two_copies):
+    two_copies.produce()
+    assert two_copies.seen("high_watermark") == [0, 0, 0, 0]
+    assert two_copies.values() == ["a", "b", "c", "d"]
+    assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
+
+
+def test_start_lets_a_broker_copy_what_it_has_missed(two_copies):
+    two_copies.act("crash", "0")
+    two_copies.produce()
+    run = two_copies.act("start", "0", "--json")
+    # Two on its own copies, one each on those of brokers 2 and 3.
+    assert run.document == {"broker": 0, "live": True, "copied": 4, "changes": []}
+    assert two_copies.seen("in_sync") == [[0, 1], [1, 2], [2, 3], [3, 0]]
+
+
+def test_crash_json_names_the_changes(two_copies):
+    assert two_copies.act("crash", "0", "--json").document == {
+        "broker": 0,
+        "live": False,
+        "changes": [{"topic": "orders", "partition": 0, "leader": 1, "leader_before": 0}],
+    }
+
+
+# ---- all copies are down
+
+
+def test_all_copies_down_is_one_clear_line_for_each_command(one_copy):
+    one_copy.produce()
+    one_copy.act("crash", "0")
+    no_leader = "No leader for partition 0 of topic orders; start a broker"
+    assert_one_line(one_copy("find", "orders-0", "0"), 2, no_leader)
+    assert_one_line(one_copy("consume", "orders", "--partition", "0", *END), 2, no_leader)
+    assert_one_line(one_copy("topic", "describe", "orders"), 2, no_leader)
+    assert_one_line(one_copy("produce", "orders", "--partition", "0", stdin=b"x\n"), 2, no_leader)
+    rest = one_copy("consume", "orders", *END)
+    left_out = "kminilog: orders-0 has no leader, so it is left out: first start broker 0\n"
+    assert (rest.code, rest.err, sorted(rest.out.split())) == (0, left_out, ["b", "c", "d"])
+    for node in "123":
+        one_copy.act("crash", node)
+    run = one_copy("consume", "orders", *END)
+    assert_one_line(run, 2, "No leader for any partition in topic orders")
+
+
+# ---- the other commands
+
+
+def test_find_reads_the_copy_of_the_leader(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "0")
+    found = two_copies.ok("find", "orders-0", "0", "--json").document
+    assert (found["broker"], found["message"]["value"]) == (1, "a")
+    assert "orders-0 offset 0 on broker 1: " in two_copies.ok("find", "orders-0", "0").out
+    assert "step" in two_copies.ok("find", "orders-0", "0", "--explain").out
+    assert_one_line(two_copies("find", "orders-0", "1"), 1, "out of range")
+
+
+def test_ls_lists_the_copies_of_all_brokers(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "0")
+    two_copies.produce(stdin=b"0:x\n")
+    segments = two_copies.ok("ls", "orders", "--json").document
+    assert [(one["broker"], one["partition"], one["message_count"]) for one in segments] == [
+        (0, 0, 1), (1, 0, 2), (1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 2, 1), (3, 3, 1), (0, 3, 1)
+    ]  # fmt: skip
+    headings, *rows = two_copies.ok("ls").out.splitlines()
+    assert headings.split()[:3] == ["broker", "partition", "segment"]
+    assert len(rows) == 8
+    assert_one_line(two_copies("ls", "--html", "x.html"), 2, "--html draws one log dir")
+
+
+def test_verify_checks_the_files_of_all_brokers(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "3")
+    sound = two_copies.ok("verify")
+    assert sound.out.splitlines()[-1] == "verdict on 4 brokers: ok"
+    assert "partial" not in sound.out
+    flip_byte(next((two_copies.path / "broker-3" / "orders-2").glob("*.log")), 15, mask=1)
+    run = two_copies("verify", "orders", "--json")
+    assert run.code == 1
+    report = run.document
+    assert report["verdict"] == "findings"
+    assert {one["broker"] for one in report["partitions"]} == {0, 1, 2, 3}
+    (finding,) = report["findings"]
+    assert [sample["broker"] for sample in finding["samples"]] == [3]
+    assert finding["count"] == 1
+    assert str(two_copies.path / "broker-3") in finding["samples"][0]["command"]
+    text = two_copies("verify")
+    assert (text.code, text.out.splitlines()[-1]) == (1, "verdict on 4 brokers: findings")
+    allowed = two_copies("verify", "--allow", finding["class"])
+    assert allowed.code == 0
+    assert_one_line(two_copies("verify", "--report", "x.html"), 2, "with --cluster there is no")
+    assert_one_line(two_copies("verify", "nope"), 2, "Topic nope doesn't exist")
+
+
+def test_topic_list_and_describe_show_what_leaders_have(two_copies):
+    two_copies.produce("--acks", "-1")
+    assert [one["topic"] for one in two_copies.ok("topic", "list", "--json").document] == ["orders"]
+    described = two_copies.ok("topic", "describe", "orders", "--json").document
+    assert [one["log_end_offset"] for one in described["partitions"]] == [1, 1, 1, 1]
+
+
+def test_topic_create_says_how_many_copies_there_are(empty):
+    out = empty.ok("topic", "create", "a", "--partitions", "2", "--replicas", "3").out
+    assert out == "created topic a: 2 partitions, 3 copies, documented dialect\n"
+    out = empty.ok("topic", "create", "b", "--partitions", "1", "--dialect", "kafka").out
+    assert out == "created topic b: 1 partition, 1 copy, kafka dialect\n"
+    assert empty.ok("topic", "create", "c", "--partitions", "1", "--json").document["topic"] == "c"
+    assert_one_line(empty("topic", "create", "a", "--partitions", "1"), 2, "exists already")
+
+
+def test_add_broker_can_hold_copies_of_new_topics(empty):
+    assert empty.act("add-broker").out == "broker 4 is live\n"
+    empty.ok("topic", "create", "wide", "--partitions", "1", "--replicas", "5")
+    assert empty.act("add-broker", "--json").document["broker"] == 5
+
+
+def test_members_of_a_group_share_a_cluster_and_go_on_after_a_crash(two_copies):
+    group = ["--group", "readers", "--offset", "earliest"]
+    two_copies.produce("--acks", "-1")
+    assert two_copies.values(*group) == ["a", "b", "c", "d"]
+    two_copies.act("crash", "0")
+    two_copies.produce("--acks", "-1")
+    assert two_copies.values(*group) == ["a", "b", "c", "d"]
+    assert two_copies.values(*group) == []
+
+
+def test_damaged_broker_is_down_with_a_warning_and_the_rest_goes_on(two_copies):
+    two_copies.produce("--acks", "-1")
+    log = next((two_copies.path / "broker-0" / "orders-0").glob("*.log"))
+    log.unlink()
+    log.mkdir()
+    run = two_copies.produce("--acks", "-1")
+    assert run.code == 0
+    assert run.err.startswith("kminilog: broker 0 cannot start, so it is down now: ")
+    assert two_copies.seen("leader") == [1, 1, 2, 3]
+    assert_one_line(two_copies.act("start", "0"), 2, "not a regular file")
+
+
+# ---- odd input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["crash", "9"], ["there is no broker 9; the brokers are 0, 1, 2, 3"]),
+        (["start", "9"], ["there is no broker 9"]),
+        (["start", "0"], ["broker 0 is live already"]),
+        (["crash", "x"], ["'x' is not a valid integer", "cluster crash --help"]),
+        (["crash", "--", "-1"], ["there is no broker -1"]),
+        (["crash", "٣"], ["broker 3"]),
+        (["crash"], ["Missing argument 'BROKER'"]),
+        (["describe", "nö"], ["illegal topic name"]),
+        (["describe", "nope"], ["Topic nope doesn't exist"]),
+        (["describe", "orders", "more"], ["unexpected extra argument"]),
+        (["add-broker", "7"], ["unexpected extra argument"]),
+        (["create"], ["Missing option '--brokers'"]),
+        (["create", "--brokers", "0"], ["0 is not in the range 1<=x<=100"]),
+        (["create", "--brokers", "101"], ["101 is not in the range 1<=x<=100"]),
+        (["create", "--brokers", "many"], ["'many' is not a valid integer"]),
+    ],
+)
+def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):
+    if arguments == ["crash", "٣"]:
+        one_copy.act("crash", "3")
+    assert_one_line(one_copy.act(*arguments), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["topic", "create", "x", "--partitions", "1", "--replicas", "5"], ["4 available brokers"]),
+        (["topic", "create", "x", "--partitions", "1", "--replicas", "0"], ["factor 0 with 4"]),
+        (["topic", "create", "x", "--partitions", "1", "--replicas", "-1"], ["factor -1 with 4"]),
+        (["topic", "create", "x", "--partitions", "1", "--replicas", ""], ["not a valid integer"]),
+        (["topic", "delete", "orders", "--yes"], ["no `topic delete` there"]),
+        (["topic", "alter", "orders", "--partitions", "9"], ["no `topic alter` there"]),
+        (["verify", "--engine", "spark"], ["with --cluster there is no --engine spark"]),
+        (["recover", "orders-0"], ["`recover` does not take --cluster", "shop/broker-0"]),
+        (["ingest", "x", "--topic", "y"], ["`ingest` does not take --cluster"]),
+        (["group", "list"], ["`group` does not take --cluster"]),
+        (["cluster", "describe", "x"], ["name the directory after the command"]),
+        (["produce", "nope"], ["Topic nope doesn't exist"]),
+        (["produce", "orders", "--partition", "4"], ["inclusive range of [0, 3]"]),
+        (["consume", "nope"], ["Topic nope doesn't exist"]),
+        (["find", "nope-0", "0"], ["Topic nope doesn't exist"]),
+        (["ls", "nope"], ["Topic nope doesn't exist"]),
+    ],
+)
+def test_odd_input_with_a_cluster_is_one_line(one_copy, arguments, parts):
+    assert_one_line(one_copy(*arguments), 2, *parts)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ls"],
+        ["topic", "list"],
+        ["verify"],
+        ["produce", "x"],
+        ["consume", "x"],
+        ["find", "x-0", "0"],
+    ],
+)
+def test_no_cluster_is_one_line(tmp_path, arguments):
+    for path in (tmp_path, tmp_path / "missing"):
+        run = Cluster(path)(*arguments.split())
+        assert_one_line(run, 2, f"{path}: no cluster is here", "`kminilog cluster create DIR")
+    assert not (tmp_path / "missing").exists()
+
+
+def test_cluster_and_log_dir_exclude_each_other(one_copy, monkeypatch):
+    run = one_copy.run("--log-dir", "x", "--cluster", str(one_copy.path), "ls")
+    assert_one_line(run, 2, "give --log-dir or --cluster, not both")
+    monkeypatch.setenv("KMINILOG_LOG_DIR", "elsewhere")
+    one_copy.ok("ls")
+    run = one_copy.run("--log-dir", "x", "topic", "create", "y", "--partitions", "1",
+                       "--replicas", "1")  # fmt: skip
+    assert_one_line(run, 2, "--replicas needs --cluster")
+
+
+def test_empty_name_of_a_directory_is_refused(one_copy):
+    assert_one_line(one_copy.run("--cluster", "", "ls"), 2, "the name is empty")
+    assert_one_line(one_copy.run("cluster", "create", "", "--brokers", "1"), 2, "name is empty")
+
+
+def test_cluster_of_another_name_than_ascii(tmp_path):
+    cluster = Cluster(tmp_path / "集群 1")
+    assert cluster.act("create", "--brokers", "1").code == 0
+    cluster.ok("topic", "create", "orders", "--partitions", "1")
+    assert cluster.produce(stdin="你好\n".encode()).code == 0
+    assert cluster.values() == ["你好"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"brokers": [{"id": "../../x", "live": True}]},
+        {"brokers": []},
+        {"partitions": {"../x-0": {}}},
+        {"topics": [{"topic": "../x", "partitions": 1, "dialect": "kafka", "config": {}}]},
+    ],
+)
+def test_state_that_somebody_changed_is_refused_by_every_command(one_copy, change):
+    file = one_copy.path / STATE_FILE
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    for run in (
+        one_copy("ls"),
+        one_copy("topic", "list"),
+        one_copy("verify"),
+        one_copy.produce(),
+        one_copy("consume", "orders", *END),
+        one_copy.act("describe"),
+        one_copy.act("crash", "0"),
+        one_copy.act("add-broker"),
+    ):
+        assert_one_line(run, 2, "cluster.json holds no state of a cluster", "mend it")
+
+
+def test_state_that_is_no_file_is_one_line(one_copy):
+    (one_copy.path / STATE_FILE).unlink()
+    os.mkfifo(one_copy.path / STATE_FILE)
+    assert_one_line(one_copy.act("describe"), 2, "not a regular file")
+    assert_one_line(one_copy.produce(), 2, "not a regular file")
+
+
+@pytest.mark.parametrize("module", ["ls", "find", "topic", "produce"])
+def test_command_without_cluster_does_not_load_one(module):
+    loaded = "'kminilog.cluster.mini_cluster' in sys.modules"
+    code = f"import sys, kminilog.cli.{module}; print({loaded})"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PROJECT)
+    assert done.stdout == "False\n"

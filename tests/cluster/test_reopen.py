@@ -1,0 +1,245 @@
+"""A cluster that is left and found again: who is live, who leads, and what readers see."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kminilog.clock import ManualClock
+from kminilog.cluster.cluster_files import ClusterFiles
+from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, read_state
+from kminilog.consumer.readers import ClusterFilesSource
+from kminilog.errors import LogDirError
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.names import TopicPartition
+from kminilog.log_dir_errors import LogDirLockedError, NoClusterError
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
+from tests.cluster.clusters import (
+    ORDERS,
+    open_cluster,
+    pairs_on,
+    produce,
+    replicate_until_quiet,
+    values_on,
+)
+from tests.damage import flip_byte
+
+pytestmark = pytest.mark.usefixtures("without_fsync")
+
+
+def reopen(path: Path) -> MiniCluster:
+    return MiniCluster.reopen(path, clock=ManualClock())
+
+
+def leader(cluster: MiniCluster | ClusterFiles) -> int | None:
+    node = cluster.metadata().leader_for(*ORDERS)
+    return node.id if node else None
+
+
+def live(path: Path) -> dict[int, bool]:
+    return dict(read_state(path).brokers)
+
+
+@pytest.mark.parametrize("end", ["crash", "stop"])
+def test_reopen_leaves_brokers_down_that_were_down(tmp_path, end):
+    cluster = open_cluster(tmp_path)
+    getattr(cluster, end)(0)
+    cluster.close()
+    assert live(tmp_path) == {0: False, 1: True, 2: True}
+    again = reopen(tmp_path)
+    assert [node.id for node in again.metadata().nodes] == [1, 2]
+    assert leader(again) == 1
+    again.check()
+    again.start(0)
+    again.close()
+    assert live(tmp_path) == {0: True, 1: True, 2: True}
+
+
+def test_reopen_with_a_partition_without_leader_serves_the_others(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=2, replicas=1, partitions=2)
+    cluster.crash(0)
+    cluster.close()
+    again = reopen(tmp_path)
+    again.check()
+    with pytest.raises(LeaderNotAvailableError):
+        produce(again, b"x")
+    again.start(0)
+    assert produce(again, b"x").leader == 0
+
+
+def test_reopen_and_crash_loses_what_only_the_leader_had(tmp_path):
+    cluster = open_cluster(tmp_path)
+    produce(cluster, b"copied")
+    replicate_until_quiet(cluster)
+    produce(cluster, b"not copied")
+    cluster.close()
+    again = reopen(tmp_path)
+    again.crash(0)
+    again.close()
+    again = reopen(tmp_path)
+    produce(again, b"next")
+    again.start(0)
+    replicate_until_quiet(again)
+    again.check()
+    again.close()
+    assert values_on(tmp_path, 0) == values_on(tmp_path, 1) == [b"copied", b"next"]
+    assert pairs_on(tmp_path, 0) == pairs_on(tmp_path, 1) == pairs_on(tmp_path, 2)
+
+
+def test_open_with_a_number_starts_all_brokers_again(tmp_path):
+    cluster = open_cluster(tmp_path)
+    cluster.crash(1)
+    cluster.close()
+    MiniCluster.open(tmp_path, brokers=3, clock=ManualClock()).close()
+    assert live(tmp_path) == {0: True, 1: True, 2: True}
+
+
+def test_add_broker_takes_the_next_number_and_is_used_by_new_topics(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=2, replicas=2)
+    assert cluster.add_broker() == 2
+    cluster.create_topic(Topic("wide"), 3)
+    cluster.check()
+    cluster.close()
+    again = reopen(tmp_path)
+    assert again.in_sync_replicas(TopicPartition("wide", 0)) == (0, 1, 2)
+    assert again.in_sync_replicas(ORDERS) == (0, 1)
+
+
+def test_add_broker_has_a_bound(tmp_path):
+    cluster = MiniCluster.open(tmp_path, brokers=1, clock=ManualClock())
+    cluster._brokers |= dict.fromkeys(range(1, MAX_BROKERS), cluster._brokers[0])
+    with pytest.raises(ValueError, match="at most 100 brokers"):
+        cluster.add_broker()
+
+
+def test_broker_that_is_damaged_is_down_after_reopen_and_others_lead(tmp_path):
+    cluster = open_cluster(tmp_path)
+    produce(cluster, b"a", b"b", b"c")
+    replicate_until_quiet(cluster)
+    cluster._end_all(cleanly=False)
+    flip_byte(next((tmp_path / "broker-0" / "orders-0").glob("*.log")), 15, mask=1)
+    again = reopen(tmp_path)
+    (line,) = again.take_warnings()
+    assert line.startswith("broker 0 cannot start, so it is down now: ")
+    assert again.take_warnings() == []
+    assert leader(again) == 1
+    assert live(tmp_path) == {0: False, 1: True, 2: True}
+    with pytest.raises(Exception, match="damaged"):
+        again.start(0)
+    again.check()
+
+
+def test_broker_whose_files_are_gone_says_so(tmp_path):
+    cluster = open_cluster(tmp_path)
+    cluster.close()
+    (tmp_path / "broker-1").rename(tmp_path / "away")
+    again = reopen(tmp_path)
+    (line,) = again.take_warnings()
+    assert "it has no topic orders, but should hold orders-0; put its files back" in line
+    with pytest.raises(LogDirError, match="put its files back"):
+        again.start(1)
+
+
+def test_broker_whose_log_dir_is_in_use_is_not_down(tmp_path):
+    open_cluster(tmp_path).close()
+    with LogDirWriter.open(tmp_path / "broker-1"), pytest.raises(LogDirLockedError):
+        reopen(tmp_path)
+    assert live(tmp_path)[1]
+    reopen(tmp_path).close()
+
+
+def test_reopen_where_no_cluster_is_makes_nothing(tmp_path):
+    with pytest.raises(NoClusterError, match="no cluster is here"):
+        reopen(tmp_path / "missing")
+    assert not (tmp_path / "missing").exists()
+    with pytest.raises(NoClusterError):
+        reopen(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- readers without the lock
+
+
+@pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA])
+def test_files_are_read_while_the_cluster_is_open(tmp_path, dialect):
+    cluster = open_cluster(tmp_path, dialect=dialect)
+    files = ClusterFiles(tmp_path)
+    produce(cluster, b"a", b"b")
+    assert [message.value for message in files.reader(ORDERS).read(0, 1000)] == [b"a", b"b"]
+    assert (leader(files), files.high_watermark(ORDERS)) == (0, 0)
+    assert [found.name for found in files.topics()] == ["orders"]
+    assert [one.topic_partition for one in files.readers(files.topic("orders"))] == [ORDERS]
+    assert files.directory(ORDERS) == tmp_path / "broker-0" / "orders-0"
+    replicate_until_quiet(cluster)
+    cluster.stop(0)
+    assert (leader(files), files.high_watermark(ORDERS)) == (1, 0)
+    cluster.close()
+    assert files.high_watermark(ORDERS) == 2
+
+
+def test_files_answer_as_the_cluster_does(tmp_path):
+    cluster = open_cluster(tmp_path, partitions=3, replicas=2)
+    files = ClusterFiles(tmp_path)
+    for act in (cluster.crash, cluster.start):
+        act(1)
+        mine, theirs = files.metadata(), cluster.metadata()
+        assert mine.nodes == theirs.nodes
+        assert mine.partitions_for_topic("orders") == theirs.partitions_for_topic("orders")
+
+
+def test_files_without_leader_topic_or_partition_say_so(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=1, replicas=1)
+    cluster.crash(0)
+    files = ClusterFiles(tmp_path)
+    for ask in (files.reader, files.high_watermark, files.directory):
+        with pytest.raises(LeaderNotAvailableError, match="No leader for partition 0"):
+            ask(ORDERS)
+    with pytest.raises(UnknownTopicOrPartitionError):
+        files.topic("others")
+    with pytest.raises(UnknownTopicOrPartitionError, match=r"inclusive range of \[0, 0\]"):
+        files.reader(TopicPartition("orders", 1))
+
+
+def test_files_read_the_state_again_only_if_it_was_replaced(tmp_path):
+    cluster = open_cluster(tmp_path)
+    files = ClusterFiles(tmp_path)
+    first = files.state()
+    assert files.state() is first
+    cluster.crash(2)
+    assert files.state().live == [0, 1]
+    (tmp_path / STATE_FILE).write_text(json.dumps({"brokers": 7}))
+    with pytest.raises(LogDirError, match="holds no state of a cluster"):
+        files.state()
+
+
+def test_source_reads_up_to_the_high_watermark_and_lets_followers_copy(tmp_path):
+    cluster = open_cluster(tmp_path)
+    produce(cluster, b"a", b"b")
+    replicate_until_quiet(cluster)
+    produce(cluster, b"c")
+    for broker in cluster._brokers.values():
+        broker.checkpoint()
+    asked = []
+    source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=lambda: asked.append(1))
+    assert [message.value for message in source.fetch(ORDERS, 0, 1000)] == [b"a", b"b"]
+    assert source.fetch(ORDERS, 2, 1000) == source.fetch(ORDERS, 3, 1000) == []
+    assert (source.topics(), source.beginning(ORDERS)) == ({"orders": 1}, 0)
+    assert (source.end(ORDERS), source.log_end(ORDERS)) == (2, 3)
+    assert asked == [1, 1, 1, 1]
+
+    def copy() -> None:
+        replicate_until_quiet(cluster)
+        cluster._brokers[0].checkpoint()
+
+    source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=copy)
+    assert [message.value for message in source.fetch(ORDERS, 2, 1000)] == [b"c"]
+    cluster.crash(0)
+    cluster._brokers[1].checkpoint()
+    assert source.end(ORDERS) == 3
+    cluster.crash(1)
+    cluster.crash(2)
+    with pytest.raises(LeaderNotAvailableError):
+        source.fetch(ORDERS, 0, 1000)
