@@ -17,7 +17,7 @@ from tests.damage import flip_byte
 ROUND = b"0:a\n1:b\n2:c\n3:d\n"
 BY_NUMBER = ["--key-separator", ":", "--partitioner", "default-0.8"]
 SWITCH = ["--config", "send.switch.broker.enable=true", "--seed", "1"]
-END = ["--config", "consumer.timeout.ms=0"]
+END = ["--until-end"]
 
 
 class Cluster:
