@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.named_files import InputFile
 from kminilog.cli.options import example, json_option, topic_counts_option
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
@@ -64,7 +65,7 @@ class Answer(NamedTuple):
 )
 @click.option(
     "--previous",
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="File with the present assignment, as `assign --json` printed it.",
 )

@@ -27,7 +27,7 @@ from kminilog.cli.options import (
     key_option,
     to_offset,
 )
-from kminilog.cli.output import is_terminal
+from kminilog.cli.output import Broken, is_terminal
 from kminilog.cli.places import topics_at
 from kminilog.cli.record_lines import (
     WriteRecord,
@@ -241,7 +241,7 @@ def _topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Top
         matches = re.compile(pattern or "").fullmatch
     except re.error as error:
         raise click.UsageError(f"--pattern {pattern!r}: {error}") from None
-    found = [candidate for candidate in log_dir.topics() if matches(candidate.name)]
+    found = [known for known in log_dir.topics(Broken()) if matches(known.name)]
     if not found:
         raise ValueError(f"no topic matches {pattern!r}; `kminilog topic list` shows all there are")
     return found

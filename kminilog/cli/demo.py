@@ -22,6 +22,7 @@ from kminilog.cli.find import found_json
 from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
+from kminilog.cli.named_files import InputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
@@ -56,7 +57,7 @@ class Done(NamedTuple):
 @click.option(
     "--input",
     "input_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     metavar="FILE",
     help="Access log to ingest, plain or compressed.  [default: a generated one]",
 )

@@ -3,6 +3,7 @@
 The steps are those of `kminilog step find-offset`, as text, and of the search that has run.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,20 @@ from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.partition_reader import Found
 
 
-# A negative offset looks like an option; let through, it is refused for what it is.
+class NegativeOffset(click.Command):
+    """A command that takes a negative number for an argument, not for an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, negative numbers last: they are refused for what they are."""
+        numbers = [word for word in args if re.fullmatch(r"-[0-9]+", word)]
+        if numbers and "--" not in args:
+            args = [*(word for word in args if word not in numbers), "--", *numbers]
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     "find",
-    context_settings={"ignore_unknown_options": True},
+    cls=NegativeOffset,
     epilog=example("kminilog find orders-0 7 --explain"),
 )
 @topic_partition_argument

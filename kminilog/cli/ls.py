@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from kminilog.cli.layout import describe_partition, describe_topic, offset_range
+from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines, write_page
+from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
@@ -25,7 +26,7 @@ HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index e
 @click.argument("topic", required=False)
 @click.option(
     "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     metavar="FILE",
     help="Write a page with a picture of each partition: its segments, its index entries, "
     "how far groups have read it, and what `verify` finds. Reads every byte.",
@@ -39,21 +40,25 @@ def command(
     html: Path | None,
     on_gap: OnGap | None,
     as_json: bool,
-) -> None:
-    """List the segments of TOPIC, or of all topics."""
+) -> int:
+    """List the segments of TOPIC, or of all topics.
+
+    If the settings file of a topic cannot be read, the others are shown, and the exit code is 2.
+    """
     if is_cluster():
         if html:
             raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
         _write_segments(_of_all_brokers(log_dir_path, topic, on_gap), as_json)
-        return
-    log_dir = LogDir(log_dir_path)
-    topics = log_dir.topics() if topic is None else [log_dir.topic(topic)]
+        return 0
+    log_dir, broken = LogDir(log_dir_path), Broken()
+    topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
     if html:
         told = _write_page(html, log_dir, topics, on_gap)
         if not as_json:
             write_line(told)
-            return
+            return broken.exit_code
     _write_segments(_segments(log_dir, topics, on_gap), as_json)
+    return broken.exit_code
 
 
 def _segments(log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ imported when it is called, so that no command loads what another needs. Source:
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exception
@@ -23,6 +24,7 @@ import click
 from click.core import ParameterSource
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
+from kminilog.cli.named_files import DirectoryName
 from kminilog.cli.options import example, to_directory
 from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
@@ -90,7 +92,7 @@ class CommandLine(click.Group):
     envvar="KMINILOG_LOG_DIR",
     default=Path("kminilog-data"),
     show_default="./kminilog-data",
-    type=click.Path(path_type=Path),
+    type=DirectoryName(),
     help="Directory that holds the topics. The environment variable KMINILOG_LOG_DIR sets it, too.",
 )
 @click.option(
@@ -166,7 +168,9 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         if is_debug:
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
-        warn("; ".join([_in_one_line(error), *getattr(error, "__notes__", ())]))
+        command = next((word for word in arguments if word in COMMANDS), "")
+        line = _in_one_line(error, f"kminilog {command}".rstrip())
+        warn("; ".join([line, *getattr(error, "__notes__", ())]))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 
 
@@ -186,13 +190,26 @@ def _group_alone(error: Exception) -> click.Context | None:
     return error.ctx if error.ctx and isinstance(error.ctx.command, click.Group) else None
 
 
-def _in_one_line(error: Exception) -> str:
+def _near(error: click.UsageError) -> str:
+    """What a user may have meant by an unknown option or command; empty if there is no guess."""
+    given = getattr(error, "command_name", None)
+    group = error.ctx.command if error.ctx else None
+    near = list(getattr(error, "possibilities", None) or ())
+    if given and error.ctx and isinstance(group, click.Group):
+        near = get_close_matches(given, group.list_commands(error.ctx))
+    return " or ".join(map(repr, near))
+
+
+def _in_one_line(error: Exception, called: str) -> str:
     group = _group_alone(error)
     if group:
         known = ", ".join(group.command.list_commands(group))  # type: ignore[attr-defined]
         return f"name a command of `{group.command_path}`: {known}"
     if isinstance(error, click.UsageError):
-        command = error.ctx.command_path if error.ctx else "kminilog"
+        command = error.ctx.command_path if error.ctx else called
+        near = _near(error)
+        if near:
+            return f"{error.message} Did you mean {near}? See `{command} --help`"
         message = " ".join(error.format_message().split()).rstrip(".")
         return f"{message}; see `{command} --help`"
     if isinstance(error, click.ClickException):

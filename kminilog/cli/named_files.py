@@ -9,12 +9,75 @@ All of it is said before any work is done. Source: ours.
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
 
 _LIKE = segment_name(0) + LOG_SUFFIX
+
+
+class DirectoryName(click.ParamType[Path]):
+    """The name of a directory, which may be made later. An empty one would be the present one."""
+
+    name = "directory"
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """Return the path; a usage error for an empty name."""
+        if not str(value):
+            self.fail("the name is empty; name a directory, . for the current one", param, ctx)
+        return Path(value)
+
+
+class InputFile(click.ParamType[Path]):
+    """A file that is there, to be read."""
+
+    name = "file"
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """Return the path; a usage error if nothing, or a directory, has this name."""
+        if os.path.isdir(value):
+            self.fail(f"{value} is a directory; name a file in it", param, ctx)
+        if not os.path.lexists(value):
+            self.fail(f"{str(value)!r} does not exist; name a file that does", param, ctx)
+        return Path(value)
+
+
+class OutputFile(click.ParamType[Path]):
+    """A file to be written, in a directory that is there; a file of that name is replaced."""
+
+    name = "file"
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """Return the path; a usage error if no file can have this name."""
+        if not str(value):
+            self.fail("the name is empty; name a file", param, ctx)
+        if os.path.isdir(value):
+            self.fail(f"{value} is a directory; name a file in it", param, ctx)
+        directory = Path(value).absolute().parent
+        if not directory.is_dir():
+            self.fail(f"{value}: there is no directory {directory}; make it first", param, ctx)
+        return Path(value)
+
+
+class InputStream(click.File):
+    """A file that is there, opened to be read as bytes; `-` is stdin."""
+
+    def __init__(self) -> None:
+        super().__init__("rb")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the open file; a usage error as InputFile, or if it cannot be opened."""
+        if isinstance(value, str) and value != "-":
+            InputFile().convert(value, param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class SegmentFile(click.ParamType[str]):

@@ -142,6 +142,17 @@ def warn_all(texts: Iterable[str]) -> None:
         warn(text)
 
 
+class Broken:
+    """Takes errors of things that are left out, writes each to stderr, and knows the exit code."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+
+    def __call__(self, error: Exception) -> None:
+        warn(str(error))
+        self.exit_code = 2
+
+
 def gap_teller() -> OnGap:
     """Return a callable that writes a line to stderr for each gap, once."""
     told: dict[TopicPartition, int] = {}

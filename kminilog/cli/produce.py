@@ -25,6 +25,7 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.input_lines import InputLines, typing
 from kminilog.cli.interrupts import is_interrupted
 from kminilog.cli.line_messages import Line, line_rule
+from kminilog.cli.named_files import InputStream
 from kminilog.cli.options import config_option, example, json_option
 from kminilog.cli.output import warn
 from kminilog.cli.places import topics_at
@@ -62,7 +63,7 @@ class _Source(NamedTuple):
 
 @click.command("produce", epilog=example("kminilog produce orders orders.txt --key-separator :"))
 @click.argument("topic")
-@click.argument("file", type=click.File("rb"), default="-")
+@click.argument("file", type=InputStream(), default="-")
 @click.option(
     "--key-separator",
     metavar="S",

@@ -15,7 +15,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import warn_all, write_document, write_line, write_lines
+from kminilog.cli.output import Broken, warn_all, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import CorruptLogError, NotARegularFileError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
@@ -58,12 +58,14 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
         now_ms = time.time_ns() // 1_000_000
     done: list[Retained] = []
     damaged: list[CorruptLogError | NotARegularFileError] = []
+    broken = Broken()
     if dry_run:
         log_dir = LogDir(log_dir_path)
-        done = [_plan(log_dir.reader(partition), now_ms) for partition in _partitions(log_dir)]
+        partitions = _partitions(log_dir, broken)
+        done = [_plan(log_dir.reader(partition), now_ms) for partition in partitions]
     else:
         with open_writer(log_dir_path) as writer:
-            for partition in _partitions(writer):
+            for partition in _partitions(writer, broken):
                 try:
                     done.append(_delete(writer, partition, now_ms))
                 except (CorruptLogError, NotARegularFileError) as error:
@@ -71,11 +73,11 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
             warn_all(writer.warnings)
     _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
     warn_all(map(str, damaged))
-    return 2 if damaged else 0
+    return 2 if damaged else broken.exit_code
 
 
-def _partitions(log_dir: LogDir) -> Iterator[TopicPartition]:
-    for topic in log_dir.topics():
+def _partitions(log_dir: LogDir, broken: Broken) -> Iterator[TopicPartition]:
+    for topic in log_dir.topics(broken):
         yield from interruptible(topic.all_partitions())
 
 

@@ -14,7 +14,7 @@ from kminilog.cli.options import (
     example,
     json_option,
 )
-from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
+from kminilog.cli.output import Broken, warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.places import is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
@@ -88,14 +88,19 @@ def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
 @command.command("list", epilog=example("kminilog topic list"))
 @json_option
 @click.pass_obj
-def list_topics(log_dir_path: Path, as_json: bool) -> None:
-    """List all topics."""
-    topics = topics_at(log_dir_path).topics()
+def list_topics(log_dir_path: Path, as_json: bool) -> int:
+    """List all topics.
+
+    If the settings file of a topic cannot be read, the others are listed, and the exit code is 2.
+    """
+    broken = Broken()
+    topics = topics_at(log_dir_path).topics(broken)
     if as_json:
         write_document([topic.to_json() for topic in topics])
-        return
+        return broken.exit_code
     rows = [(topic.name, topic.partitions, topic.dialect.name) for topic in topics]
     write_lines(table(("topic", "partitions", "dialect"), rows) if rows else ["no topics"])
+    return broken.exit_code
 
 
 @command.command("describe", epilog=example("kminilog topic describe orders"))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kminilog.cli.interrupts import interruptible_call
+from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import json_bytes, write_document, write_lines
 from kminilog.cli.places import is_cluster
@@ -84,7 +85,7 @@ class SourcesTogether(click.Command):
 @click.option(
     "--report",
     "report_file",
-    type=click.Path(path_type=Path),
+    type=OutputFile(),
     metavar="FILE",
     help="File for the report: HTML if it ends in .html, JSON if in .json, else text.",
 )
@@ -114,8 +115,6 @@ def command(
         raise click.UsageError("--job says which offsets to compare: it needs --against")
     if is_reading_asked(**reading) and not against:
         raise click.UsageError("how to read a source is asked, but none is named: give --against")
-    if report_file and not (directory := report_file.absolute().parent).is_dir():
-        raise click.UsageError(f"--report {report_file}: there is no directory {directory}")
     if is_cluster():
         if engine != "local" or report_file:
             raise click.UsageError("with --cluster there is no --engine spark, --against, --report")

@@ -24,7 +24,7 @@ from kminilog.notices import OnGap
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import OnBroken, Topic
 
 
 class ClusterFiles(LogDir):
@@ -73,8 +73,8 @@ class ClusterFiles(LogDir):
 
     # ---- as a log dir
 
-    def topics(self) -> list[Topic]:
-        """Return all topics by name."""
+    def topics(self, on_broken: OnBroken | None = None) -> list[Topic]:
+        """Return all topics by name; they have no settings files that could be broken."""
         return [topic for _, topic in sorted(self.state().topics.items())]
 
     def topic(self, name: str) -> Topic:

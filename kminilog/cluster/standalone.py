@@ -17,7 +17,8 @@ NODE = Node(0)
 class StandaloneBroker:
     """The Cluster protocol over one writer, which stays the caller's to close.
 
-    It knows the topics that exist when it is made. One object, one thread.
+    It knows the topics that exist when it is made, but not those whose settings file is broken.
+    One object, one thread.
     """
 
     def __init__(self, log_dir: LogDirWriter, clock: Clock) -> None:
@@ -27,7 +28,7 @@ class StandaloneBroker:
             [NODE],
             (
                 PartitionInfo(*partition, NODE, (NODE,), (NODE,))
-                for topic in log_dir.topics()
+                for topic in log_dir.topics(on_broken=lambda error: None)
                 for partition in topic.all_partitions()
             ),
         )

@@ -34,8 +34,12 @@ class LogDirSource:
         self._readers: dict[TopicPartition, PartitionReader] = {}
 
     def topics(self) -> dict[str, int]:
-        """Return how many partitions each topic has now; reads all settings files."""
-        return {topic.name: topic.partitions for topic in self._log_dir.topics()}
+        """Return how many partitions each topic has now; reads all settings files.
+
+        A topic whose settings file is broken is left out.
+        """
+        topics = self._log_dir.topics(on_broken=lambda error: None)
+        return {topic.name: topic.partitions for topic in topics}
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
         """Return messages from `offset` on; see PartitionReader.read."""

@@ -22,7 +22,7 @@ from kminilog.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
-from kminilog.storage.topics import Topic, read_topic, read_topics
+from kminilog.storage.topics import OnBroken, Topic, read_topic, read_topics
 
 
 class LogDir:
@@ -35,9 +35,12 @@ class LogDir:
             reason = f"{what}; name it with --log-dir or create a topic in it"
             raise LogDirError(str(self.path), reason=reason)
 
-    def topics(self) -> list[Topic]:
-        """Return all topics by name. O(topics). LogDirError if a settings file is invalid."""
-        return read_topics(self.path)
+    def topics(self, on_broken: OnBroken | None = None) -> list[Topic]:
+        """Return all topics by name. O(topics).
+
+        LogDirError if a settings file is invalid; with `on_broken` such a topic is left out.
+        """
+        return read_topics(self.path, on_broken)
 
     def topic(self, name: str) -> Topic:
         """Return one topic; UnknownTopicOrPartitionError if it does not exist."""

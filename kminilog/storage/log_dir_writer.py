@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kminilog.errors import CorruptLogError, KMiniLogError, NotARegularFileError
+from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, NotARegularFileError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
 from kminilog.settings import TopicSettings
@@ -253,7 +253,8 @@ class LogDirWriter(LogDir):
     def _recover_all(self) -> None:
         if self._was_clean:
             return
-        for topic in self.topics():
+        broken: list[LogDirError | OSError] = []
+        for topic in self.topics(broken.append):
             for reader in self.readers(topic):
                 scan_from = self._ends.recovery_point(reader.topic_partition)
                 end = self._recover(reader, scan_from=scan_from)
@@ -262,7 +263,8 @@ class LogDirWriter(LogDir):
                     self.release(reader.topic_partition)
         # Now: recovery would skip messages below a recovery point that is above the cut log's end.
         self._ends.write()
-        self._was_clean = True
+        self._warnings.update(dict.fromkeys(map(str, broken)))
+        self._was_clean = not broken  # else the next writer recovers the others, once mended
 
     def _plan(self, reader: PartitionReader, *, scan_from: int | None) -> RecoveryPlan:
         topic_partition, directory = reader.topic_partition, reader.directory

@@ -8,13 +8,14 @@ default. Source: ours; Kafka keeps the same facts in ZooKeeper.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config_parsing import topic_settings
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
@@ -85,9 +86,25 @@ def _dialect(name: Any) -> Dialect:
     return DIALECTS[name]
 
 
-def read_topics(log_dir: Path) -> list[Topic]:
-    """Return all topics of a log dir by name; LogDirError if a settings file is invalid."""
-    return [_read(path) for path in sorted(log_dir.glob(f"*{TOPIC_SUFFIX}"))]
+OnBroken = Callable[[LogDirError | OSError], None]
+"""Gets the error of a settings file that cannot be read; the other topics are returned."""
+
+
+def read_topics(log_dir: Path, on_broken: OnBroken | None = None) -> list[Topic]:
+    """Return all topics of a log dir by name.
+
+    Raises LogDirError, or OSError, for a settings file that cannot be read, unless `on_broken`
+    takes the error.
+    """
+    found = []
+    for path in sorted(log_dir.glob(f"*{TOPIC_SUFFIX}")):
+        try:
+            found.append(_read(path))
+        except (LogDirError, OSError) as error:
+            if on_broken is None:
+                raise
+            on_broken(error)
+    return found
 
 
 def read_topic(log_dir: Path, name: str) -> Topic:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kminilog.clock import Clock
+from kminilog.errors import LogDirError
 from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
@@ -135,13 +136,16 @@ def verify_storage(
 
     Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. With a
     `clock` the report says how long it took. Without `strict_index`, an index of the kafka dialect
-    may lack entries that Kafka would not have written. Raises UnknownTopicOrPartitionError, and
+    may lack entries that Kafka would not have written. A topic whose settings file is broken is
+    `unchecked`, if none is named. Raises UnknownTopicOrPartitionError, and
     ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
     O(segments).
     """
     start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
-    found = [log_dir.topic(name) for name in dict.fromkeys(topics)] or log_dir.topics()
+    broken: list[LogDirError | OSError] = []
+    found = [log_dir.topic(name) for name in dict.fromkeys(topics)]
+    found = found or log_dir.topics(broken.append)
     records = read_records(log_dir.path)
     rules = [(topic, partition_rule(records.manifests, topic, partitioner)) for topic in found]
     scope = {
@@ -161,6 +165,7 @@ def verify_storage(
             summaries.append(check_partition(reader, rule, written, check_segment=check))
         report.add_topic(topic, summaries, rule)
     report.add_records(records)
+    report.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in broken]
     report.unchecked.append(NO_SOURCE)
     if clock:
         report.seconds = (clock.now_ms() - start_ms) / 1000

@@ -176,7 +176,7 @@ def test_assign_class_of_ones_own_is_found_in_the_current_directory(
         (["--topic", "u=100001"], ["u=100001", "1 to 100000"]),
         (["--topic", "a/b=1"], ["illegal topic name 'a/b'"]),
         (["--topic", "t=5"], ["topic t is given twice"]),
-        (["--previous", "no-such-file.json"], ["no-such-file.json", "No such file"]),
+        (["--previous", "no-such-file.json"], ["no-such-file.json", "does not exist"]),
     ],
 )
 def test_assign_wrong_option_is_one_line(kminilog, options, parts):

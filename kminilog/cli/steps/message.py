@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from kminilog.cli.layout import dialect_of
+from kminilog.cli.named_files import SegmentFile
 from kminilog.cli.steps.scene import dialect_option, scene
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
@@ -43,7 +44,10 @@ def _to_bytes(text: str) -> bytes:
     shows="kminilog step record kminilog-data/orders-1/00000000000000000000.log --at 40",
 )
 @click.argument(
-    "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+    "file",
+    required=False,
+    type=SegmentFile(),
+    callback=lambda ctx, param, file: file and Path(file),
 )
 @click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="A byte of the message.")
 @click.option(

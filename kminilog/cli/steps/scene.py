@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.cli.steps.keys import keys_of_terminal
@@ -100,7 +101,7 @@ def _usage(param: click.Parameter) -> str:
 def _html_option() -> click.Option:
     return click.Option(
         ["--html"],
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=OutputFile(),
         metavar="FILE",
         help="Write the step-through to this file, as a page that needs nothing else.",
     )

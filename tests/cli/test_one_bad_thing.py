@@ -1,0 +1,178 @@
+"""One bad thing does not hide the rest; a bad name is refused before any work is done."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import CommandLine, assert_one_line
+from tests.damage import files_of
+
+END = ["--config", "consumer.timeout.ms=0"]
+
+
+@pytest.fixture
+def beside_broken(orders: CommandLine) -> CommandLine:
+    """`orders`, and beside it a topic whose settings file is broken."""
+    orders.ok("topic", "create", "broken", "--partitions", 1)
+    (orders.log_dir / "broken.json").write_text('{"topic": "broken", "partitions": 0')
+    return orders
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["topic", "list"],
+        ["ls"],
+        ["retain", "--dry-run", "--now", "1"],
+        ["consume", "--pattern", "o.*", *END],
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_broken_topic_is_named_and_the_others_are_shown(beside_broken, command, form):
+    run = beside_broken(*command, *form)
+    is_reading = command[0] == "consume"  # nothing of what it was asked for is missing
+    assert run.code == (0 if is_reading else 2), run
+    assert run.err.count("\n") == 1
+    assert "broken.json holds no topic settings" in run.err
+    assert "mend it or move it away" in run.err
+    (beside_broken.log_dir / "broken.json").unlink()
+    alone = beside_broken.ok(*command, *form)
+    assert run.out == alone.out
+    assert len(alone.out) > 10
+
+
+def test_html_of_a_log_dir_with_a_broken_topic_shows_the_others(beside_broken, tmp_path):
+    run = beside_broken("ls", "--html", tmp_path / "page.html")
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    assert "orders-0" in (tmp_path / "page.html").read_text()
+
+
+def test_verify_checks_the_others_and_is_partial(beside_broken):
+    run = beside_broken("verify", "--json")
+    assert (run.code, run.err) == (2, "")
+    assert run.document["verdict"] == "partial"
+    assert [part["topic"] for part in run.document["partitions"]] == ["orders"]
+    (asked,) = [one for one in run.document["unchecked"] if one["asked"]]
+    assert "broken.json holds no topic settings" in asked["why"]
+    assert "broken.json" in beside_broken("verify").out
+    assert beside_broken("verify", "orders").code == 0
+
+
+def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
+    def is_said(err: str) -> bool:
+        return "broken.json holds no topic settings" in err
+
+    assert beside_broken.ok("produce", "orders", stdin=b"next\n")
+    (beside_broken.log_dir / ".clean-shutdown").unlink()
+    for _ in range(2):  # it stays unclean: nobody has looked into the broken topic
+        run = beside_broken("produce", "orders", stdin=b"after\n")
+        assert (run.code, is_said(run.err)) == (0, True)
+        assert not (beside_broken.log_dir / ".clean-shutdown").exists()
+    group = ["consume", "orders", "--group", "g", *END]
+    assert beside_broken.ok(*group).out.splitlines()[-1] == "after"
+    assert beside_broken.ok("group", "describe", "g")
+    assert beside_broken.ok("find", "orders-0", 20)
+    assert_one_line(beside_broken("topic", "describe", "broken"), 2, "broken.json")
+    assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
+
+
+# ---- names
+
+
+def test_empty_log_dir_is_an_error_and_nothing_is_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kminilog = CommandLine(Path())
+    kminilog.log_dir = ""  # type: ignore[assignment]
+    for command in (["ls"], ["topic", "create", "t", "--partitions", 1], ["verify"]):
+        assert_one_line(kminilog(*command), 2, "'--log-dir': the name is empty; name a directory")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", [["verify", "--report"], ["ls", "--html"]])
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("", "the name is empty"),
+        ("directory", "directory is a directory; name a file in it"),
+        ("none/report.html", "there is no directory"),
+    ],
+)
+def test_report_that_cannot_be_written_is_refused_before_the_work(
+    orders, tmp_path, monkeypatch, command, name, part
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "directory").mkdir()
+    before = files_of(orders.log_dir)
+    assert_one_line(orders(*command, name), 2, f"'{command[1]}': ", part)  # nothing on stdout
+    assert files_of(orders.log_dir) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["dump"],
+        ["step", "record"],
+        ["produce", "orders"],
+        ["demo", "--input"],
+        ["assign", "--strategy", "range", "--topic", "a=1", "--member", "m", "--previous"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("", "'' does not exist; name a"),
+        ("none.log", "'none.log' does not exist; name a"),
+        ("文件.log", "'文件.log' does not exist; name a"),
+        ("directory", "directory is a directory; name a file in it"),
+    ],
+)
+def test_file_that_cannot_be_read_is_named_with_what_to_do(
+    orders, tmp_path, monkeypatch, command, name, part
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "directory").mkdir()
+    assert_one_line(orders(*command, name), 2, "Invalid value for '", part, "--help`")
+
+
+@pytest.mark.parametrize("command", [["dump"], ["step", "record"]], ids=" ".join)
+def test_directory_of_a_partition_and_wrong_suffix_name_a_file_to_take(orders, tmp_path, command):
+    partition = orders.log_dir / "orders-0"
+    assert_one_line(orders(*command, partition), 2, f"like {partition}/{0:020d}.log")
+    (tmp_path / "notes.txt").write_text("hello\n")
+    told = "notes.txt is neither a .log nor an .index file; name the file of a segment, like"
+    assert_one_line(orders(*command, tmp_path / "notes.txt"), 2, told)
+
+
+# ---- unknown options and commands
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["find", "orders-0", "0", "--expain"], "--expain'. Did you mean '--explain'? See "),
+        (["find", "--explan", "orders-0", "0"], "--explan'. Did you mean '--explain'? See "),
+        (["find", "orders-0", "0", "-x"], "No such option '-x'; see "),
+        (["verify", "--agains", "x"], "Did you mean '--against' or '--engine'? See "),
+        (["dump", "--ofset", "1", "x.log"], "Did you mean '--offset'? See "),
+        (["topic", "create", "x", "--partition", "1"], "Did you mean '--partitions'? See "),
+        (["--log-dri", "x", "ls"], "Did you mean '--log-dir'? See `kminilog --help`"),
+        (["step", "murmur2", "--partition", "3"], "Did you mean '--partitions'? See "),
+        (["topc", "list"], "No such command 'topc'. Did you mean 'topic'? See `kminilog --help`"),
+        (["topic", "lst"], "Did you mean 'list'? See `kminilog topic --help`"),
+        (["step", "murmr2"], "Did you mean 'murmur2'? See `kminilog step --help`"),
+        (["verify", "--against"], "requires an argument; see `kminilog verify --help`"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else None,
+)
+def test_unknown_option_or_command_says_what_may_be_meant(orders, words, told):
+    assert_one_line(orders(*words), 2, told)
+
+
+@pytest.mark.parametrize(
+    "words", [["orders-0", "-1"], ["-1", "orders-0"], ["orders-0", "--", "-1"]]
+)
+def test_negative_offset_is_refused_for_what_it_is(orders, words):
+    assert_one_line(orders("find", *words), 2, "-1 is no offset")
