@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,22 @@ def test_producer_page_commands_print_what_the_page_says(tmp_path, monkeypatch):
             found = re.sub(r"wait-time: [1-9]\d* ns", "wait-time: 22194130 ns", result.stdout)
             found = re.sub(r"wait-ratio: 0\.0*[1-9]\d*", "wait-ratio: 0.000740", found)
             assert found == printed.rstrip("\n") + "\n"
+
+
+def test_cluster_by_hand_page_shows_what_its_commands_print(tmp_path, monkeypatch, without_fsync):
+    page = (DOCS / "cluster-by-hand.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    shown = "".join(re.findall(r"```text\n(.*?)```", page, re.DOTALL))
+    sessions = re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", shown, re.MULTILINE)
+    assert len(sessions) > 30
+    for command, printed in sessions:
+        program, *arguments = shlex.split(command)
+        if program == "printf":
+            subprocess.run(["bash", "-c", command], check=True)
+        else:
+            assert program == "kminilog"
+            result = CliRunner().invoke(main, arguments)
+            assert (command, result.output) == (command, printed)
 
 
 def test_verification_page_names_every_class_with_its_severity():
