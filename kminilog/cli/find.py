@@ -1,34 +1,38 @@
 """`kminilog find`: locate one message, and with --explain show every step of the search.
 
-The steps are those of `kminilog step find-offset`, as text, and of the search that has run.
+With --key it locates all messages with a key (find_key.py). The steps are those of `kminilog step
+find-offset`, as text, and of the search that has run.
 """
 
 import re
-from pathlib import Path
 from typing import Any
 
 import click
 
+from kminilog.cli.find_key import find_key, found_line
 from kminilog.cli.message_fields import message_json
 from kminilog.cli.options import (
     allow_gaps_option,
     example,
     json_option,
+    key_option,
     to_offset,
-    topic_partition_argument,
+    to_topic_partition,
 )
 from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.cli.places import broker_of, topics_at
 from kminilog.errors import OffsetOutOfRangeError
-from kminilog.format.names import TopicPartition, segment_name
+from kminilog.format.names import segment_name
 from kminilog.notices import OnGap
-from kminilog.painted import Painted, Span
-from kminilog.plain_text import shown
 from kminilog.steps.lookup.find_offset import of_search
 from kminilog.steps.lookup.search import Search
 from kminilog.steps.text import render_text
 from kminilog.storage.lookup import ENTRIES, NAMES
-from kminilog.storage.partition_reader import Found
+from kminilog.storage.partition_reader import Found, PartitionReader
+
+
+def _to_offset(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else to_offset(ctx, param, value)
 
 
 class NegativeOffset(click.Command):
@@ -47,8 +51,9 @@ class NegativeOffset(click.Command):
     cls=NegativeOffset,
     epilog=example("kminilog find orders-0 7 --explain"),
 )
-@topic_partition_argument
-@click.argument("offset", callback=to_offset)
+@click.argument("where", metavar="TOPIC-P")
+@click.argument("offset", required=False, callback=_to_offset)
+@key_option("Find all messages with this key, by reading all; TOPIC-P may be a whole topic.")
 @click.option(
     "--explain",
     "is_explained",
@@ -57,18 +62,32 @@ class NegativeOffset(click.Command):
 )
 @allow_gaps_option
 @json_option
-@click.pass_obj
+@click.pass_context
 def command(
-    log_dir_path: Path,
-    topic_partition: TopicPartition,
-    offset: int,
+    ctx: click.Context,
+    where: str,
+    offset: int | None,
+    key: bytes | None,
     is_explained: bool,
     on_gap: OnGap | None,
     as_json: bool,
+) -> int:
+    """Find the message with OFFSET in the partition TOPIC-P, or all messages with a key."""
+    if key is not None:
+        if offset is not None or is_explained:
+            raise click.UsageError("--key reads all messages: give no OFFSET and no --explain")
+        return find_key(ctx.obj, where, key, on_gap=on_gap, as_json=as_json)
+    if offset is None:
+        raise click.UsageError("give an OFFSET, or a key with --key")
+    partition = to_topic_partition(ctx, ctx.command.params[0], where)
+    reader = topics_at(ctx.obj).reader(partition, on_gap=on_gap)
+    _find_offset(reader, offset, broker_of(ctx.obj, partition), is_explained, as_json)
+    return 0
+
+
+def _find_offset(
+    reader: PartitionReader, offset: int, broker: int | None, is_explained: bool, as_json: bool
 ) -> None:
-    """Find the message with OFFSET in the partition TOPIC-P."""
-    reader = topics_at(log_dir_path).reader(topic_partition, on_gap=on_gap)
-    broker = broker_of(log_dir_path, topic_partition)
     search = Search(reader, offset)
     try:
         found = search.run()
@@ -82,19 +101,7 @@ def command(
     elif is_explained:
         write_lines(render_text(of_search(search)))
     else:
-        message = found.located.message
-        place = topic_partition if broker is None else f"broker-{broker}/{topic_partition}"
-        file = f"{place}/{found.segment.log_path.name}"
-        write_line(
-            Painted(
-                f"{file}, ",
-                Span(f"offset {offset}", "offset"),
-                f", byte {found.located.position}: key ",
-                Span(shown(message.key), "key"),
-                ", value ",
-                Span(shown(message.value), "value"),
-            )
-        )
+        write_line(found_line(reader.topic_partition, found, broker))
 
 
 def found_json(search: Search, found: Found) -> dict[str, Any]:

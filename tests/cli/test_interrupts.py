@@ -45,6 +45,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
     ("words", "function"),
     [
         (["consume", "orders"], "kminilog.cli.consume_run.flush"),
+        (["find", "orders", "--key", "key1"], "kminilog.cli.find_key._matches"),
         (["produce", "orders"], "kminilog.cli.produce._send"),
         (["verify"], "kminilog.bulk.segment_checks.check_segment"),
         (["dump", "LOG"], "kminilog.cli.dump.message_lines"),
