@@ -88,14 +88,20 @@ class ClientClosedError(KMiniLogError):
 class UnknownTopicOrPartitionError(KMiniLogError):
     """The topic does not exist, or has no partition of this number."""
 
+    _outside = (
+        "Invalid partition id: {} for topic {}; Valid values are in the inclusive range of [0, {}]"
+    )
+
     def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
-        if partition is None:
-            text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
-        else:
-            text = (
-                f"Invalid partition id: {partition} for topic {topic}; "
-                f"Valid values are in the inclusive range of [0, {partitions - 1}]"
-            )
+        text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
+        if partition is not None:
+            text = self._outside.format(partition, topic, partitions - 1)
         super().__init__(text)
         self.topic = topic
         self.partition = partition
+
+
+class PartitionOfRecordError(UnknownTopicOrPartitionError):
+    """A record names a partition that its topic does not have (S2)."""
+
+    _outside = "Invalid partition given with record: {0} is not in the range [0...{2}]."

@@ -2,7 +2,8 @@
 
 A dry run (`partitioners.dry_run`): it needs no topic and writes nothing. The partitioner is called
 as in a real producer, with batches that are never sent: values are empty, and a batch is full at
-`batch.size`. No time passes, so a cached partition never expires.
+`batch.size`. A simulated clock begins at 0. `--interval` lets time pass between the records: then
+the cached partition of `default-0.8` changes after ten minutes.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
 UTF-8, and with `--key-hex`, the key is the bytes themselves. A user's own class may be in the
@@ -28,6 +29,7 @@ from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.plain_text import shown, table
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.settings import INT64_MAX
 from kminilog.steps.producer.choice import Asked
 from kminilog.storage.topics import MAX_PARTITIONS
 
@@ -111,6 +113,13 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
     help="Partition without a leader. Repeatable.",
 )
 @click.option(
+    "--interval",
+    "interval_ms",
+    type=click.IntRange(0, INT64_MAX),
+    metavar="MS",
+    help="Milliseconds that pass between two records: each shows when it was created.",
+)
+@click.option(
     "--seed", type=int, metavar="S", help="Seed for the random generator of the partitioner."
 )
 @config_option("Setting of the producer. Repeatable.")
@@ -126,6 +135,7 @@ def command(
     no_keys: tuple[int, ...],
     order: str | None,
     unavailable: tuple[int, ...],
+    interval_ms: int | None,
     seed: int | None,
     config: tuple[str, ...],
     explain: bool,
@@ -145,7 +155,11 @@ def command(
         make_importable()
     if seed is None:
         seed = SystemRandom().getrandbits(_SEED_BITS)
-    runs = [_run(given | {_CLASS: name}, ordered, numbers, cluster, seed) for name in names]
+    interval = interval_ms or 0
+    runs = [
+        _run(given | {_CLASS: name}, ordered, numbers, cluster, seed, interval) for name in names
+    ]
+    is_timed = interval_ms is not None
     if as_json:
         documents = [
             {
@@ -154,50 +168,74 @@ def command(
                 "seed": seed,
                 "order": numbers,
                 "available": asked.available,
-                "choices": _fields(choices, asked if explain else None),
+                "choices": _fields(choices, asked if explain else None, is_timed=is_timed),
             }
             for asked, choices in runs
         ]
         write_document(documents[0] if len(runs) == 1 else {"partitioners": documents})
         return
     if len(runs) > 1:
-        _show_side_by_side(runs)
+        _show_side_by_side(runs, is_timed=is_timed)
         return
     ((asked, choices),) = runs
-    for choice in choices:
-        write_line(f"{shown(choice.key_bytes)} → partition {choice.partition}")
-        if explain:
-            write_lines(explanation_lines(choice, asked))
+    _show(choices, asked if explain else None, is_timed=is_timed)
     if explain:
         write_line(f"The same again, whatever is drawn at random: --seed {seed}")
 
 
 def _run(
-    given: dict[str, Any], keys: list[Any], numbers: list[int], cluster: ClusterMetadata, seed: int
+    given: dict[str, Any],
+    keys: list[Any],
+    numbers: list[int],
+    cluster: ClusterMetadata,
+    seed: int,
+    interval_ms: int,
 ) -> tuple[Asked, list[Choice]]:
     """Return what one partitioner was asked, and its choices."""
     settings = complete_config(given, PRODUCER_SETTINGS)
     name = settings[_CLASS]
-    chooser = make_partitioner(name, settings, chance=Random(seed), clock=ManualClock())
-    batch_size_bytes = settings["batch.size"]
-    choices = list(dry_run(chooser, interruptible(keys), _TOPIC, cluster, batch_size_bytes))
+    clock = ManualClock()
+    chooser = make_partitioner(name, settings, chance=Random(seed), clock=clock)
+    choices = dry_run(
+        chooser,
+        interruptible(keys),
+        _TOPIC,
+        cluster,
+        settings["batch.size"],
+        clock=clock,
+        interval_ms=interval_ms,
+    )
+    made = list(choices)
     chooser.close()
     available = [info.partition for info in cluster.available_partitions_for_topic(_TOPIC)]
-    return Asked(name, settings, numbers, available, isinstance(chooser, Default08)), choices
+    return Asked(name, settings, numbers, available, isinstance(chooser, Default08)), made
 
 
-def _show_side_by_side(runs: list[tuple[Asked, list[Choice]]]) -> None:
-    records = zip(*(choices for _, choices in runs), strict=True)
-    rows = [
-        [shown(placed[0].key_bytes), *(choice.partition for choice in placed)] for placed in records
-    ]
-    write_lines(table(["key", *(asked.name for asked, _ in runs)], rows))
+def _show(choices: list[Choice], explained: Asked | None, *, is_timed: bool) -> None:
+    for choice in choices:
+        at = f"{choice.at_ms} ms: " if is_timed else ""
+        write_line(f"{at}{shown(choice.key_bytes)} → partition {choice.partition}")
+        if explained:
+            write_lines(explanation_lines(choice, explained))
 
 
-def _fields(choices: list[Choice], explained: Asked | None) -> list[dict[str, Any]]:
+def _show_side_by_side(runs: list[tuple[Asked, list[Choice]]], *, is_timed: bool) -> None:
+    rows = []
+    for placed in zip(*(choices for _, choices in runs), strict=True):
+        at = [placed[0].at_ms] if is_timed else []
+        row = [*at, shown(placed[0].key_bytes), *(choice.partition for choice in placed)]
+        rows.append(row)
+    time = ["ms"] if is_timed else []
+    write_lines(table([*time, "key", *(asked.name for asked, _ in runs)], rows))
+
+
+def _fields(
+    choices: list[Choice], explained: Asked | None, *, is_timed: bool
+) -> list[dict[str, Any]]:
     return [
         {
             **bytes_field("key", choice.key_bytes),
+            **({"at_ms": choice.at_ms} if is_timed else {}),
             "partition": choice.partition,
             **(explanation_fields(choice, explained) if explained else {}),
         }

@@ -31,12 +31,15 @@ from kminilog.cli.output import warn
 from kminilog.cli.places import topics_at
 from kminilog.cli.produce_report import Report
 from kminilog.cli.produce_stats import write_stats
+from kminilog.cli.verbose import log_shown
+from kminilog.client_errors import PartitionOfRecordError
 from kminilog.clock import Clock
 from kminilog.config_parsing import parse_config
 from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
 from kminilog.job_errors import SourceError
 from kminilog.producer.batch import SendFuture
+from kminilog.producer.choice_log import log_choice
 from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
@@ -53,7 +56,7 @@ MAX_WAITING = 10_000
 class _Source(NamedTuple):
     """Where the lines come from, what they are as messages, and where these go."""
 
-    name: str
+    file: BinaryIO
     is_typed: bool
     lines: InputLines
     messages: Iterator[Line]
@@ -109,6 +112,12 @@ class _Source(NamedTuple):
     help="Show at the end: batches and how full they were, records by partition, retries, and "
     "how long lines waited for memory.",
 )
+@click.option(
+    "--verbose",
+    "is_verbose",
+    is_flag=True,
+    help="Log on stderr which partition is chosen for each line.",
+)
 @click.option("--seed", type=int, help="Seed for the random generator of the partitioner.")
 @config_option("Setting of the producer, e.g. batch.size=65536. Repeatable.")
 @json_option
@@ -125,6 +134,7 @@ def command(
     acks: str | None,
     on_failure: str,
     has_stats: bool,
+    is_verbose: bool,
     seed: int | None,
     config: tuple[str, ...],
     as_json: bool,
@@ -132,8 +142,8 @@ def command(
     """Write each line of FILE, or of stdin, as a message to TOPIC."""
     make_importable()
     found = topics_at(log_dir_path).topic(topic)
-    if partition is not None:
-        found.partition(partition)
+    if partition is not None and not 0 <= partition < found.partitions:
+        raise PartitionOfRecordError(topic, partition=partition, partitions=found.partitions)
     settings = _settings(config, partitioner, acks)
     rule = line_rule(found, key_separator, key_regex, null_value)
     is_typed = file.isatty()
@@ -143,13 +153,12 @@ def command(
     with leader_side(log_dir_path, clock, settings, has_thread=_has_thread(settings)) as side:
         try:
             with (
+                log_shown(is_verbose),
                 typing(is_typed) as before_waiting,
                 _producer(side, settings, clock, chance) as producer,
             ):
                 lines = InputLines(file, rule.longest_bytes, before_waiting=before_waiting)
-                messages = rule.messages(lines)
-                name = getattr(file, "name", "<stdin>")
-                source = _Source(name, is_typed, lines, messages, found, partition)
+                source = _Source(file, is_typed, lines, rule.messages(lines), found, partition)
                 _send_all(producer, source, report)
             is_complete = not is_interrupted()
         except Exception as error:
@@ -191,6 +200,7 @@ def _producer(
         chance=chance,
         alongside=side.alongside,
         on_error=warn,
+        on_choice=log_choice,
     )
 
 
@@ -230,7 +240,8 @@ def _send(producer: HandDrivenProducer, source: _Source, line: Line) -> SendFutu
         key = _as_text(line.key)
         return producer.send(ProducerRecord(source.topic.name, key, line.value, source.partition))
     except (KMiniLogError, ValueError) as error:
-        raise SourceError(f"{source.name}, line {line.number}", reason=str(error)) from error
+        name = getattr(source.file, "name", "<stdin>")
+        raise SourceError(f"{name}, line {line.number}", reason=str(error)) from error
 
 
 def _as_text(data: bytes | None) -> str | bytes | None:

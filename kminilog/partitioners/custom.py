@@ -82,6 +82,10 @@ class CustomPartitioner(Partitioner):
         """Hand the settings on."""
         self._tell("configure", config)
 
+    def on_timestamp(self, timestamp_ms: int) -> None:
+        """Hand it on."""
+        self._tell("on_timestamp", timestamp_ms)
+
     def partition(
         self,
         topic: str,

@@ -30,11 +30,17 @@ class Default24(Partitioner):
         value: Any,
         value_bytes: bytes | None,
         cluster: ClusterMetadata,
+        number_of_partitions: int | None = None,
     ) -> int:
-        """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic."""
+        """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic.
+
+        With `number_of_partitions`, 1 at least, a key goes to one of so many (S0).
+        """
         if key_bytes is None:
             return self._cache.partition(topic, cluster)
-        return murmur2_partition(key_bytes, len(partitions_of(topic, cluster)))
+        if number_of_partitions is None:
+            number_of_partitions = len(partitions_of(topic, cluster))
+        return murmur2_partition(key_bytes, number_of_partitions)
 
     def on_new_batch(self, topic: str, cluster: ClusterMetadata, previous_partition: int) -> None:
         """Move the sticky partition on, if it is the one whose batch has no room."""

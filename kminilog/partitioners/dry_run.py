@@ -1,12 +1,14 @@
 """Where a partitioner would send records, without a producer: asked as one asks, nothing is sent.
 
 A witness stands between the placement and the partitioner, and notes each answer. So this works for
-a user's own class, too. Values are empty, and a batch is full at `batch_size_bytes`. Source: ours.
+a user's own class, too. Values are empty, and a batch is full at `batch_size_bytes`. A record is
+created at the time of the clock that is passed in. Source: ours.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from kminilog.clock import Clock, ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encoded_bytes
@@ -19,6 +21,7 @@ class Choice(NamedTuple):
     """A record's key, its size in a batch, and the answers of the partitioner, at least one.
 
     `batch_bytes` is the size of its batch with it, and `is_batch_full` whether that is full now.
+    `at_ms` is when it was created.
     """
 
     key: str | bytes | None
@@ -27,6 +30,7 @@ class Choice(NamedTuple):
     size_bytes: int
     batch_bytes: int
     is_batch_full: bool
+    at_ms: int = 0
 
     @property
     def partition(self) -> int:
@@ -78,8 +82,13 @@ def dry_run(
     topic: str,
     cluster: ClusterMetadata,
     batch_size_bytes: int,
+    *,
+    clock: Clock | None = None,
+    interval_ms: int = 0,
 ) -> Iterator[Choice]:
     """Yield for each key, in turn, where its record would go; raises as `Placement.place` does.
+
+    Between two records the clock, by default a simulated one, sleeps for `interval_ms`.
 
     >>> from kminilog.partitioners.round_robin import RoundRobin
     >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
@@ -90,7 +99,12 @@ def dry_run(
     witness = _Witness(partitioner)
     batches = OpenBatches(batch_size_bytes)
     placement = Placement(witness, batches.has_room)
-    for key in keys:
+    clock = clock or ManualClock()
+    for number, key in enumerate(keys):
+        if number:
+            clock.sleep_ms(interval_ms)
+        at_ms = clock.now_ms()
+        partitioner.on_timestamp(at_ms)
         key_bytes = key.encode() if isinstance(key, str) else key
         size_bytes = encoded_bytes(KAFKA, key_bytes, b"")
         chosen = placement.place(topic, key, key_bytes, None, b"", cluster, size_bytes)
@@ -105,4 +119,4 @@ def dry_run(
         )
         batch_bytes = batches.size_bytes(topic, chosen)
         answers = witness.take_answers()
-        yield Choice(key, key_bytes, answers, size_bytes, batch_bytes, is_full)
+        yield Choice(key, key_bytes, answers, size_bytes, batch_bytes, is_full, at_ms)

@@ -1,4 +1,4 @@
-"""The documents' two custom partitioners, as classes to name in `partitioner.class`.
+"""The documents' custom partitioners, as classes to name in `partitioner.class`.
 
 `AlwaysTwo` (P8) is written for the old interface. `DocumentedExample` (P9) is written for the new
 one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
@@ -8,7 +8,10 @@ one and has four faults, kept as a lesson; `CorrectedExample` is what it meant:
     it answers the place in the list               which is not the number of the partition
     it counts when it is asked a second time       every new batch skips a turn
 
-Source: S1 6, S0 3.
+`ByTime` places a record by the time when it was created. S0 names this as a possibility, but the
+arguments of `partition` do not have the time: the hook `on_timestamp` does.
+
+Source: S1 6, S0 2 and 3.
 """
 
 from collections.abc import Mapping
@@ -104,3 +107,42 @@ class CorrectedExample:
         place = to_positive(self._counter) % len(candidates)
         self._counter = to_int32(self._counter + 1)
         return candidates[place].partition
+
+
+class ByTime:
+    """All records of one hour go to one partition, those of the next hour to the next one.
+
+    So a consumer can read one hour alone. In return, only one partition is written at a time.
+
+    >>> cluster = ClusterMetadata.of_one_topic("orders", [0, 1, 2])
+    >>> by_time = ByTime()
+    >>> for at_ms in (0, 3_599_999, 3_600_000, 10_800_000):
+    ...     by_time.on_timestamp(at_ms)
+    ...     print(by_time.partition("orders", None, None, None, None, cluster))
+    0
+    0
+    1
+    0
+    """
+
+    period_ms = 3_600_000
+    is_asked_again = False
+    _at_ms: int | None = None
+
+    def on_timestamp(self, timestamp_ms: int) -> None:
+        """Note the time of the record that `partition` is asked about next."""
+        self._at_ms = timestamp_ms
+
+    def partition(
+        self,
+        topic: str,
+        key: Any,
+        key_bytes: bytes | None,
+        value: Any,
+        value_bytes: bytes | None,
+        cluster: ClusterMetadata,
+    ) -> int:
+        """Return the partition of the hour; ValueError if nobody has said when it was created."""
+        if self._at_ms is None:
+            raise ValueError("these records have no time")
+        return self._at_ms // self.period_ms % len(cluster.partitions_for_topic(topic))

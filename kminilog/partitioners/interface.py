@@ -1,6 +1,7 @@
 """What a partitioner is asked, and when.
 
-    partition             for each record that names no partition
+    on_timestamp          for each record that names no partition: when it was created
+    partition             then: where the record goes
     on_new_batch          the record does not fit into an open batch of the chosen partition; then
                           `partition` is asked again (if `is_asked_again`), before a batch begins
     on_appended           a record went into a batch
@@ -31,6 +32,9 @@ class Partitioner:
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Take all settings of the producer; called once, before any other method."""
+
+    def on_timestamp(self, timestamp_ms: int) -> None:
+        """Take note of when the record was created that `partition` is asked about next."""
 
     def partition(
         self,

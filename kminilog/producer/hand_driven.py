@@ -23,6 +23,7 @@ from kminilog.producer.interceptors import ProducerInterceptor, ProducerIntercep
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.named_parts import load_interceptors, serializers
 from kminilog.producer.producer import BareProducer, Parts
+from kminilog.producer.record import ProducerRecord
 from kminilog.producer.stalls import Stalls
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
@@ -42,7 +43,8 @@ class HandDrivenProducer(BareProducer):
     instead of the one that the settings name; `interceptors` come before those of the settings.
     While the producer waits it calls `alongside`, which lets others work and returns whether they
     did, as `cluster.replicate` does. `on_error` gets a line if an interceptor, a callback or a hook
-    of a partitioner raises; no record is affected. Raises SettingError, PluginError.
+    of a partitioner raises; no record is affected. `on_choice` gets each record and its partition,
+    as soon as that is known. Raises SettingError, PluginError.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class HandDrivenProducer(BareProducer):
         interceptors: Sequence[ProducerInterceptor] = (),
         alongside: Callable[[], object] = _nothing,
         on_error: Callable[[str], object] = _ignore,
+        on_choice: Callable[[ProducerRecord, int], object] | None = None,
     ) -> None:
         complete = complete_config(config or {}, PRODUCER_SETTINGS)
         self.metrics = Metrics(clock)
@@ -67,6 +70,7 @@ class HandDrivenProducer(BareProducer):
             name = complete["partitioner.class"]
             partitioner = make_partitioner(name, complete, chance=chance, clock=clock)
         self._stalls = Stalls()
+        self._tell_choice = on_choice
         super().__init__(
             cluster,
             complete,
@@ -86,6 +90,10 @@ class HandDrivenProducer(BareProducer):
         served = _leaders(cluster, [batch.topic_partition for batch in step.sent])
         self._stalls.note(self._clock.now_ms(), ready=ready, served=served)
         return step
+
+    def _on_choice(self, record: ProducerRecord, partition: int) -> None:
+        if self._tell_choice:
+            self._tell_choice(record, partition)
 
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
         self.batch_counts.note(batch)

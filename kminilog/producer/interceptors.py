@@ -85,16 +85,12 @@ class ProducerInterceptors:
         for interceptor in self._interceptors:
             self._call(interceptor, "on_acknowledgement", metadata, error)
 
-    def on_send_error(
-        self, record: ProducerRecord, error: BaseException, *, partition: int | None = None
-    ) -> None:
+    def on_send_error(self, record: ProducerRecord, error: BaseException) -> None:
         """Tell every interceptor that a record was not sent.
 
-        The metadata has NO_OFFSET. Its partition is the chosen one, else the one that the record
-        names, else UNKNOWN_PARTITION.
+        The metadata has NO_OFFSET, and the partition that the record names or UNKNOWN_PARTITION.
         """
-        named = record.partition if partition is None else partition
-        place = UNKNOWN_PARTITION if named is None else named
+        place = UNKNOWN_PARTITION if record.partition is None else record.partition
         self.on_acknowledgement(RecordMetadata(record.topic, place, NO_OFFSET), error)
 
     def close(self) -> None:

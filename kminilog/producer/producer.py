@@ -130,7 +130,9 @@ class BareProducer:
         value_bytes = self._serialize_value(record.topic, record.value)
         size_bytes = request_bytes(key_bytes, value_bytes)
         cluster = self._cluster.metadata()
-        partition = self._routing.choose(record, key_bytes, value_bytes, cluster, size_bytes)
+        at_ms = self._clock.now_ms() if record.timestamp_ms is None else record.timestamp_ms
+        partition = self._routing.choose(record, at_ms, key_bytes, value_bytes, cluster, size_bytes)
+        self._on_choice(record, partition)
         waiting = Waiting(SendFuture(), callback)
         place = TopicPartition(record.topic, partition)
         is_full, is_new = self._accumulator.append(
@@ -209,6 +211,9 @@ class BareProducer:
 
     def _new_condition(self, lock: Lock) -> WaitCondition:
         return SteppingCondition(lock, self._drive, self._clock)
+
+    def _on_choice(self, record: ProducerRecord, partition: int) -> None:
+        """Called when a record has its partition; a producer that logs tells it."""
 
     def _on_batch(self) -> None:
         """Called when a batch has begun or is full; a producer with a thread wakes it."""

@@ -12,16 +12,18 @@ NO_OFFSET = -1
 class ProducerRecord(NamedTuple):
     """A topic, a key and a value as the serialisers take them, and a partition.
 
-    Without `partition`, the partitioner chooses one.
+    Without `partition`, the partitioner chooses one. `timestamp_ms`, by default the time of `send`,
+    is for partitioners and interceptors alone: format v0 has no field for it, so it is not stored.
 
-    >>> ProducerRecord("orders", value=b"two teapots")
-    ProducerRecord(topic='orders', key=None, value=b'two teapots', partition=None)
+    >>> ProducerRecord("orders", value=b"two teapots")[:4]
+    ('orders', None, b'two teapots', None)
     """
 
     topic: str
     key: Any = None
     value: Any = None
     partition: int | None = None
+    timestamp_ms: int | None = None
 
 
 class RecordMetadata(NamedTuple):

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 
+from kminilog.client_errors import PartitionOfRecordError
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.partitioners.interface import Partitioner, check_partition
+from kminilog.partitioners.interface import Partitioner, partitions_of
 from kminilog.partitioners.placement import Placement
 from kminilog.producer.record import ProducerRecord
 
@@ -37,23 +38,28 @@ class Routing:
     def choose(
         self,
         record: ProducerRecord,
+        at_ms: int,
         key_bytes: bytes | None,
         value_bytes: bytes | None,
         cluster: ClusterMetadata,
         size_bytes: int,
     ) -> int:
-        """Return the partition of a record that needs `size_bytes` in a batch.
+        """Return the partition of a record, created at that time, that needs `size_bytes`.
 
         Raises UnknownTopicOrPartitionError for a topic or a partition that does not exist, and
         PluginError if a user's partitioner fails.
         """
-        topic, key, value, partition = record
+        topic, key, value, partition, _ = record
         if partition is None:
             with self._lock:
+                self._partitioner.on_timestamp(at_ms)
                 return self._placement.place(
                     topic, key, key_bytes, value, value_bytes, cluster, size_bytes
                 )
-        return check_partition(topic, partition, cluster)
+        partitions = len(partitions_of(topic, cluster))
+        if type(partition) is int and 0 <= partition < partitions:
+            return partition
+        raise PartitionOfRecordError(topic, partition=partition, partitions=partitions)
 
     def on_appended(
         self,

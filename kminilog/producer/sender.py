@@ -11,8 +11,10 @@ from kminilog.chance import Chance
 from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.partitioners.interface import Partitioner
+from kminilog.producer.choice_log import log_choice
 from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.interceptors import ProducerInterceptor
+from kminilog.producer.record import ProducerRecord
 from kminilog.system import POLL_SECONDS, Repeating, SystemClock
 
 
@@ -26,6 +28,8 @@ _PATIENCE_SECONDS = 1.0
 
 class Producer(HandDrivenProducer):
     """A producer with a thread that sends; see HandDrivenProducer for all else.
+
+    Each choice of a partition goes to Python's logging, at the level DEBUG (`choice_log`).
 
     `close` ends the thread. It is a daemon thread: a process that ends without closing its producer
     loses the records that were not sent yet.
@@ -41,6 +45,7 @@ class Producer(HandDrivenProducer):
         partitioner: Partitioner | None = None,
         interceptors: Sequence[ProducerInterceptor] = (),
         on_error: Callable[[str], object] = lambda text: None,
+        on_choice: Callable[[ProducerRecord, int], object] = log_choice,
     ) -> None:
         super().__init__(
             cluster,
@@ -50,6 +55,7 @@ class Producer(HandDrivenProducer):
             partitioner=partitioner,
             interceptors=interceptors,
             on_error=on_error,
+            on_choice=on_choice,
         )
         self._sender = Repeating(
             lambda: any(self.step()), name="kminilog-sender", pause_seconds=POLL_SECONDS

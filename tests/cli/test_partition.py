@@ -313,6 +313,12 @@ def test_partition_finds_a_class_in_the_current_directory(kminilog, tmp_path, mo
         (["--partitions", 3, "--key", "k", "--order", "0,1"], "name each partition from 0 to 2"),
         (["--partitions", 3, "--key", "k", "--order", "0,1,1"], "name each partition from 0 to 2"),
         (["--partitions", 3, "--key", "k", "--order", "a"], "name each partition from 0 to 2"),
+        (["--partitions", 3, "--key", "k", "--interval", -1], "-1 is not in the range"),
+        (["--partitions", 3, "--key", "k", "--interval", "1.5"], "'1.5' is not a valid integer"),
+        (["--partitions", 3, "--key", "k", "--interval", ""], "'' is not a valid integer"),
+        (["--partitions", 3, "--key", "k", "--interval", "soon ☃"], "is not a valid integer"),
+        (["--partitions", 3, "--key", "k", "--interval", 2**63], "is not in the range"),
+        (["--partitions", 3, "--key", "k", "--partitioner", f"{EXAMPLES}.Nope"], "Nope"),
         (["--partitions", 3, "--key", "k", "--unavailable", 3], "partitions run from 0 to 2"),
         (["--partitions", 3, "--key", "k", "--unavailable", -1], "partitions run from 0 to 2"),
         (["--partitions", 2, "--key", "k", "--partitioner", f"{EXAMPLES}.AlwaysTwo"], "[0, 1]"),
@@ -349,3 +355,46 @@ def test_partition_shows_several_partitioners_side_by_side(kminilog):
         assert [int(cell) for cell in line.split()[1:]] == placed
     refused = kminilog("partition", *keys, *options, "--explain")
     assert_one_line(refused, 2, "--explain takes one --partitioner")
+
+
+# ---- time that passes between records
+
+
+def test_partition_interval_forgets_the_cached_partition_of_0_8_after_ten_minutes(kminilog):
+    options = ["--partitions", 1000, "--partitioner", "default-0.8", "--no-key", 6, "--seed", 1]
+
+    def at_each_time(interval_ms):
+        document = kminilog.ok("partition", *options, "--interval", interval_ms, "--json").document
+        return {each["at_ms"]: each["partition"] for each in document["choices"]}
+
+    early = at_each_time(200_000)  # exactly ten minutes are not too old
+    assert list(early) == [0, 200_000, 400_000, 600_000, 800_000, 1_000_000]
+    assert len({early[at_ms] for at_ms in (0, 200_000, 400_000, 600_000)}) == 1
+    assert len({early[at_ms] for at_ms in (800_000, 1_000_000)}) == 1
+    assert early[800_000] != early[600_000]
+    late = at_each_time(600_001)
+    assert len(set(late.values())) == 6
+    assert len(set(at_each_time(0).values())) == 1
+
+
+def test_partition_without_interval_shows_no_times_and_no_time_passes(kminilog):
+    options = ["--partitions", 9, "--partitioner", "default-0.8", "--no-key", 3, "--seed", 1]
+    document = kminilog.ok("partition", *options, "--json").document
+    assert all("at_ms" not in each for each in document["choices"])
+    assert len({each["partition"] for each in document["choices"]}) == 1
+
+
+def test_partition_interval_shows_each_time_in_text_and_side_by_side(kminilog):
+    by_time = ["--partitioner", f"{EXAMPLES}.ByTime"]
+    options = ["--partitions", 3, "--no-key", 2, "--key", "k", "--interval", 3_600_000]
+    assert kminilog.ok("partition", *options, *by_time).out.splitlines() == [
+        "0 ms: null → partition 0",
+        "3600000 ms: null → partition 1",
+        '7200000 ms: "k" → partition 2',
+    ]
+    both = kminilog.ok("partition", *options, *by_time, "--partitioner", "round-robin").out
+    assert [line.split()[:3] for line in both.splitlines()[1:]] == [
+        ["0", "null", "0"],
+        ["3600000", "null", "1"],
+        ["7200000", '"k"', "2"],
+    ]

@@ -287,8 +287,9 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
     [
         (["--config", "batch.bytes=1"], b"x\n", "batch.size"),
         (["--config", "segment.bytes=99"], b"x\n", "segment.bytes"),
-        (["--partition", 2], b"x\n", "[0, 1]"),
-        (["--partition", -1], b"x\n", "[0, 1]"),
+        (["--partition", 2], b"x\n", "given with record: 2 is not in the range [0...1]."),
+        (["--partition", -1], b"x\n", "given with record: -1 is not in the range [0...1]."),
+        (["--partition", 2], b"", "given with record: 2 is not in the range [0...1]."),
         (["--partitioner", "no-such"], b"x\n", "there is: default-0.8"),
         (["--partitioner", "no.such"], b"x\n", "cannot import no"),
         (
@@ -428,6 +429,33 @@ def test_produce_stats_counts_what_was_lost_as_sent(kminilog):
     run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
     assert run.code == 1
     assert [each["records"] for each in run.records[-1]["stats"]["partitions"]] == [2, 2]
+
+
+# ---- a line of the log for each choice
+
+
+@pytest.mark.parametrize("linger", [[], ["--config", "linger.ms=10"]], ids=["by hand", "thread"])
+def test_produce_verbose_logs_each_choice_in_the_words_of_the_documents(kminilog, linger):
+    kminilog.ok("topic", "create", "t", "--partitions", 3)
+    options = ["--partitioner", "round-robin", "--key-separator", ":", *linger]
+    stdin = "Zoë:1\nno key\n:empty\n".encode() + b"\xff:bytes\ntab\t:4\n"
+    run = kminilog("produce", "t", "--verbose", *options, stdin=stdin)
+    assert run.code == 0
+    keys = ["Zoë", "[none]", "", "\\xff", "tab\\t"]
+    assert run.err.splitlines() == [
+        f"kminilog: Assigning message of topic t and key {key} to a selected partition {number % 3}"
+        for number, key in enumerate(keys)
+    ]
+    assert kminilog.ok("produce", "t", *options, stdin=stdin).err == "", "it ends with the command"
+
+
+def test_produce_verbose_logs_the_partition_that_is_given(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 3)
+    run = kminilog("produce", "t", "--partition", 2, "--verbose", "--json", stdin=b"x\n")
+    assert run.records == [{"topic": "t", "partition": 2, "offset": 0}]
+    assert run.err == (
+        "kminilog: Assigning message of topic t and key [none] to a selected partition 2\n"
+    )
 
 
 # ---- input that makes pauses, and an end that comes early

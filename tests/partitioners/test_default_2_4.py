@@ -7,6 +7,7 @@ import pytest
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.default_2_4 import Default24
+from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from tests.partitioners.situations import (
@@ -62,3 +63,21 @@ def test_unknown_topic_is_an_error_with_or_without_key():
     for key in (None, b"k"):
         with pytest.raises(UnknownTopicOrPartitionError, match="Topic orders doesn't exist"):
             Default24(Random(0)).partition(TOPIC, key, key, None, b"", ClusterMetadata([], []))
+
+
+@pytest.mark.parametrize("number_of_partitions", [1, 2, 15, 1000])
+def test_given_number_of_partitions_counts_for_keys_whatever_the_topic_has(number_of_partitions):
+    cluster = ClusterMetadata.of_one_topic(TOPIC, range(3))
+    for key in (b"", b"TT0124", b"21"):
+        asked = (TOPIC, None, key, None, b"", cluster, number_of_partitions)
+        expected = murmur2_partition(key, number_of_partitions)
+        assert Default24(Random(0)).partition(*asked) == expected
+
+
+def test_given_number_of_partitions_does_not_count_without_a_key():
+    cluster = ClusterMetadata.of_one_topic(TOPIC, range(9))
+    one, other = Default24(Random(1)), Default24(Random(1))
+    asked = (TOPIC, None, None, None, b"", cluster)
+    found = [one.partition(*asked, 1), one.partition(*asked, number_of_partitions=1)]
+    assert found == [other.partition(*asked)] * 2
+    assert found[0] > 0

@@ -158,3 +158,22 @@ CORRECTED_RULES = {
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_corrected_example_in_each_situation_keeps_its_rule(situation):
     assert_rule(maker("CorrectedExample"), SITUATIONS[situation], CORRECTED_RULES[situation])
+
+
+# ---- by the time of a record
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "partition"),
+    [(0, 0), (3_599_999, 0), (3_600_000, 1), (7_200_000, 2), (10_800_000, 0), (-1, 2)],
+)
+def test_by_time_places_each_hour_in_its_partition_whatever_the_key(at_ms, partition):
+    by_time = maker("ByTime")(Random(0))
+    three = ClusterMetadata.of_one_topic(TOPIC, [2, 0, 1], unavailable=[partition])
+    by_time.on_timestamp(at_ms)
+    assert {ask(by_time, key, three) for key in (None, b"", b"21")} == {partition}
+
+
+def test_by_time_that_hears_of_no_time_says_so():
+    with pytest.raises(PluginError, match=r"ByTime: partition raised .*have no time"):
+        ask(maker("ByTime")(Random(0)), None, ClusterMetadata.of_one_topic(TOPIC, range(3)))

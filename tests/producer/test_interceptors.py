@@ -114,15 +114,12 @@ def test_on_acknowledgement_tells_every_interceptor_of_success_and_of_failure(er
     assert before.told == after.told == [(PLACE, error)]
 
 
-@pytest.mark.parametrize(
-    ("named", "chosen", "told"),
-    [(None, None, UNKNOWN_PARTITION), (0, None, 0), (3, None, 3), (None, 0, 0), (None, 2, 2)],
-)
-def test_on_send_error_tells_the_partition_if_there_is_one_and_no_offset(named, chosen, told):
+@pytest.mark.parametrize(("named", "told"), [(None, UNKNOWN_PARTITION), (0, 0), (3, 3)])
+def test_on_send_error_tells_the_partition_if_there_is_one_and_no_offset(named, told):
     interceptor = Append()
     error = LeaderNotAvailableError("orders")
     chain = ProducerInterceptors([Broken(), interceptor])
-    chain.on_send_error(RECORD._replace(partition=named), error, partition=chosen)
+    chain.on_send_error(RECORD._replace(partition=named), error)
     assert interceptor.told == [(RecordMetadata("orders", told, NO_OFFSET), error)]
     assert (UNKNOWN_PARTITION, NO_OFFSET) == (-1, -1)
 

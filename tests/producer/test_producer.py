@@ -9,6 +9,7 @@ from kminilog.client_errors import (
     BufferExhaustedError,
     ClientClosedError,
     LeaderNotAvailableError,
+    PartitionOfRecordError,
     PluginError,
     RequestTimedOutError,
     SerializationError,
@@ -16,6 +17,7 @@ from kminilog.client_errors import (
 )
 from kminilog.errors import NullValueError, SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED
+from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.interceptors import ProducerInterceptor
 from kminilog.producer.record import ProducerRecord, RecordMetadata
@@ -247,12 +249,18 @@ class Half:
         return 0.5
 
 
+OUTSIDE = r"^Invalid partition given with record: {} is not in the range \[0...2\]\.$"
+
+
 @pytest.mark.parametrize(
     ("config", "record", "error", "part"),
     [
         ({}, ProducerRecord("bills"), UnknownTopicOrPartitionError, "Topic bills"),
-        ({}, ProducerRecord(TOPIC, partition=3), UnknownTopicOrPartitionError, r"\[0, 2\]"),
-        ({}, ProducerRecord(TOPIC, partition=-1), UnknownTopicOrPartitionError, "id: -1"),
+        ({}, ProducerRecord(TOPIC, partition=3), PartitionOfRecordError, OUTSIDE.format(3)),
+        ({}, ProducerRecord(TOPIC, partition=-1), PartitionOfRecordError, OUTSIDE.format(-1)),
+        ({}, ProducerRecord(TOPIC, partition="1"), PartitionOfRecordError, OUTSIDE.format(1)),
+        ({}, ProducerRecord(TOPIC, partition=True), PartitionOfRecordError, OUTSIDE.format(True)),
+        ({}, ProducerRecord("bills", partition=1), UnknownTopicOrPartitionError, "Topic bills"),
         ({}, ProducerRecord(TOPIC, key="text"), SerializationError, "key: bytes serialiser"),
         ({}, ProducerRecord(TOPIC, value=5), SerializationError, "value: bytes serialiser"),
         ({"buffer_memory": 100}, ProducerRecord(TOPIC, value=bytes(99)), ValueError, "hard limit"),
@@ -705,3 +713,34 @@ class BadEnd:
 
     def close(self):
         raise RuntimeError("no end")
+
+
+# ---- the time of a record
+
+
+def test_record_is_placed_by_its_timestamp_and_without_one_by_the_time_of_send(spread):
+    hour_ms = 3_600_000
+    spread.clock.sleep_ms(hour_ms * 2 - spread.clock.now_ms() % (3 * hour_ms))
+    path = "kminilog.partitioners.examples.ByTime"
+    with spread.producer(config={"partitioner.class": path}) as producer:
+        sent = [
+            producer.send(ProducerRecord(TOPIC, timestamp_ms=at_ms))
+            for at_ms in (0, hour_ms, 5 * hour_ms - 1, None)
+        ]
+        sent.append(producer.send(ProducerRecord(TOPIC, partition=1, timestamp_ms=0)))
+        producer.flush()
+    assert [future.result().partition for future in sent] == [0, 1, 1, 2, 1]
+
+
+def test_interceptor_may_set_the_timestamp(spread):
+    class Yesterday(ProducerInterceptor):
+        def on_send(self, record):
+            assert record.timestamp_ms is None, "the time of `send` is not set before"
+            return record._replace(timestamp_ms=3_600_000)
+
+    path = "kminilog.partitioners.examples.ByTime"
+    config = {"partitioner.class": path}
+    with spread.producer(config=config, interceptors=[Yesterday()]) as producer:
+        producer.send(ProducerRecord(TOPIC))
+        assert producer.flush()
+    assert producer.batch_counts.of(TopicPartition(TOPIC, 1)).records == 1
