@@ -95,6 +95,13 @@ def test_counters_are_one_for_each_topic_from_0():
             assert answer == turn % 3
 
 
+def test_counter_goes_on_when_a_round_is_over():
+    three, two = (ClusterMetadata.of_one_topic(TOPIC, range(count)) for count in (3, 2))
+    partitioner = RoundRobin()
+    assert [ask(partitioner, None, three) for _ in range(3)] == [0, 1, 2]
+    assert [ask(partitioner, None, two) for _ in range(2)] == [1, 0], "3 % 2, and not from 0"
+
+
 def test_counter_that_wraps_goes_on_within_range():
     cluster = ClusterMetadata.of_one_topic(TOPIC, range(3))
     partitioner = RoundRobin()

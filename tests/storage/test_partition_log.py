@@ -351,6 +351,15 @@ def test_find_2049_is_in_the_segment_named_2048(tmp_path):
     assert log.reader.find(2048).segment.base_offset == 2046
 
 
+@pytest.mark.parametrize("offset", [0, 1, 12])
+def test_find_offset_n_is_the_message_behind_n_others(tmp_path, dialect, offset):
+    log = open_log(tmp_path, dialect)
+    fill(log, 20)
+    before = [message for message in log.reader.read(0, 10_000) if message.offset < offset]
+    assert len(before) == offset
+    assert log.reader.find(offset).located.position == sum(each.length_bytes for each in before)
+
+
 def test_index_first_entry_comes_after_the_interval(tmp_path):
     log = open_log(tmp_path, DOCUMENTED)
     fill(log, 200)
