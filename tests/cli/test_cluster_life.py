@@ -449,7 +449,7 @@ def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):
         (["group", "list"], ["`group` does not take --cluster"]),
         (["cluster", "describe", "x"], ["name the directory after the command"]),
         (["produce", "nope"], ["Topic nope doesn't exist"]),
-        (["produce", "orders", "--partition", "4"], ["inclusive range of [0, 3]"]),
+        (["produce", "orders", "--partition", "4"], ["record: 4 is not in the range [0...3]"]),
         (["consume", "nope"], ["Topic nope doesn't exist"]),
         (["find", "nope-0", "0"], ["Topic nope doesn't exist"]),
         (["ls", "nope"], ["Topic nope doesn't exist"]),
