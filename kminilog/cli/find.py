@@ -40,9 +40,15 @@ class NegativeOffset(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, negative numbers last: they are refused for what they are."""
-        numbers = [word for word in args if re.fullmatch(r"-[0-9]+", word)]
+        before = ["", *args]
+        numbers = [
+            place
+            for place, word in enumerate(args)
+            if re.fullmatch(r"-[0-9]+", word) and before[place] != "--key"
+        ]
         if numbers and "--" not in args:
-            args = [*(word for word in args if word not in numbers), "--", *numbers]
+            others = [word for place, word in enumerate(args) if place not in numbers]
+            args = [*others, "--", *(args[place] for place in numbers)]
         return super().parse_args(ctx, args)
 
 

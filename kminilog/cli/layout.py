@@ -5,10 +5,14 @@ The number of messages is computed from offsets, which are contiguous in what km
 segment that retention deletes meanwhile is left out. Source: ours.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible
+from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.notices import OnGap
@@ -29,6 +33,44 @@ def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None
             for partition in interruptible(topic.all_partitions())
         ],
     }
+
+
+class TopicSize(NamedTuple):
+    """How much a topic holds; None if one of its partitions cannot be read."""
+
+    message_count: int | None
+    size_bytes: int | None
+
+
+def topic_size(
+    log_dir: LogDir, topic: Topic, on_broken: Callable[[Exception], object]
+) -> TopicSize:
+    """Return how much a topic holds; reads the end of each partition.
+
+    `on_broken` gets the error of each partition that cannot be read.
+    """
+    message_count = size_bytes = 0
+    is_known = True
+    for partition in interruptible(topic.all_partitions()):
+        try:
+            reader = log_dir.reader(partition)
+            messages, data_bytes = reader.undisturbed(partial(_partition_size, reader))
+        except (KMiniLogError, OSError) as error:
+            on_broken(error)
+            is_known = False
+        else:
+            message_count += messages
+            size_bytes += data_bytes
+    return TopicSize(message_count, size_bytes) if is_known else TopicSize(None, None)
+
+
+def _partition_size(reader: PartitionReader) -> tuple[int, int]:
+    messages = reader.log_end_offset - reader.log_start_offset
+    size_bytes = 0
+    for segment in reader.segments():
+        with suppress(FileNotFoundError):  # retention has deleted it meanwhile
+            size_bytes += segment.file_bytes
+    return messages, size_bytes
 
 
 def describe_partition(reader: PartitionReader) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """`kminilog topic`: create, list, describe, alter and delete topics."""
 
 import random
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_topic, offset_range
+from kminilog.cli.layout import describe_topic, offset_range, topic_size
 from kminilog.cli.options import (
     allow_gaps_option,
     config_option,
@@ -18,9 +20,11 @@ from kminilog.cli.output import Broken, warn, warn_all, write_document, write_li
 from kminilog.cli.places import is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
+from kminilog.log_dir_errors import TopicExistsError
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
@@ -46,6 +50,12 @@ def command() -> None:
     metavar="R",
     help="With --cluster: number of copies of each partition, on different brokers.  [default: 1]",
 )
+@click.option(
+    "--if-not-exists",
+    "is_kept",
+    is_flag=True,
+    help="If the topic exists already, leave it as it is; no error.",
+)
 @dialect_option
 @config_option("Setting of the topic, by its Kafka name, e.g. segment.bytes=4096. Repeatable.")
 @json_option
@@ -55,27 +65,69 @@ def create(
     name: str,
     partitions: int,
     replicas: int | None,
+    is_kept: bool,
     dialect: Dialect | None,
     config: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Create the topic NAME, and the log dir if it is not there."""
-    settings = topic_settings(parse_config(config, TOPIC_SETTINGS))
-    topic = Topic(name, partitions, dialect or DOCUMENTED, settings)
+    if replicas is not None and not is_cluster():
+        raise click.UsageError("--replicas needs --cluster: a log dir has one copy")
+    changes = parse_config(config, TOPIC_SETTINGS)
+    topic = Topic(name, partitions, dialect or DOCUMENTED, topic_settings(changes))
+    existing = _existing(log_dir_path, name) if is_kept else None
+    if existing is None:
+        try:
+            _create(log_dir_path, topic, 1 if replicas is None else replicas)
+        except TopicExistsError:
+            existing = _existing(log_dir_path, name) if is_kept else None
+            if existing is None:
+                raise
+    made = existing or topic
+    if existing:
+        warn_all(_differences(existing, topic, dialect, changes))
+    if as_json:
+        write_document(describe_topic(topics_at(log_dir_path), made))
+        return
+    copies = f", {count(replicas or 1, 'copy')}" if is_cluster() and not existing else ""
+    what = f"{count(made.partitions, 'partition')}{copies}, {made.dialect.name} dialect"
+    write_line(
+        f"topic {name} exists already: {what}" if existing else f"created topic {name}: {what}"
+    )
+
+
+def _existing(log_dir_path: Path, name: str) -> Topic | None:
+    """Return the topic of this name, None if there is none; no lock is needed."""
+    if not log_dir_path.exists() and not is_cluster():
+        return None
+    with suppress(UnknownTopicOrPartitionError):
+        return topics_at(log_dir_path).topic(name)
+    return None
+
+
+def _differences(
+    existing: Topic, asked: Topic, dialect: Dialect | None, changes: Mapping[str, Any]
+) -> list[str]:
+    """Return a line if a topic that exists is not what was asked for."""
+    now, found = existing.settings.to_config(), []
+    if existing.partitions != asked.partitions:
+        found.append(f"{count(existing.partitions, 'partition')}, not {asked.partitions}")
+    if dialect and existing.dialect != dialect:
+        found.append(f"{existing.dialect.name} dialect, not {dialect.name}")
+    found += [
+        f"{one} = {now[one]}, not {changes[one]}" for one in changes if now[one] != changes[one]
+    ]
+    told = f"topic {existing.name} is not what was asked for, and stays as it is"
+    return [f"{told}: {'; '.join(found)}"] if found else []
+
+
+def _create(log_dir_path: Path, topic: Topic, replicas: int) -> None:
     if is_cluster():
         from kminilog.cli.clusters import create_in_cluster
 
-        create_in_cluster(log_dir_path, topic, 1 if replicas is None else replicas)
-    elif replicas is not None:
-        raise click.UsageError("--replicas needs --cluster: a log dir has one copy")
+        create_in_cluster(log_dir_path, topic, replicas)
     else:
         _create_in_log_dir(log_dir_path, topic)
-    if as_json:
-        write_document(describe_topic(topics_at(log_dir_path), topic))
-        return
-    copies = f", {count(replicas or 1, 'copy')}" if is_cluster() else ""
-    written_in = f"{count(partitions, 'partition')}{copies}, {topic.dialect.name} dialect"
-    write_line(f"created topic {name}: {written_in}")
 
 
 def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
@@ -89,18 +141,30 @@ def _create_in_log_dir(log_dir_path: Path, topic: Topic) -> None:
 @json_option
 @click.pass_obj
 def list_topics(log_dir_path: Path, as_json: bool) -> int:
-    """List all topics.
+    """List all topics, with their messages and bytes.
 
-    If the settings file of a topic cannot be read, the others are listed, and the exit code is 2.
+    If a topic or a partition cannot be read, the rest is listed, and the exit code is 2.
     """
-    broken = Broken()
-    topics = topics_at(log_dir_path).topics(broken)
+    log_dir, broken = topics_at(log_dir_path), Broken()
+    topics = log_dir.topics(broken)
+    sizes = [topic_size(log_dir, topic, broken) for topic in topics]
     if as_json:
-        write_document([topic.to_json() for topic in topics])
+        fields = [
+            {**topic.to_json(), **size._asdict()} for topic, size in zip(topics, sizes, strict=True)
+        ]
+        write_document(fields)
         return broken.exit_code
-    rows = [(topic.name, topic.partitions, topic.dialect.name) for topic in topics]
-    write_lines(table(("topic", "partitions", "dialect"), rows) if rows else ["no topics"])
+    rows = [
+        (topic.name, topic.partitions, *map(_known, size), topic.dialect.name)
+        for topic, size in zip(topics, sizes, strict=True)
+    ]
+    headings = ("topic", "partitions", "messages", "bytes", "dialect")
+    write_lines(table(headings, rows) if rows else ["no topics"])
     return broken.exit_code
+
+
+def _known(number: int | None) -> int | str:
+    return "-" if number is None else number
 
 
 @command.command("describe", epilog=example("kminilog topic describe orders"))

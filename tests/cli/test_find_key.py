@@ -38,6 +38,13 @@ def test_find_key_finds_what_find_says_of_each_offset(keyed, key):
     ]
 
 
+def test_find_key_that_looks_like_a_negative_number(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", "--key-separator", ":", stdin=b"-5:x\n")
+    for words in (["--key", "-5"], ["--key=-5"]):
+        assert 'key "-5"' in kminilog.ok("find", "t", *words).out
+
+
 def test_find_key_in_one_partition(keyed):
     found = keyed.ok("find", "t", "--key", "a", "--json").records
     (partition,) = {one["partition"] for one in found}

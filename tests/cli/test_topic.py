@@ -1,11 +1,15 @@
 """`topic` and `ls`."""
 
 import json
+import shutil
 
 import pytest
 
+from kminilog.cli import topic
 from kminilog.config_parsing import topic_settings
 from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
 from tests.cli.command_line import assert_one_line
 from tests.damage import files_of
 
@@ -56,7 +60,97 @@ def test_topic_list_names_all_topics(kminilog):
         "a",
         "b",
     ]
-    assert kminilog.ok("topic", "list").out.splitlines()[1].split() == ["a", "3", "documented"]
+    assert kminilog.ok("topic", "list").out.splitlines()[1].split() == (
+        ["a", "3", "0", "0", "documented"]
+    )
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+def test_topic_list_says_how_much_each_topic_holds(kminilog, dialect):
+    config = ["--dialect", dialect, "--config", "segment.bytes=200"]
+    for name, messages in (("a", 40), ("b", 0)):
+        kminilog.ok("topic", "create", name, "--partitions", 2, *config)
+        kminilog.ok("produce", name, stdin=b"value\n" * messages)
+    kminilog.ok("topic", "alter", "a", "--config", "retention.bytes=300")
+    kminilog.ok("retain")
+    listed = kminilog.ok("topic", "list", "--json").document
+    for held in listed:
+        described = kminilog.ok("topic", "describe", held["topic"], "--json").document
+        segments = [one for each in described["partitions"] for one in each["segments"]]
+        assert held["message_count"] == sum(one["message_count"] for one in segments)
+        assert held["size_bytes"] == sum(one["log_bytes"] for one in segments)
+    assert 0 < listed[0]["message_count"] < 40
+    heading, *rows = [line.split() for line in kminilog.ok("topic", "list").out.splitlines()]
+    assert heading == ["topic", "partitions", "messages", "bytes", "dialect"]
+    assert rows == [
+        [one["topic"], "2", str(one["message_count"]), str(one["size_bytes"]), dialect]
+        for one in listed
+    ]
+
+
+def test_topic_list_of_a_partition_that_cannot_be_read_shows_the_rest(orders):
+    orders.ok("topic", "create", "bills", "--partitions", 2)
+    orders.ok("produce", "bills", stdin=b"x\n" * 4)
+    shutil.rmtree(orders.log_dir / "bills-1")
+    for words in (["--json"], []):
+        run = orders("topic", "list", *words)
+        assert run.code == 2
+        assert run.err.count("\n") == 1
+        assert "bills-1" in run.err
+        if words:
+            sizes = [(one["message_count"], one["size_bytes"]) for one in run.document]
+            assert sizes[0] == (None, None)
+            assert sizes[1][0] == 20
+        else:
+            assert run.out.splitlines()[1].split() == ["bills", "2", "-", "-", "documented"]
+
+
+# ---- create --if-not-exists
+
+
+def test_topic_create_if_not_exists_makes_it_once(kminilog):
+    create = ["topic", "create", "t", "--partitions", 2, "--if-not-exists"]
+    assert kminilog.ok(*create).out == "created topic t: 2 partitions, documented dialect\n"
+    before = files_of(kminilog.log_dir)
+    run = kminilog.ok(*create)
+    assert run.out == "topic t exists already: 2 partitions, documented dialect\n"
+    described = kminilog.ok("topic", "describe", "t", "--json").document
+    assert kminilog.ok(*create, "--json").document == described
+    assert files_of(kminilog.log_dir) == before
+
+
+def test_topic_create_if_not_exists_says_what_is_not_as_asked(orders):
+    options = [
+        "--if-not-exists",
+        "--config",
+        "segment.bytes=99",
+        "--config",
+        "retention.ms=604800000",
+    ]
+    run = orders("topic", "create", "orders", "--partitions", 3, "--dialect", "kafka", *options)
+    assert run.code == 0
+    assert run.out == "topic orders exists already: 1 partition, documented dialect\n"
+    assert run.err == (
+        "kminilog: topic orders is not what was asked for, and stays as it is: 1 partition, not 3; "
+        "documented dialect, not kafka; segment.bytes = 200, not 99\n"
+    )
+    assert orders.ok("topic", "describe", "orders", "--json").document["dialect"] == "documented"
+
+
+def test_topic_create_if_not_exists_needs_no_lock_if_it_exists(orders):
+    with LogDirWriter.open(orders.log_dir):
+        orders.ok("topic", "create", "orders", "--partitions", 1, "--if-not-exists")
+        run = orders("topic", "create", "new", "--partitions", 1, "--if-not-exists")
+        assert_one_line(run, 2, "is writing to it")
+
+
+def test_topic_create_if_not_exists_of_a_topic_that_another_makes_meanwhile(orders, monkeypatch):
+    looks = [None, Topic("orders")]
+    monkeypatch.setattr(topic, "_existing", lambda *_: looks.pop(0))
+    run = orders("topic", "create", "orders", "--partitions", 1, "--if-not-exists")
+    assert (run.code, run.out) == (
+        (0, "topic orders exists already: 1 partition, documented dialect\n")
+    )
 
 
 def test_topic_describe_has_the_fields_of_the_contract(orders):
@@ -137,6 +231,10 @@ def test_topic_delete_with_a_broken_group_or_manifest_says_so(orders):
     ("arguments", "part"),
     [
         (["create", "orders", "--partitions", 1], "exists already"),
+        (["create", "orders", "--partitions", 0, "--if-not-exists"], "not 0"),
+        (["create", "größe", "--partitions", 1, "--if-not-exists"], "illegal topic name"),
+        (["create", "", "--partitions", 1, "--if-not-exists"], "illegal topic name"),
+        (["create", "orders", "--partitions", 1, "--replicas", 1], "--replicas needs --cluster"),
         (["create", "x/y", "--partitions", 1], "illegal topic name 'x/y'"),
         (["create", "..", "--partitions", 1], "illegal topic name"),
         (["create", "x", "--partitions", 0], "not 0"),
