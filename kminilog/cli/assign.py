@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.explain_assignment import explained, explanation_fields, explanation_lines
 from kminilog.cli.named_files import InputFile
 from kminilog.cli.options import example, json_option, topic_counts_option
 from kminilog.cli.output import warn, write_document, write_line, write_lines
@@ -69,16 +70,25 @@ class Answer(NamedTuple):
     metavar="FILE",
     help="File with the present assignment, as `assign --json` printed it.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show the numbers behind the assignment: n and extra, or M; each position's start and "
+    "count; who gets nothing.",
+)
 @json_option
 def command(
     strategies: tuple[str, ...],
     topics: dict[str, int],
     member_texts: tuple[str, ...],
     previous: Path | None,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Show which member of a group gets which partitions."""
     names = list(dict.fromkeys(strategies))
+    if explain and len(names) > 1:
+        raise click.UsageError("--explain takes one --strategy")
     if not set(names) <= set(ASSIGNORS):
         make_importable()
     assignors = {name: make_assignor(name) for name in names}
@@ -89,10 +99,15 @@ def command(
         name: _answer(assignor, topics, members, owned) for name, assignor in assignors.items()
     }
     _warn_of_missing(topics, members)
+    shares = explained(names[0], topics, members) if explain else []
+    given = answers[names[0]].assignment
     if as_json:
-        write_document(_document(answers))
+        more = {"explanation": explanation_fields(shares, given)} if explain else {}
+        write_document({**_document(answers), **more})
     elif len(answers) == 1:
         _show(answers[names[0]], has_previous=previous is not None)
+        if explain:
+            write_lines(explanation_lines(names[0], shares, given))
     else:
         _show_side_by_side(answers)
 

@@ -227,3 +227,89 @@ def test_assign_previous_with_partitions_that_are_gone_is_fine(kminilog, tmp_pat
     options = ["--strategy", "sticky", "--previous", tmp_path / "previous.json"]
     run = kminilog.ok("assign", "--topic", "t=3", *THREE, *options, "--json")
     assert numbers(run) == {"c0": [0], "c1": [1], "c2": [2]}
+
+
+# ---- the numbers behind it
+
+
+def explanation(kminilog, *options):
+    return kminilog.ok("assign", *options, "--explain", "--json").document["explanation"]
+
+
+def test_assign_explain_shows_the_numbers_of_the_documents(kminilog):
+    run = kminilog.ok("assign", "--topic", "t=10", *THREE, "--explain")
+    assert run.out.splitlines()[5:] == [
+        "t: P = 10 partitions, C = 3 members",
+        "n = P div C = 3, extra = P mod C = 1",
+        "position i begins at n * i + min(i, extra) and gets n, one more if i < extra",
+        "position  member  start  count",
+        "       0  c0          0      4",
+        "       1  c1          4      3",
+        "       2  c2          7      3",
+        "",
+        "nothing at all for: nobody",
+    ]
+    found = explanation(kminilog, "--topic", "t=10", *THREE)
+    assert found["nothing"] == []
+    (topic,) = found["topics"]
+    shares = topic.pop("shares")
+    assert topic == {
+        "topic": "t",
+        "partitions": 10,
+        "members": ["c0", "c1", "c2"],
+        "n": 3,
+        "extra": 1,
+    }
+    assert [(each["start"], each["count"]) for each in shares] == [(0, 4), (4, 3), (7, 3)]
+    assert list(shares[0]) == ["position", "member", "start", "count"]
+
+
+def test_assign_explain_multiple_shows_m_and_who_gets_nothing(kminilog):
+    options = ["--strategy", "multiple", "--topic", "t=4", *THREE]
+    lines = kminilog.ok("assign", *options, "--explain").out.splitlines()
+    assert "M = P / C, rounded up = 2" in lines
+    assert lines[-3:] == ["nothing of t for: c2", "", "nothing at all for: c2"]
+    found = explanation(kminilog, *options)
+    assert (found["topics"][0]["M"], found["nothing"]) == (2, ["c2"])
+
+
+@pytest.mark.parametrize("strategy", ["range", "multiple"])
+@pytest.mark.parametrize("partitions", range(9))
+def test_assign_explain_agrees_with_the_assignment(kminilog, strategy, partitions):
+    options = ["--strategy", strategy, "--topic", f"t={partitions + 1}", "--topic", "u=2"]
+    for member in ("c10:t,u", "c9@first:t", "c2", "c1:u", "c0:t", "none:x"):
+        options += ["--member", member]
+    run = kminilog("assign", *options, "--explain", "--json")
+    assert run.code == 0
+    given = {member: [] for member in run.document["assignment"]}
+    for topic in run.document["explanation"]["topics"]:
+        assert [share["position"] for share in topic["shares"]] == [*range(len(topic["members"]))]
+        for share in topic["shares"]:
+            run_of = range(share["start"], share["start"] + share["count"])
+            given[share["member"]] += [[topic["topic"], number] for number in run_of]
+    assert given == run.document["assignment"]
+    nothing = [member for member, partitions in given.items() if not partitions]
+    assert run.document["explanation"]["nothing"] == nothing
+
+
+@pytest.mark.parametrize("strategy", ["roundrobin", "sticky", "cooperative-sticky"])
+def test_assign_explain_of_a_strategy_without_runs_says_so(kminilog, strategy):
+    options = ["--strategy", strategy, "--topic", "t=2", *THREE]
+    lines = kminilog.ok("assign", *options, "--explain").out.splitlines()
+    assert lines[-4:] == [
+        f"{strategy} gives no runs of neighbours, so there is no start and no count",
+        "members in order: c0, c1, c2",
+        "",
+        "nothing at all for: c2",
+    ]
+    assert explanation(kminilog, *options)["topics"][0]["shares"] == []
+
+
+def test_assign_without_explain_is_as_before(kminilog):
+    document = kminilog.ok("assign", "--topic", "t=2", *THREE, "--json").document
+    assert list(document) == ["strategy", "assignment", "moved", "left_out"]
+
+
+def test_assign_explain_takes_one_strategy(kminilog):
+    options = ["--strategy", "range", "--strategy", "multiple", "--topic", "t=2", *THREE]
+    assert_one_line(kminilog("assign", *options, "--explain"), 2, "--explain takes one --strategy")
