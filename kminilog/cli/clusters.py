@@ -50,7 +50,7 @@ class LeaderSide(NamedTuple):
 
 
 @contextmanager
-def open_cluster(path: Path, *, timeout_ms: int = LOCK_TIMEOUT_MS) -> "Iterator[MiniCluster]":
+def open_cluster(path: Path, *, timeout_ms: int | None = None) -> "Iterator[MiniCluster]":
     """Open a cluster as it was left; print warnings, and stop its brokers in order at the end.
 
     Waits for another process that has it open. Raises what MiniCluster.reopen raises.
@@ -59,7 +59,7 @@ def open_cluster(path: Path, *, timeout_ms: int = LOCK_TIMEOUT_MS) -> "Iterator[
 
     clock = SystemClock()
     with recovery_reading("Starting the brokers") as scans:
-        wait = LockWait(timeout_ms, clock, warn)
+        wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
         cluster = MiniCluster.reopen(path, clock=clock, scans=scans, lock_wait=wait)
         with closing(cluster):
             try:

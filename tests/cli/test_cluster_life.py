@@ -2,17 +2,23 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
-from tests.cli.command_line import PROJECT, Run, assert_one_line
+from kminilog.system import SystemClock
+from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.damage import flip_byte
+from tests.processes import Process
 
 ROUND = b"0:a\n1:b\n2:c\n3:d\n"
 BY_NUMBER = ["--key-separator", ":", "--partitioner", "default-0.8"]
@@ -539,3 +545,53 @@ def test_command_without_cluster_does_not_load_one(module):
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PROJECT)
     assert done.stdout == "False\n"
+
+
+# ---- several processes
+
+
+def start(cluster: Cluster, *arguments: str, **options: Any) -> Process[bytes]:
+    command = [*PROGRAM, "--cluster", str(cluster.path), *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return Process(command, env=environment(), **pipes, **options)
+
+
+def test_consumer_waits_while_others_produce_and_let_brokers_die(two_copies):
+    with start(two_copies, "consume", "orders") as consumer:
+        assert consumer.stdout
+        assert consumer.stderr
+        for acks, node in (("1", "0"), ("-1", "2")):
+            assert two_copies.produce("--acks", acks, stdin=b"0:x\n").code == 0
+            assert consumer.stdout.readline() == b"x\n"
+            assert two_copies.act("crash", node).code == 0
+        assert two_copies.produce("--acks", "-1", stdin=b"0:last\n").code == 0
+        assert consumer.stdout.readline() == b"last\n"
+        consumer.send_signal(signal.SIGINT)
+        assert (consumer.stdout.read(), consumer.stderr.read()) == (b"", b"")
+        assert consumer.wait() == 130
+
+
+def test_killed_producer_leaves_a_cluster_that_goes_on(two_copies):
+    options = [*BY_NUMBER, "--acks", "-1", "--json"]
+    with start(two_copies, "produce", "orders", *options, stdin=subprocess.PIPE) as producer:
+        assert producer.stdin
+        assert producer.stdout
+        producer.stdin.write(ROUND)
+        producer.stdin.flush()
+        acknowledged = [json.loads(producer.stdout.readline()) for _ in range(4)]
+        assert [one["offset"] for one in acknowledged] == [0, 0, 0, 0]
+        assert two_copies.act("describe").code == 0
+        producer.kill()
+        producer.wait()
+    assert two_copies.values() == ["a", "b", "c", "d"]
+    assert two_copies.produce("--acks", "-1").code == 0
+    assert two_copies.seen("in_sync") == [[0, 1], [1, 2], [2, 3], [3, 0]]
+    assert two_copies.ok("verify").out.splitlines()[-1] == "verdict on 4 brokers: ok"
+
+
+def test_second_writer_waits_and_then_says_who_has_the_cluster(two_copies, monkeypatch):
+    monkeypatch.setattr("kminilog.cli.clusters.LOCK_TIMEOUT_MS", 0)
+    with closing(MiniCluster.reopen(two_copies.path, clock=SystemClock())) as cluster:
+        for run in (two_copies.act("crash", "0"), two_copies.produce()):
+            assert_one_line(run, 2, f"{two_copies.path}: process {os.getpid()} is writing")
+        cluster.replicate()

@@ -236,9 +236,11 @@ def test_source_reads_up_to_the_high_watermark_and_lets_followers_copy(tmp_path)
 
     source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=copy)
     assert [message.value for message in source.fetch(ORDERS, 2, 1000)] == [b"c"]
+    produce(cluster, b"only on the leader")
+    assert source.log_end(ORDERS) == 4
     cluster.crash(0)
     cluster._brokers[1].checkpoint()
-    assert source.end(ORDERS) == 3
+    assert (source.end(ORDERS), source.log_end(ORDERS)) == (3, 3)
     cluster.crash(1)
     cluster.crash(2)
     with pytest.raises(LeaderNotAvailableError):
