@@ -50,9 +50,22 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock, WallClock
 
+_OTHER_WORDS = {
+    "beginning": f"write {EARLIEST}",
+    "end": f"write {LATEST}",
+    "stored": "write --group G: it starts where the group has committed",
+}
+
 
 def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
-    return value if value in (EARLIEST, LATEST) else to_offset(ctx, param, value)
+    if value in (EARLIEST, LATEST):
+        return value
+    if value in _OTHER_WORDS:
+        raise click.BadParameter(f"{value!r}: {_OTHER_WORDS[value]}", ctx, param)
+    if re.fullmatch(r"-[0-9]+", value):  # as with kcat
+        reason = f"{value} is no offset, none is negative: --tail {value[1:]} starts so many "
+        raise click.BadParameter(reason + "messages before the end", ctx, param)
+    return to_offset(ctx, param, value)
 
 
 def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

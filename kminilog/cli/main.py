@@ -190,6 +190,15 @@ def _group_alone(error: Exception) -> click.Context | None:
     return error.ctx if error.ctx and isinstance(error.ctx.command, click.Group) else None
 
 
+def _local_word(error: click.UsageError, called: str) -> str:
+    """What to write in place of a word of Kafka's tools; empty for any other error."""
+    if hasattr(error, "option_name") or hasattr(error, "command_name"):
+        from kminilog.cli.habits import local_word
+
+        return local_word(error, called)
+    return ""
+
+
 def _near(error: click.UsageError) -> str:
     """What a user may have meant by an unknown option or command; empty if there is no guess."""
     given = getattr(error, "command_name", None)
@@ -207,7 +216,9 @@ def _in_one_line(error: Exception, called: str) -> str:
         return f"name a command of `{group.command_path}`: {known}"
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else called
-        near = _near(error)
+        local, near = _local_word(error, command), _near(error)
+        if local:
+            return f"{error.message.rstrip('.')}: {local}; see `{command} --help`"
         if near:
             return f"{error.message} Did you mean {near}? See `{command} --help`"
         message = " ".join(error.format_message().split()).rstrip(".")
