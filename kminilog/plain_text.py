@@ -5,12 +5,17 @@ ours.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from kminilog.byte_text import columns
 from kminilog.printable import printable
 
 _SPACES = "\u3000"  # the blank of Chinese texts
+_GAP = "  "  # between two columns of a table
+_HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
+FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
 
 
@@ -54,26 +59,71 @@ def count(number: int, singular: str) -> str:
     return f"{number} {singular if number == 1 else plural}"
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], fit: int | None = FIT_COLUMNS
+) -> list[str]:
     """Return the lines of a plain table: numbers to the right, all else to the left.
+
+    Its cells are wrapped, at blanks, if it is wider than `fit` columns.
 
     >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
     segment  bytes|0           34|16           5
     """
+    return [line for row in table_rows(headings, rows, fit) for line in row]
+
+
+def table_rows(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], fit: int | None = FIT_COLUMNS
+) -> list[list[str]]:
+    """Return the lines of each row of such a table, the headings first.
+
+    >>> table_rows(["name", "what it means"], [["a", "first of all"]], fit=12)
+    [['name  what', '      it', '      means'], ['a     first', '      of all']]
+    """
     body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
-    widths = [
-        max(columns(str(cell)) for cell in column) for column in zip(headings, *body, strict=True)
-    ]
+    cells = [[str(cell) for cell in row] for row in (headings, *body)]
+    widths = _fitting(list(zip(*cells, strict=True)), fit)
     is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
+    return [list(_row_lines(row, widths, is_number)) for row in cells]
 
-    def line(cells: Sequence[object]) -> str:
-        padded = (
-            _padded(str(cell), width, right)
-            for cell, width, right in zip(cells, widths, is_number, strict=True)
-        )
-        return "  ".join(padded).rstrip()
 
-    return [line(row) for row in (headings, *body)]
+def _fitting(columns_of_cells: Sequence[Sequence[str]], fit: int | None) -> list[int]:
+    """Return the width of each column: the widest that has blanks is narrowed until all fit."""
+    widths = [max(map(columns, cells)) for cells in columns_of_cells]
+    narrowest = [max(map(_widest_word, cells)) for cells in columns_of_cells]
+    while fit is not None and sum(widths) + len(_GAP) * (len(widths) - 1) > fit:
+        loose = [slot for slot, width in enumerate(widths) if width > narrowest[slot]]
+        if not loose:
+            break
+        widths[max(loose, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _widest_word(cell: str) -> int:
+    words = [cell] if _HEX.fullmatch(cell) else cell.split(" ")
+    return max(map(columns, words))
+
+
+def _row_lines(
+    cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]
+) -> Iterator[str]:
+    wrapped = [
+        _wrapped(cell, width) if columns(cell) > width else [cell]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        line = map(_padded, parts, widths, is_number)
+        yield _GAP.join(line).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    lines = [""]
+    for word in cell.split(" "):
+        if lines[-1] and columns(lines[-1]) + 1 + columns(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 def _padded(text: str, width: int, to_the_right: bool) -> str:

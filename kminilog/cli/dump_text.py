@@ -31,9 +31,9 @@ def message_lines(
     if as_hex:
         data = dumped.data(dialect)
         for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):
-            yield Painted("    ", *line.parts)
+            yield Painted("  ", *line.parts)
         if len(data) > _HEX_BYTES:
-            yield f"    … {count(len(data) - _HEX_BYTES, 'byte')} more"
+            yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
 
 
 def entry_lines(record: dict[str, Any]) -> Iterator[str]:

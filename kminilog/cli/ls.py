@@ -19,7 +19,7 @@ from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 
-HEADINGS = ("partition", "segment", "offsets", "messages", "log bytes", "index entries")
+HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 
 
 @click.command("ls", epilog=example("kminilog ls orders"))

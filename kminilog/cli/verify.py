@@ -133,7 +133,7 @@ def command(
         if as_json:
             write_document(report.to_json())
         else:
-            write_lines(report.to_text().rstrip("\n").split("\n"))
+            write_lines(report.to_lines())
     return report.exit_code
 
 

@@ -212,7 +212,7 @@ class Viewer:
 def _table(part: Table) -> Iterator[Text]:
     yield Text(printable(part.title), style="bold")
     cells = [[shown_cell(cell) for cell in row] for row in part.rows]
-    head, *lines = table(part.columns, cells)
+    head, *lines = table(part.columns, cells, fit=None)
     yield Text(f"  {head}", style="dim", no_wrap=True, overflow="ellipsis")
     for number, line in enumerate(lines):
         is_marked = number in part.marked

@@ -19,10 +19,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from kminilog.byte_text import text_cells
-from kminilog.plain_text import count, table
+from kminilog.painted import GOOD, HEADING, MARKED, QUIET, Painted, Span
+from kminilog.plain_text import count, table_rows
 from kminilog.steps.document import Ask, Cost, Document, Range, Step, Table, Value
 
 _WIDTH = 78
+_TABLE_WIDTH = 76  # and four columns in front of it
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
 _TEXTS = ("key", "value")
@@ -34,11 +36,12 @@ def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
     Raises ValueError if it has no such step.
     """
     check_step(document, from_step)
-    yield document.title
+    yield Painted(Span(document.title, HEADING))
     before: Step | None = None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
-        yield f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}".rstrip(" ─")
+        line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
+        yield Painted(Span(line.rstrip(" ─"), QUIET))
         yield from step_lines(document, step, before if number < len(document.steps) else None)
         before = step
 
@@ -48,7 +51,7 @@ def render_short(document: Document, arguments: Sequence[object]) -> Iterator[st
 
     The command, with these arguments, shows the other steps in full, too.
     """
-    yield document.title
+    yield Painted(Span(document.title, HEADING))
     yield ""
     width = len(str(len(document.steps)))
     for number, step in enumerate(document.steps[:-1], start=1):
@@ -85,17 +88,35 @@ def step_lines(document: Document, step: Step, before: Step | None = None) -> It
     for focus in step.focus:
         yield ""
         yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
-        rows = field_rows(document, focus)
-        yield from (f"    {line}" for line in table(("byte", "field", "bytes", "value"), rows))
+        yield from _field_lines(document, focus)
     known = before.state.values if before else {}
     values = {k: v for k, v in step.state.values.items() if k not in known or known[k] != v}
     if values:
         yield ""
         width = max(map(len, values))
         for name, value in values.items():
-            yield f"  {name:<{width}} = {'none' if value is None else value}"
+            line = f"  {name:<{width}} = {'none' if value is None else value}"
+            fits = len(line) <= _WIDTH
+            yield from (
+                [line]
+                if fits
+                else textwrap.wrap(
+                    line, _WIDTH, subsequent_indent=" " * (width + 5), break_long_words=False
+                )
+            )
     for part in step.state.tables:
         yield from _table_lines(part, _rows_of(part.title, before))
+
+
+def _field_lines(document: Document, focus: Range) -> Iterator[str]:
+    """Yield the table of the fields in a range, each row painted by its field."""
+    rows = field_rows(document, focus)
+    head, *body = table_rows(("byte", "field", "bytes", "value"), rows, _TABLE_WIDTH)
+    yield from (Painted(Span(f"    {line}", QUIET)) for line in head)
+    name = ""
+    for row, lines in zip(rows, body, strict=True):
+        name = str(row[1]) or name
+        yield from (Painted(Span(f"    {line}", name.replace(" ", "-"))) for line in lines)
 
 
 def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
@@ -114,23 +135,28 @@ def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[st
         return
     yield ""
     yield f"  {part.title}"
-    marks = [" ", *("→" if number in part.marked else " " for number in shown)]
+    marks = [False, *(number in part.marked for number in shown)]
     cells = [[shown_cell(cell) for cell in part.rows[number]] for number in shown]
-    for mark, line in zip(marks, table(part.columns, cells), strict=True):
-        yield f"  {mark} {line}".rstrip()
+    table = table_rows(part.columns, cells, _TABLE_WIDTH)
+    for is_marked, (first, *more) in zip(marks, table, strict=True):
+        arrow = "→" if is_marked else " "
+        for line in (f"  {arrow} {first}", *(f"    {line}" for line in more)):
+            yield Painted(Span(line.rstrip(), MARKED if is_marked else ""))
 
 
 def ask_lines(ask: Ask) -> Iterator[str]:
     """Yield a question, its choices, and what is to be said of each."""
-    yield from textwrap.wrap(f"? {ask.question}", _WIDTH, subsequent_indent="  ")
+    question = textwrap.wrap(f"? {ask.question}", _WIDTH, subsequent_indent="  ")
+    yield from (Painted(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
         mark = "right:" if choice.is_right else "no:"
-        yield from textwrap.wrap(
+        lines = textwrap.wrap(
             f"{choice.answer}: {mark} {choice.why}",
             _WIDTH,
             initial_indent="    ",
             subsequent_indent="      ",
         )
+        yield from (Painted(Span(line, GOOD if choice.is_right else "")) for line in lines)
 
 
 def cost_line(cost: Cost) -> str:

@@ -9,7 +9,7 @@ has a `conservation`, the equation that accounts for every record. Scripts depen
 so it is a contract. Source: ours.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ from kminilog.verification.segment_summary import (
     PartitionOf,
     check_for,
 )
-from kminilog.verification.text_report import render_text
+from kminilog.verification.text_report import render_text, report_lines
 
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
@@ -99,6 +99,10 @@ class Report:
             "unchecked": [one.to_json() for one in self.unchecked],
             "allowed": sorted(self.allowed),
         }
+
+    def to_lines(self) -> Iterator[str]:
+        """Yield the report as lines that know what their parts mean."""
+        return report_lines(self.to_json())
 
     def to_text(self) -> str:
         """Return the report as lines of text."""

@@ -9,6 +9,7 @@ what `verify --json` prints. Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kminilog.painted import BAD, DOUBTFUL, GOOD, QUIET, Painted, Span
 from kminilog.printable import printable
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
@@ -16,6 +17,7 @@ from kminilog.verification.coverage import in_words
 TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
 Json = Mapping[str, Any]
 _SEVERITIES = ("error", "warning")
+_MEANINGS = {"error": BAD, "warning": DOUBTFUL, "ok": GOOD, "findings": BAD, "partial": DOUBTFUL}
 
 
 def render_text(report: Mapping[str, Any]) -> str:
@@ -27,7 +29,7 @@ def render_text(report: Mapping[str, Any]) -> str:
     checked: messages
     verdict: ok
     """
-    return "\n".join(_lines(report))
+    return "\n".join(report_lines(report))
 
 
 def equation(conservation: Mapping[str, Any]) -> str:
@@ -89,10 +91,12 @@ def _consequence(one: Json) -> str:
     return f"        {link(one)}: {where}"
 
 
-def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield these lines; verdicts, severities and commands know what they are."""
     yield ", ".join(f"{number} {unit}" for number, unit in totals(report))
     if report["conservation"]:
-        yield equation(report["conservation"])
+        holds = report["conservation"]["holds"]
+        yield Painted(Span(equation(report["conservation"]), "" if holds else BAD))
     findings = by_severity(report)
     widths = [
         max((len(str(found[name])) for found in findings), default=0)
@@ -101,11 +105,12 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     for found in findings:
         allowed = "  allowed" if found["is_allowed"] else ""
         name, severity = found["class"].ljust(widths[0]), found["severity"].ljust(widths[1])
-        yield f"{name}  {severity}  {found['count']:>{widths[2]}}{allowed}"
+        head = f"{name}  {severity}  {found['count']:>{widths[2]}}{allowed}"
+        yield Painted(Span(head, QUIET if allowed else _MEANINGS[found["severity"]]))
         for sample in found["samples"]:
             if not sample.get("cause"):
                 yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
-                yield f"        {sample['command']}"
+                yield Painted(Span(f"        {sample['command']}", QUIET))
                 yield from map(_consequence, consequences(report, found, sample))
         if caused := sum(1 for sample in found["samples"] if sample.get("cause")):
             yield f"    {caused} shown where {'it comes' if caused == 1 else 'they come'} from"
@@ -114,4 +119,4 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     if report["checked"]:
         yield f"checked: {', '.join(report['checked'])}"
     yield from (f"not checked: {printable(in_words(one))}" for one in report["unchecked"])
-    yield f"verdict: {report['verdict']}"
+    yield Painted("verdict: ", Span(report["verdict"], _MEANINGS[report["verdict"]]))

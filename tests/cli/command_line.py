@@ -74,14 +74,14 @@ def environment() -> dict[str, str]:
 
 
 def on_a_terminal(*arguments: str, **variables: str) -> str:
-    """Return what a command writes to a terminal."""
+    """Return what a command writes to stdout, if that is a terminal."""
     terminal, end = pty.openpty()
     env = {k: v for k, v in environment().items() if k != "NO_COLOR"}
     process = subprocess.Popen(
         [*PROGRAM, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=end,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.DEVNULL,
         env={**env, "TERM": "xterm", **variables},
     )
     os.close(end)

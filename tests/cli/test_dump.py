@@ -98,8 +98,8 @@ def test_dump_text_shows_data_only_when_asked(kminilog, log):
 
 def test_dump_hex_shows_every_byte(kminilog, log):
     lines = kminilog.ok("dump", log, "--dialect", "kafka", "--hex").out.splitlines()
-    rows = [line for line in lines if line.startswith("    ")]
-    assert b"".join(bytes.fromhex(row[14:61]) for row in rows) == log.read_bytes()
+    rows = [line for line in lines if line.startswith("  ")]
+    assert b"".join(bytes.fromhex(row[12:59]) for row in rows) == log.read_bytes()
     records = kminilog.ok("dump", log, "--dialect", "kafka", "--hex", "--json").records
     assert b"".join(bytes.fromhex(record["hex"]) for record in records) == log.read_bytes()
 

@@ -77,7 +77,7 @@ def samples_of(run: Run) -> list[dict[str, Any]]:
 def assert_dumped(sample: dict[str, Any], run: Run) -> None:
     """Assert that the file is dumped at the place of the finding, and only there."""
     assert f" --at {sample['position']}" in sample["command"]
-    heads = [line for line in run.out.splitlines() if not line.startswith("    ")]
+    heads = [line for line in run.out.splitlines() if not line.startswith("  ")]
     assert len(heads) == 1, run.out
     if heads[0].startswith("DAMAGED") or ": DAMAGED" in heads[0]:
         assert run.code == 1
@@ -86,7 +86,7 @@ def assert_dumped(sample: dict[str, Any], run: Run) -> None:
         assert "    in the .log: " in run.out
     else:
         assert f", byte {sample['position']}: size " in heads[0]
-        assert re.search(rf"^    0*{sample['position']}  [0-9a-f]{{2}} ", run.out, re.MULTILINE)
+        assert re.search(rf"^  0*{sample['position']}  [0-9a-f]{{2}} ", run.out, re.MULTILINE)
 
 
 def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
         (["nothing"], "No such command 'nothing'"),
         ([], "name a command of `kminilog step`: list, record"),
         (["murmur2", "--from-step", "10"], "no step 10: murmur2 has steps 1 to 9"),
-        (["murmur2", "--html", "missing/page.html"], "No such file or directory"),
+        (["murmur2", "--html", "missing/page.html"], "there is no directory"),
         (["find-offset", "orders-0"], "which offset of orders-0?"),
     ],
 )

@@ -14,8 +14,10 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 from kminilog.course.material import Exercise, Lab
+from kminilog.painted import BAD, GOOD, Painted, Span
 
 _INDENT = " " * 13
+_MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}
 
 
 def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
@@ -46,6 +48,9 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
         return
     columns = shutil.get_terminal_size().columns
     for line in lines:
+        if len(line) <= columns:
+            yield line
+            continue
         indent = " " * (len(line) - len(line.lstrip()))
         yield from textwrap.wrap(
             line,
@@ -63,7 +68,8 @@ def outcome_lines(
     exercise = outcome.exercise
     title = exercise.title if exercise.core else f"{exercise.title} ({catalogue.say('extra')})"
     points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
-    yield f"  {exercise.id:<5}{outcome.status:<8}{title}{points}"
+    status = Span(f"{outcome.status:<8}", _MEANINGS.get(outcome.status, ""))
+    yield Painted(f"  {exercise.id:<5}", status, f"{title}{points}")
     if outcome.status == TODO:
         yield _INDENT + _sentence(outcome, catalogue)
     elif outcome.status in (FAIL, ERROR, TIMEOUT):
