@@ -166,7 +166,8 @@ class Run:
             warn(
                 f"group {group} goes on where it has committed: "
                 f"{', '.join(kept[:_NAMED_PARTITIONS])}{more}; --offset {start} counts only where "
-                f"nothing is committed; `kminilog group reset {group} --to {start} --yes` moves it"
+                "nothing is committed; "
+                f"`kminilog group reset {group} --to {start} --yes` moves them"
             )
 
     def _commit(self) -> None:

@@ -315,7 +315,7 @@ def test_consume_group_of_latest_goes_on_where_it_was(orders):
     assert (run.code, run.out) == (0, "late\n")
     assert run.err == (
         "kminilog: group g goes on where it has committed: orders-0 at 20; --offset latest counts "
-        "only where nothing is committed; `kminilog group reset g --to latest --yes` moves it\n"
+        "only where nothing is committed; `kminilog group reset g --to latest --yes` moves them\n"
     )
 
 

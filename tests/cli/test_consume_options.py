@@ -321,7 +321,7 @@ def test_consume_group_says_that_an_offset_does_not_count(wide):
         append(wide, "wide", partition, b"late")
     told = "group g goes on where it has committed: wide-0 at 5, wide-1 at 0, wide-2 at 2; "
     told += "--offset latest counts only where nothing is committed; "
-    told += "`kminilog group reset g --to latest --yes` moves it"
+    told += "`kminilog group reset g --to latest --yes` moves them"
     options = ["--group", "g", "--until-end"]
     run = wide("consume", "wide", *options, "--offset", "latest", "--max-messages", 1)
     assert (run.code, run.out, run.err) == (0, "late\n", f"kminilog: {told}\n")
