@@ -29,6 +29,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kminilog.bulk.mixing import mixed
 from kminilog.bulk.murmur2 import partition_column
 from kminilog.client_errors import PluginError
 from kminilog.cluster.metadata import ClusterMetadata
@@ -51,8 +52,6 @@ PLACE_TEXT = re.compile(r"file (\d+), position (\d+), row (\d+): ")
 """How an error names a record's place. A caller who knows the files can put their names in."""
 
 _CACHED_KEYS = 1 << 16
-_GOLDEN = 0x9E3779B97F4A7C15
-_FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 Integers = NDArray[np.int64]
 Partitions = NDArray[np.int32]
@@ -128,16 +127,8 @@ def _stretches(places: Places) -> Places:
 def _drawn(places: Places, seed: int, partitions: int) -> Partitions:
     drawn = np.full(len(places.row), seed & (2**64 - 1), np.uint64)
     for part in places:
-        drawn = _mixed(drawn + np.asarray(part).astype(np.uint64))
+        drawn = mixed(drawn + np.asarray(part).astype(np.uint64))
     return _as_partitions(drawn % np.uint64(partitions))
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread each number over 64 bits. Source: SplitMix64 (Steele, Lea, Flood 2014)."""
-    numbers = numbers + np.uint64(_GOLDEN)
-    for shift, factor in zip((np.uint64(30), np.uint64(27)), _FACTORS, strict=True):
-        numbers = (numbers ^ (numbers >> shift)) * factor
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _as_partitions(numbers: Any) -> Partitions:

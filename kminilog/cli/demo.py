@@ -163,7 +163,7 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
         from kminilog.spark.ingest.job import ingest
-        from kminilog.spark.source.records import Source
+        from kminilog.spark.source.description import Source
         from kminilog.spark.verify.job import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)

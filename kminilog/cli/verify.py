@@ -27,7 +27,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
-    from kminilog.spark.source.records import Source
+    from kminilog.spark.source.description import Source
     from kminilog.verification.report import Report
 
 
@@ -173,7 +173,7 @@ def _verify_by_spark(
     against: "Source | None",
     **checks: Any,
 ) -> "Report":
-    from kminilog.spark.source.records import files_of
+    from kminilog.spark.source.description import files_of
     from kminilog.spark.verify.job import verify
 
     # Find an unknown topic or a missing source before Spark starts.

@@ -20,7 +20,7 @@ from pyspark.sql import functions as sql
 
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from tests.bench.ingesting import CONFIG
 from tests.bench.timing import ratio, rounds_of_each
 

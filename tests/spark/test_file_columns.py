@@ -11,9 +11,10 @@ from kminilog.spark.ingest import plans
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
 from kminilog.spark.source import file_source
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.file_columns import FileColumns
 from kminilog.spark.source.files import list_files
-from kminilog.spark.source.records import Source, read_source
+from kminilog.spark.source.records import read_source
 from kminilog.spark.source.task_columns import records_of
 from tests.spark.log_content import content_of, files_of
 

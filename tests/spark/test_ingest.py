@@ -23,7 +23,7 @@ from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import IngestResult, ingest
 from kminilog.spark.source import file_source
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
 from kminilog.storage.publish.visibility import STAGING_DIR

@@ -13,7 +13,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import publication
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR

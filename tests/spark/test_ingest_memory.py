@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from tests.process_memory import peaks
 from tests.random_columns import random_column
 

@@ -9,8 +9,8 @@ import pytest
 
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.spark.ingest.job_identity import check_dataframe, check_ingest, file_facts
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.files import list_files
-from kminilog.spark.source.records import Source
 from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}

@@ -14,9 +14,10 @@ from kminilog.spark.ingest.placing import place_columns, place_records
 from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
 from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.source import parquet_columns
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.files import list_files
 from kminilog.spark.source.parquet_columns import ParquetColumns
-from kminilog.spark.source.records import Source, read_source
+from kminilog.spark.source.records import read_source
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic

@@ -16,9 +16,10 @@ from pyspark.sql import SparkSession
 from kminilog.job_errors import SourceError
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime import task_groups
+from kminilog.spark.source.description import Source, files_of
 from kminilog.spark.source.nanoseconds import with_nanoseconds
 from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import Source, files_of, read_source
+from kminilog.spark.source.records import read_source
 from kminilog.spark.verify.job import verify
 from kminilog.spark.verify.log_source import read_log
 from kminilog.storage.log_dir import LogDir

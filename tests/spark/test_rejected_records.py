@@ -12,8 +12,8 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.ingest.quarantine import RejectedWriter, write_quarantine
+from kminilog.spark.source.description import Place, Source
 from kminilog.spark.source.files import list_files
-from kminilog.spark.source.records import Place, Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import QUARANTINE_DIR, quarantine_path
 from tests.spark.log_content import content_of

@@ -13,7 +13,7 @@ from kminilog.errors import NotARegularFileError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from kminilog.spark.verify.job import verify
 from kminilog.spark.verify.rejections import quarantine_files
 from kminilog.storage.log_dir import LogDir

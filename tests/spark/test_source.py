@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.spark.source import file_source
+from kminilog.spark.source.description import Place, Source, locate
 from kminilog.spark.source.files import list_files
-from kminilog.spark.source.records import Place, Source, locate, read_source
+from kminilog.spark.source.records import read_source
 
 Pairs = list[tuple[bytes | None, bytes | None]]
 Read = Callable[..., Pairs]

@@ -16,7 +16,7 @@ from kminilog.job_errors import SourceError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

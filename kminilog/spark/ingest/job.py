@@ -35,9 +35,9 @@ from kminilog.spark.runtime.job_writer import (
     open_writer,
     staging_of,
 )
+from kminilog.spark.source.description import Place, Source, files_of, locate
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import Place, Source, files_of, locate
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, committed_manifests, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path

@@ -29,23 +29,18 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
-from kminilog.bulk.partitioning import Choose, Places
+from kminilog.bulk.partitioning import Choose
 from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, join_groups, marks_of
-from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
 from kminilog.spark.ingest.screening import screen
 from kminilog.spark.ingest.staging import StagingJob
 from kminilog.spark.runtime.tasks import freeze_modules
-from kminilog.spark.source.records import Source
+from kminilog.spark.source.description import Source
+from kminilog.spark.source.places import PLACE_COLUMNS, Order, places_of
 from kminilog.spark.source.task_columns import Columns, Group
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
 _ROW_BYTES = 4096
-
-
-def places_of(records: pa.Table | pa.RecordBatch) -> Places:
-    """Return the places of records as numpy arrays."""
-    return Places(*(records.column(name).to_numpy().astype(np.int64) for name in PLACE_COLUMNS))
 
 
 def place_records(records: DataFrame, source: Source, files: int, job: StagingJob) -> DataFrame:
@@ -61,12 +56,12 @@ def place_records(records: DataFrame, source: Source, files: int, job: StagingJo
 
 
 def place_columns(
-    spark: SparkSession, columns: Columns[Any], files: int, job: StagingJob
+    spark: SparkSession, columns: Columns[Any], source: Source, files: int, job: StagingJob
 ) -> DataFrame:
     """Return such rows for columns that the tasks read themselves."""
     spark.dataSource.register(_PlacedColumns)
     groups = columns.groups(spark.sparkContext.defaultParallelism)
-    task = b64encode(pickle.dumps((columns, groups, _rank_shift(files), job))).decode()
+    task = b64encode(pickle.dumps((columns, groups, Order.of(source, files), job))).decode()
     return spark.read.format(_PlacedColumns.name()).option("task", task).load()
 
 
@@ -76,13 +71,10 @@ def source_order(source: Source, files: int) -> Column:
     The rank of the file stands in the high bits. The low bits have the position of a line (text,
     json) or the number of a row (csv, parquet): one of the two tells records of a file apart.
     """
-    within = "source_position" if source.format in ("text", "json") else "source_row"
-    rank = sql.shiftleft(sql.col("source_rank").cast("long"), _rank_shift(files))
+    ordering = Order.of(source, files)
+    within = "source_position" if ordering.by_position else "source_row"
+    rank = sql.shiftleft(sql.col("source_rank").cast("long"), ordering.shift)
     return rank.bitwiseOR(sql.col(within))
-
-
-def _rank_shift(files: int) -> int:
-    return 63 - files.bit_length()
 
 
 def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int64], Any]:
@@ -171,12 +163,12 @@ class _PlacedReader(DataSourceReader):
         self,
         columns: Columns[Any],
         groups: list[list[Any]],
-        rank_shift: int,
+        order: Order,
         job: StagingJob,
     ) -> None:
         self._columns = columns
         self._groups = groups
-        self._rank_shift = rank_shift
+        self._order = order
         self._job = job
 
     def partitions(self) -> Sequence[Group]:
@@ -190,9 +182,7 @@ class _PlacedReader(DataSourceReader):
         choose = self._job.chooser()
         for records in self._columns.read(partition.items):
             marks, messages = pack(records, self._job, choose)
-            places = places_of(records)
-            within = places.position if self._columns.orders_by_position else places.row
-            order = places.rank << self._rank_shift | within
+            order = self._order.numbers(places_of(records))
             firsts, messages = join_groups(messages, marks, _ROW_BYTES)
             columns = {
                 "partition": _partitions(marks[firsts]),

@@ -36,8 +36,9 @@ from kminilog.spark.ingest.staging import (
 )
 from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.runtime.tasks import in_tasks
+from kminilog.spark.source.description import Source, check_options
 from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.records import Source, check_options, read_source
+from kminilog.spark.source.records import read_source
 from kminilog.spark.source.task_columns import Columns, columns_of
 from kminilog.storage.publish.manifests import StagedPartition
 
@@ -74,7 +75,7 @@ def stage(
     if columns is not None:
         runs, total_bytes = len(columns.groups(cores)), columns.size_bytes
         to_runs = partial(_columns_to_runs, spark, columns, job)
-        placed = partial(place_columns, spark, columns, len(files), job)
+        placed = partial(place_columns, spark, columns, source, len(files), job)
     else:
         records = read_source(spark, source, files)
         by_spark = source.format == "parquet"

@@ -17,19 +17,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from kminilog.bulk.partitioning import Places
 from kminilog.bulk.staged_logs import RunWriter, by_partition, join_runs
-from kminilog.spark.ingest.placing import places_of
 from kminilog.spark.ingest.quarantine import RejectedWriter
 from kminilog.spark.ingest.screening import screen
 from kminilog.spark.ingest.staging import StagingJob, writing_to
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.runtime.tasks import in_tasks
-from kminilog.spark.source.records import Place
+from kminilog.spark.source.description import Place
+from kminilog.spark.source.places import breaks, places_of
 from kminilog.storage.publish.manifests import StagedPartition
 
 _BUFFER_ROWS = 1 << 16
@@ -101,30 +100,6 @@ class RunsWriter:
     def _end_run(self) -> None:
         if self._runs:
             self._runs[-1].partitions = self._writer.close(Path(self._job.directory))
-
-
-def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:
-    """Return which records begin a new run: those that do not follow the record before them.
-
-    `previous` is the place of the record before the first one; without it, record 0 begins a run.
-
-    >>> places = Places(np.array([0, 0, 0, 1]), np.zeros(4, int), np.array([5, 6, 8, 9]))
-    >>> breaks(places, Place(0, 0, 4), by_rows=True)
-    [2, 3]
-    >>> breaks(places, None, by_rows=False)
-    [0]
-    """
-    if previous is not None:
-        places = Places(
-            *(np.insert(part, 0, at) for part, at in zip(places, previous, strict=True))
-        )
-    rank, position, row = (np.diff(part) for part in places)
-    if by_rows:
-        goes_on = (rank == 0) & (row == 1)
-    else:
-        goes_on = (rank > 0) | (rank == 0) & ((position > 0) | (position == 0) & (row > 0))
-    found: list[int] = (np.flatnonzero(~goes_on) + (previous is None)).tolist()
-    return [0, *found] if previous is None else found
 
 
 def in_source_order(runs: Sequence[Run]) -> list[Run] | None:

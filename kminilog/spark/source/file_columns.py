@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from kminilog.spark.runtime.task_groups import task_groups
 from kminilog.spark.source.csv_columns import read_fields, row_json
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.file_source import Piece, pieces_of
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.formats import csv_columns, json_members
 from kminilog.spark.source.json_columns import members_of
 from kminilog.spark.source.line_columns import read_lines, search
-from kminilog.spark.source.records import Source
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
 _SAMPLE_BYTES = 1 << 20
@@ -54,11 +54,6 @@ class FileColumns:
         if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
             return None
         return cls(source, names, pieces_of(files, source.format))
-
-    @property
-    def orders_by_position(self) -> bool:
-        """Whether the position of a record orders it, and not its row."""
-        return self.source.format != "csv"
 
     @property
     def size_bytes(self) -> int:

@@ -19,9 +19,9 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.nanoseconds import NANOS_AS_LONG
-from kminilog.spark.source.records import Source
 
 TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
 PARQUET_ROWS = "spark.sql.parquet.columnarReaderBatchSize"

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 
 from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.spark.source.description import Source
 from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.records import Source
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
@@ -58,7 +58,6 @@ class ParquetColumns:
     row_groups: list[RowGroup]
     key: str | None
     value: str
-    orders_by_position = False  # but by row
 
     @property
     def size_bytes(self) -> int:

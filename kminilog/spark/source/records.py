@@ -12,13 +12,10 @@ value. SQL expressions use the names of the columns; text has one column, `value
 not know what becomes of the records.
 """
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import groupby
-from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -29,63 +26,20 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, Varian
 from kminilog.job_errors import SourceError
 from kminilog.spark.runtime.driver_rows import to_frame
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.compression import check_content, open_decompressed
+from kminilog.spark.source.description import Source, check_options, files_of
 from kminilog.spark.source.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
-from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.formats import csv_columns
 from kminilog.spark.source.line_columns import search
 from kminilog.spark.source.nanoseconds import nanoseconds_in, read_parquet, with_nanoseconds
 from kminilog.spark.source.row_json import column_named, row_json
 
-FORMATS = ("text", "csv", "json", "parquet")
 _MAX_COLUMNS = 10_000
-_READ_BYTES = 1 << 20
 _URL = "_source_url"
 _PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._=-]*")
 _OWN_COLUMNS = (RANK, POSITION, ROW, LINE, REJECTED)
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`")
 _ALL_COLUMNS = re.compile(r"(?:^|[(,.])\s*\*\s*(?:$|[,)]|except\b)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where records come from, and what their keys and values are.
-
-    At most one of three may be given: `key` is a column, `key_expr` is SQL, and `key_regex` is
-    Python's `re` on the bytes of the whole record. Its key is group 1, or the whole match if it has
-    no group; no match is no key. `value` is a column, or else SQL; None is the whole record.
-    """
-
-    paths: tuple[str, ...]
-    format: str = "text"
-    key: str | None = None
-    key_regex: str | None = None
-    key_expr: str | None = None
-    value: str | None = None
-    header: bool = True
-
-    def __str__(self) -> str:
-        return ", ".join(self.paths)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the source as a manifest records it; paths become absolute."""
-        return {**asdict(self), "paths": [os.path.abspath(path) for path in self.paths]}
-
-
-class Place(NamedTuple):
-    """Where a record is in a source; places are in source order."""
-
-    rank: int
-    position: int
-    row: int
-
-
-class Location(NamedTuple):
-    """Where a record is, for humans: its file, and its `line` or `row`, counted from 1."""
-
-    path: str
-    unit: str
-    number: int
 
 
 def read_source(
@@ -109,68 +63,6 @@ def read_source(
                 spark, files, format=source.format, columns=columns, header=source.header
             )
         return _records(source, frame)
-
-
-def locate(
-    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
-) -> dict[Place, str]:
-    """Return the file and the line or row of some records, as text; costs what `locations` does."""
-    ordered = sorted(set(places))
-    found = zip(ordered, locations(source, files, ordered), strict=True)
-    return {place: f"{path}, {unit} {number}" for place, (path, unit, number) in found}
-
-
-def locations(
-    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
-) -> Iterator[Location]:
-    """Yield where records are, one by one; `places` must be in source order.
-
-    Reads text and JSON files up to the last of their places. Raises SourceError.
-    """
-    for rank, group in groupby(places, key=lambda place: place.rank):
-        path = files[rank].path
-        if source.format in ("csv", "parquet"):
-            yield from (Location(path, "row", place.row + 1) for place in group)
-            continue
-        line, position = 1, 0
-        with open_decompressed(path) as file:
-            for place in group:
-                while position < place.position:
-                    data = file.read(min(place.position - position, _READ_BYTES))
-                    if not data:
-                        break
-                    line, position = line + data.count(b"\n"), position + len(data)
-                yield Location(path, "line", line)
-
-
-def files_of(source: Source) -> list[SourceFile]:
-    """Return the files of a source in source order; see `list_files`.
-
-    In all formats but Parquet, reads the first bytes of each file. Raises SourceError for what
-    `list_files` or `check_content` refuses.
-    """
-    files = list_files(source.paths)
-    if source.format != "parquet":
-        for file in files:
-            check_content(file.path)
-    return files
-
-
-def check_options(source: Source) -> None:
-    """Raise SourceError for an unknown format, two kinds of keys or a wrong regex."""
-    if source.format not in FORMATS:
-        reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
-        raise SourceError(str(source), reason=reason)
-    given = [name for name in (source.key, source.key_regex, source.key_expr) if name is not None]
-    if len(given) > 1:
-        reason = "give one of a key column, a key regex and a key expression, not more"
-        raise SourceError(str(source), reason=reason)
-    if source.key_regex is not None:
-        try:
-            re.compile(source.key_regex.encode("utf-8", "surrogateescape"))
-        except re.error as error:
-            reason = f"key regex {source.key_regex!r}: {error}"
-            raise SourceError(str(source), reason=reason) from None
 
 
 def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[str]:

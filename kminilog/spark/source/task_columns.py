@@ -18,21 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kminilog.spark.source.description import Source, check_options
 from kminilog.spark.source.file_columns import FileColumns
 from kminilog.spark.source.files import SourceFile
 from kminilog.spark.source.parquet_columns import ParquetColumns
-from kminilog.spark.source.records import Source, check_options, read_source
+from kminilog.spark.source.records import read_source
 
 Item = TypeVar("Item")
 
 
 class Columns(Protocol[Item]):
     """The keys and values of a source, in items that tasks read: row groups, pieces of files."""
-
-    @property
-    def orders_by_position(self) -> bool:
-        """Whether positions order the records of a file, and not rows."""
-        ...
 
     @property
     def size_bytes(self) -> int:

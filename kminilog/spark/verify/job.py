@@ -1,114 +1,21 @@
-"""Verification as Spark jobs: the same storage checks as in one process, and the source's account.
+"""Verification in a Spark session; for callers in Python that have one."""
 
-    storage   check_segment in tasks, join_segments in the driver: the findings of `verify_storage`
-    source    every record stored exactly once, in order per key (source_check.py)
-
-Only summaries, counts and samples reach the driver.
-"""
-
-from collections.abc import Collection, Sequence
-from itertools import islice
+from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from kminilog.errors import LogDirError
-from kminilog.job_errors import SourceError
-from kminilog.spark.runtime.executor_checks import check_cluster
-from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.records import Source
-from kminilog.spark.verify.source_check import check_against
-from kminilog.spark.verify.storage_checks import check_partitions
+from kminilog.accounting.job import verify_with
+from kminilog.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
-from kminilog.verification.coverage import NO_SOURCE
-from kminilog.verification.findings import parse_classes
-from kminilog.verification.records import Records, read_records
-from kminilog.verification.report import Report, partition_rule
+from kminilog.verification.report import Report
 
 
-def verify(
-    spark: SparkSession,
-    log_dir: LogDir,
-    topics: Sequence[str],
-    *,
-    against: Source | None = None,
-    job: str | None = None,
-    partitioner: str | None = None,
-    strict_index: bool = False,
-    allow: Collection[str] = (),
-) -> Report:
-    """Check the storage of some topics, or of all if none is named; return the report.
+def verify(spark: SparkSession, log_dir: LogDir, topics: Sequence[str], **options: Any) -> Report:
+    """Check the storage of some topics, and compare one with a source, in Spark's tasks.
 
-    `against` compares one topic with a source; with `job`, only the messages of that job. Takes no
-    lock and writes nothing to topics. Any thread may call it, as `ingest`. O(bytes of the topics).
-    Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError (also for a
-    source and several topics), and ValueError for an unknown class or partitioner.
+    The options, the report and the errors are those of `verify_with`. Any thread may call this, as
+    `ingest`.
     """
-    clock = SystemClock()
-    start_ms = clock.now_ms()
-    allowed = parse_classes(allow)
-    records = read_records(log_dir.path)
-    manifest = None if job is None else _manifest(log_dir, records, job)
-    chosen = _topics(log_dir, topics, against, manifest)
-    found = [topic.name for topic in chosen]
-    scope = {
-        "log_dir": str(log_dir.path),
-        "topics": found,
-        "partitioner": partitioner,
-        "engine": "spark",
-        "against": against and against.to_json(),
-        "job": job,
-    }
-    report = Report(scope, allowed=allowed)
-    rules = {topic.name: partition_rule(records.manifests, topic, partitioner) for topic in chosen}
-    check_cluster(spark, log_dir.path)
-    with spark_failures(str(log_dir.path)):
-        summaries = check_partitions(
-            spark, log_dir, chosen, rules, records, strict_index=strict_index
-        )
-        for topic in chosen:
-            report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
-    report.add_records(records)
-    if against:
-        check_against(
-            spark,
-            log_dir,
-            chosen[0],
-            against,
-            jobs=[manifest] if manifest else records.jobs_of(found[0]),
-            within=manifest,
-            rule=rules[found[0]],
-            report=report,
-        )
-    else:
-        report.unchecked.append(NO_SOURCE)
-    report.seconds = (clock.now_ms() - start_ms) / 1000
-    return report
-
-
-def _topics(
-    log_dir: LogDir, names: Sequence[str], against: Source | None, manifest: Manifest | None
-) -> list[Topic]:
-    names = names or ([manifest.topic] if manifest else [])
-    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
-    found = [topic.name for topic in chosen]
-    if manifest and found != [manifest.topic]:
-        reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"
-        raise LogDirError(str(log_dir.path), reason=reason)
-    if against and len(chosen) != 1:
-        reason = f"compare it with one topic, not with: {', '.join(found) or 'none'}"
-        raise SourceError(str(against), reason=reason)
-    return chosen
-
-
-def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
-    """Return the manifest of a committed job, without the messages that were cut off."""
-    topics = dict.fromkeys(manifest.topic for manifest in records.manifests)
-    found = (manifest for topic in topics for manifest in records.jobs_of(topic))
-    manifests = {manifest.job_id: manifest for manifest in found}
-    if job not in manifests:
-        reason = f"no committed job {job!r}; there is: {', '.join(manifests) or 'none'}"
-        raise LogDirError(str(log_dir.path), reason=reason)
-    return manifests[job]
+    return verify_with(SparkEngine(spark), SystemClock(), log_dir, topics, **options)

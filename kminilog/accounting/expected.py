@@ -16,20 +16,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as sql
-from pyspark.sql.pandas.functions import arrow_udf
 
+from kminilog.accounting.rows import UNKNOWN, Integers
 from kminilog.bulk.partitioning import Places, chooser
 from kminilog.partitioners.registry import PARTITIONERS
-from kminilog.spark.source.records import Place, Source
+from kminilog.spark.source.description import Source
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.segment_summary import PartitionOf
 
-UNKNOWN = -1
-
-Choose = Callable[[Any, Places], Any]
+Choose = Callable[[Any, Places], Integers]
 
 
 @dataclass(frozen=True)
@@ -61,32 +57,36 @@ class ExpectedPartition:
                 return cls(topic.partitions, rule, partitioner, seed)
         return cls(topic.partitions, rule)
 
-    def partition_of(self, key: bytes | None, place: Place) -> int:
-        """Return the partition of one record, or UNKNOWN."""
-        places = Places(*(np.array([number], np.int64) for number in place))
-        return int(self._choose()(pa.array([key], pa.binary()), places)[0])
+    @property
+    def knows_keyless(self) -> bool:
+        """Whether the partition of a record without a key is known."""
+        return self.partitions == 1 or self.partitioner is not None
 
-    def column(self) -> Column:
-        """Return the same for DataFrames: a column made of the columns `key` and `source`."""
+    @property
+    def knows_keyed(self) -> bool:
+        """Whether the partition of a record with a key is known."""
+        return self.knows_keyless or self.rule is not None
 
-        def partition(keys: pa.Array, *places: pa.Array) -> pa.Array:
-            numbers = Places(*(place.to_numpy(zero_copy_only=False) for place in places))
-            return pa.array(self._choose()(keys, numbers), pa.int32())
+    def chooser(self) -> Choose:
+        """Return a new function of an Arrow column of keys and their places to partitions.
 
-        parts = [sql.col(f"source.source_{name}").cast("long") for name in Places._fields]
-        found: Column = arrow_udf(partition, "int")("key", *parts)  # type: ignore[call-overload]
-        return found
-
-    def _choose(self) -> Choose:
+        Its answers are an int64 array, with UNKNOWN where nobody can know. O(bytes of keys).
+        """
         if self.partitions == 1:
-            return lambda keys, places: [0] * len(keys)
+            return lambda keys, places: np.zeros(len(keys), np.int64)
         if self.partitioner is not None:
-            return chooser(self.partitioner, self.partitions, seed=self.seed)
+            choose = chooser(self.partitioner, self.partitions, seed=self.seed)
+            return lambda keys, places: choose(keys, places).astype(np.int64)
         return lambda keys, places: self._by_rule(keys)
 
-    def _by_rule(self, keys: pa.Array) -> list[int]:
-        rule = self.rule
-        return [UNKNOWN if rule is None or k is None else rule(k) for k in keys.to_pylist()]
+    def _by_rule(self, keys: pa.Array) -> Integers:
+        rule, count = self.rule, len(keys)
+        if rule is None:
+            return np.full(count, UNKNOWN)
+        encoded = keys.dictionary_encode()
+        known = np.array([*map(rule, encoded.dictionary.to_pylist()), UNKNOWN])
+        found: Integers = known[encoded.indices.fill_null(len(known) - 1).to_numpy()]
+        return found
 
 
 def recorded_paths(job: Manifest) -> list[str]:

@@ -8,27 +8,24 @@ counted in its class, and is linked with the finding that has caused it (causes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
-from pyspark.sql import functions as sql
-
+from kminilog.accounting.account import REJECTED, Account, Sample
+from kminilog.accounting.comparison import compare
+from kminilog.accounting.engine import Engine
+from kminilog.accounting.expected import ExpectedPartition
+from kminilog.accounting.log_parts import parts_of, ranges_of
+from kminilog.accounting.rejections import Rejections, quarantine_files
+from kminilog.accounting.rows import SHOWN_BYTES
+from kminilog.accounting.sides import Sides
+from kminilog.format.names import segment_name
 from kminilog.job_errors import SourceError
-from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import Place, Source, files_of, locate
-from kminilog.spark.source.task_columns import records_of
-from kminilog.spark.verify.account import REJECTED, Account, Comparison, Sample
-from kminilog.spark.verify.altered import alterations
-from kminilog.spark.verify.expected_partition import ExpectedPartition
-from kminilog.spark.verify.log_source import read_log
-from kminilog.spark.verify.rejections import mark_rejected, quarantine_files
+from kminilog.spark.source.description import Place, Source, files_of, locate
+from kminilog.spark.source.places import Order
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
-from kminilog.verification.causes import DAMAGE, LOSSES, Slot, cause_at, cause_in_source, cause_of
+from kminilog.verification.causes import DAMAGE, LOSSES, cause_at, cause_in_source, cause_of
 from kminilog.verification.conservation import holds
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
@@ -43,11 +40,10 @@ _DETAILS = {
     FindingClass.ALTERED: "here the source has another key or value",
     FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
 }
-_SHOWN_BYTES = 60  # of a key
 
 
 def check_against(
-    spark: SparkSession,
+    engine: Engine,
     log_dir: LogDir,
     topic: Topic,
     source: Source,
@@ -55,53 +51,56 @@ def check_against(
     jobs: Sequence[Manifest],
     within: Manifest | None,
     rule: PartitionOf | None,
+    is_full: bool,
     report: Report,
 ) -> None:
     """Add the account of a source to a report that has the findings of the storage checks.
 
     `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
-    all messages. O(source + log), in tasks. Raises SourceError, also for a source without records.
+    all messages. `is_full` compares all rows, even if sums are equal. O(source + log). Raises
+    SourceError, also for a source without records.
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
-    expected = ExpectedPartition.of(topic, rule, source, jobs)
+    order = Order.of(source, len(files))
+    ranges = ranges_of(topic, within) if within else None
+    sides = Sides(
+        log_dir=log_dir,
+        partitions=topic.partitions,
+        within=ranges,
+        expected=ExpectedPartition.of(topic, rule, source, jobs),
+        rejections=Rejections.of(source, files, jobs, quarantined, order),
+        order=order,
+    )
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
-    damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
-    losses = [found for found in damage if found.kind in LOSSES]
-    slots = dict[Place, Slot]()
-    with spark_failures(str(source)), own_session(spark, source, files) as own:
-        records = records_of(own, source, files)
-        records = mark_rejected(records, source, files, jobs, quarantined)
-        messages = read_log(own, log_dir, topic.name, job=within)
-        comparison = Comparison(records, messages)
-        account = comparison.account(also=_stands_at(misplaced))
-        if _is_place_wanted(account, losses):
-            with alterations(comparison.pairs, expected) as altered:
-                account = altered.amend(account)
-                if losses:
-                    slots = altered.slots(account, _bounds(jobs))
+    with engine.reading(source, files) as reader:
+        groups, log_bytes = parts_of(log_dir, topic, ranges, reader.cores)
+        account = compare(
+            reader,
+            sides,
+            groups,
+            total_bytes=log_bytes + sum(file.size_bytes for file in files),
+            shown=[(found.partition, found.offset or 0) for found in misplaced],
+            bounds=_bounds(jobs),
+            is_full=is_full,
+        )
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
-    causes = {locators[place]: cause_of(slot, losses) for place, slot in slots.items()}
+    damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
     findings = [
-        found._replace(cause=causes.get(found.source or "") or cause_at(found, damage))
-        for found in _findings(topic, expected, account, locators)
+        found._replace(cause=found.cause or cause_at(found, damage))
+        for found in _findings(topic, account, locators, damage)
     ]
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
     report.checked.append(Aspect.SOURCE)
     report.scope["quarantine"] = [str(path) for path in quarantined]
+    report.scope["steps"] = account.steps
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
-
-
-def _is_place_wanted(account: Account, losses: Sequence[Finding]) -> bool:
-    """Return whether it matters between which messages the missing records belong."""
-    kinds = account.groups.keys()
-    return FindingClass.MISSING in kinds and (FindingClass.EXTRA in kinds or bool(losses))
 
 
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
@@ -111,15 +110,6 @@ def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
         first, end = bounds.get(staged.partition, (staged.first_offset, staged.next_offset))
         bounds[staged.partition] = min(first, staged.first_offset), max(end, staged.next_offset)
     return bounds
-
-
-def _stands_at(findings: Iterable[Finding]) -> Column | None:
-    places = [
-        (sql.col("stored.partition") == found.partition)
-        & (sql.col("stored.offset") == found.offset)
-        for found in findings
-    ]
-    return reduce(or_, places) if places else None
 
 
 def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Finding]:
@@ -155,14 +145,15 @@ def _with_sources(
 
 
 def _findings(
-    topic: Topic, expected: ExpectedPartition, account: Account, locators: Locators
+    topic: Topic, account: Account, locators: Locators, damage: Sequence[Finding]
 ) -> list[Finding]:
     """Return a finding for each sample; the last one of a class stands for the rest of it."""
+    losses = [found for found in damage if found.kind in LOSSES]
     findings = []
     for kind in _DETAILS:
         if kind in account.groups:
             total, samples = account.groups[kind]
-            found = [_finding(topic, expected, kind, sample, locators) for sample in samples]
+            found = [_finding(topic, kind, sample, locators, losses) for sample in samples]
             surplus = total - len(found)
             findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]
     return findings
@@ -170,26 +161,26 @@ def _findings(
 
 def _finding(
     topic: Topic,
-    expected: ExpectedPartition,
     kind: FindingClass,
     sample: Sample,
     locators: Locators,
+    losses: Sequence[Finding],
 ) -> Finding:
     source = sample.source and locators[sample.source]
     detail = f"{_shown(sample.key)}: {_DETAILS[kind]}"
     if sample.stored:
-        partition, offset, position, segment = sample.stored
+        partition, offset, position, base = sample.stored
+        segment = segment_name(base)
         return Finding(kind, topic.name, partition, detail, segment, offset, position, source)
-    assert sample.source
-    partition = expected.partition_of(sample.key, sample.source)
-    return Finding(kind, topic.name, partition, detail, source=source)
+    cause = cause_of(sample.slot, losses) if sample.slot else None
+    return Finding(kind, topic.name, sample.partition, detail, source=source, cause=cause)
 
 
 def _shown(key: bytes | None) -> str:
     if key is None:
         return "no key"
-    shown = key[:_SHOWN_BYTES].decode(errors="backslashreplace")
-    return f"key {shown!r}{' …' if len(key) > _SHOWN_BYTES else ''}"
+    shown = key[:SHOWN_BYTES].decode(errors="backslashreplace")
+    return f"key {shown!r}{' …' if len(key) > SHOWN_BYTES else ''}"
 
 
 def _conservation(account: Account) -> dict[str, Any]:

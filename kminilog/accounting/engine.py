@@ -1,0 +1,85 @@
+"""What an engine does for verification: it checks segments, reads both sides, and moves rows.
+
+    this process    one task after the other, rows stay in memory     local_engine.py
+    Spark           tasks on executors, a shuffle moves rows          spark/verify/engine.py
+
+Both run the same functions on the same batches, so they find the same. Source: ours.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from kminilog.accounting.log_parts import Part
+from kminilog.accounting.second_step import Judged, SecondStep
+from kminilog.spark.source.description import Source
+from kminilog.spark.source.files import SourceFile
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import PartitionSummary
+from kminilog.verification.records import Records
+from kminilog.verification.segment_summary import PartitionOf
+
+Result = TypeVar("Result")
+Groups = Sequence[Sequence[Part]]
+"""The parts of a log, by the task that reads them."""
+
+
+class Reader(Protocol):
+    """Reads one source, and the log beside it."""
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        ...
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether a task may get any pieces of the source; else each task reads one run of it."""
+        ...
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks read the source; 0 if that is not known, because Spark divides it."""
+        ...
+
+    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
+        """Return what `work` returns for the records of each task."""
+        ...
+
+    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
+        """Return what `work` returns for each part, in the order of the parts."""
+        ...
+
+    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
+        """Return what the second step finds: the rows of both sides paired and judged."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs a verification. Raises KMiniLogErrors, in one line."""
+
+    @property
+    def name(self) -> str:
+        """As `verify --json` prints it."""
+        ...
+
+    def check(
+        self,
+        log_dir: LogDir,
+        topics: Sequence[Topic],
+        rules: dict[str, PartitionOf | None],
+        records: Records,
+        *,
+        strict_index: bool,
+    ) -> Iterator[PartitionSummary]:
+        """Yield the summary of each partition, in the order of `topics`."""
+        ...
+
+    def reading(
+        self, source: Source, files: Sequence[SourceFile]
+    ) -> AbstractContextManager[Reader]:
+        """Return a reader of a source; it is used inside a `with` block."""
+        ...

@@ -1,0 +1,125 @@
+"""Both sides of a comparison, as tasks see them: batches of records and messages become rows.
+
+    source   key, value, place   --> digest, partition where it belongs, is it rejected?
+    log      key, value, offset  --> digest, partition where it stands
+
+Both steps begin here. The first adds the rows to sums, the second sends them to be paired. This
+module does not know who reads the batches. Source: ours.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kminilog.accounting.digests import Digests, digests
+from kminilog.accounting.expected import ExpectedPartition
+from kminilog.accounting.log_parts import Part, Ranges, messages_of
+from kminilog.accounting.rejections import Rejections
+from kminilog.accounting.rows import UNKNOWN, Bits, Integers
+from kminilog.bulk.mixing import mixed
+from kminilog.bulk.partitioning import Places
+from kminilog.spark.source.places import Order, places_of
+from kminilog.storage.log_dir import LogDir
+
+
+class Records(NamedTuple):
+    """Some records of the source, in source order.
+
+    `numbers` are those of their places. A rejected record belongs to no partition: UNKNOWN.
+    """
+
+    keys: pa.Array
+    digests: Digests
+    places: Places
+    numbers: Integers
+    partitions: Integers
+    has_key: Bits
+    is_rejected: Bits
+
+
+class Messages(NamedTuple):
+    """Some messages of one segment, in the order of the file.
+
+    `is_counted` are those whose record's partition can be known.
+    """
+
+    segment: int
+    keys: pa.Array
+    digests: Digests
+    offsets: Integers
+    positions: Integers
+    has_key: Bits
+    is_counted: Bits
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What tasks must know to read both sides."""
+
+    log_dir: LogDir
+    partitions: int
+    within: Ranges | None
+    expected: ExpectedPartition
+    rejections: Rejections
+    order: Order
+
+    def records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Records]:
+        """Yield the records of batches that have the columns of `read_source`; O(bytes)."""
+        choose = self.expected.chooser()
+        for batch in batches:
+            if not len(batch):
+                continue
+            keys, places = batch.column("key"), places_of(batch)
+            numbers = self.order.numbers(places)
+            is_undecodable = _bits(batch.column("rejected").is_valid())
+            is_rejected = self.rejections.known(places.rank, numbers, is_undecodable)
+            partitions = choose(keys, places)
+            if is_rejected.any():
+                partitions = np.where(is_rejected, UNKNOWN, partitions)
+            yield Records(
+                keys,
+                _of_records(keys, batch.column("value"), is_undecodable, numbers),
+                places,
+                numbers,
+                partitions,
+                _bits(keys.is_valid()),
+                is_rejected,
+            )
+
+    def messages(self, part: Part) -> Iterator[Messages]:
+        """Yield the messages of a part; O(bytes)."""
+        for segment, batch in messages_of(self.log_dir, part, self.within):
+            keys = batch.column("key")
+            has_key = _bits(keys.is_valid())
+            counted = np.full(len(batch), self.expected.knows_keyless)
+            yield Messages(
+                segment,
+                keys,
+                digests(keys, batch.column("value")),
+                batch.column("offset").to_numpy(),
+                batch.column("position").to_numpy(),
+                has_key,
+                counted | (has_key & self.expected.knows_keyed),
+            )
+
+
+def _bits(column: pa.Array) -> Bits:
+    found: Bits = column.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _of_records(
+    keys: pa.Array, values: pa.Array, is_undecodable: Bits, numbers: Integers
+) -> Digests:
+    """Return the digests of records; one that cannot be decoded is a copy of nothing."""
+    found = digests(keys, values)
+    if not is_undecodable.any():
+        return found
+    own = mixed(numbers.astype(np.uint64)), mixed(~numbers.astype(np.uint64))
+    low, high = (
+        np.where(is_undecodable, one, other) for one, other in zip(own, found[:2], strict=True)
+    )
+    return Digests(low, high, np.where(is_undecodable, low, found.families))

@@ -1,0 +1,164 @@
+"""Verification by Spark: tasks check segments and read both sides, a shuffle moves the rows.
+
+    source   groups of pieces, each read by a task; with SQL, Spark reads and divides the source
+    log      groups of segments, each read by a task
+    rows     RDDs of (number, item): Spark brings all items with one number to one task
+
+No record and no message reaches the driver, but sums, counts and samples. Source: ours.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
+
+from kminilog.accounting.engine import Groups, Result
+from kminilog.accounting.log_parts import Part
+from kminilog.accounting.second_step import Item, Judged, SecondStep
+from kminilog.spark.runtime.executor_checks import check_cluster
+from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
+from kminilog.spark.runtime.tasks import freeze_modules, in_tasks
+from kminilog.spark.source.description import Source
+from kminilog.spark.source.files import SourceFile
+from kminilog.spark.source.own_session import own_session
+from kminilog.spark.source.records import read_source
+from kminilog.spark.source.task_columns import Columns, columns_of
+from kminilog.spark.verify.storage_checks import check_partitions
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import PartitionSummary
+from kminilog.verification.records import Records
+from kminilog.verification.segment_summary import PartitionOf
+
+
+class SparkEngine:
+    """Runs a verification in a session; the session's settings stay as they are."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def check(
+        self,
+        log_dir: LogDir,
+        topics: Sequence[Topic],
+        rules: dict[str, PartitionOf | None],
+        records: Records,
+        *,
+        strict_index: bool,
+    ) -> Iterator[PartitionSummary]:
+        """Yield the summary of each partition, in the order of `topics`. O(bytes), in tasks."""
+        check_cluster(self._spark, log_dir.path)
+        with spark_failures(str(log_dir.path)):
+            yield from check_partitions(
+                self._spark, log_dir, topics, rules, records, strict_index=strict_index
+            )
+
+    @contextmanager
+    def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["SparkReader"]:
+        """Yield a reader of a source. Spark's exceptions become errors in one line."""
+        with spark_failures(str(source)), own_session(self._spark, source, files) as own:
+            yield SparkReader(own, source, files)
+
+
+class SparkReader:
+    """Reads a source and a log in tasks."""
+
+    def __init__(self, spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> None:
+        self._spark = spark
+        self._source = source
+        self._files = files
+        columns: Columns[Any] | None = columns_of(source, files)
+        self._columns = columns
+        self._tasks = columns.groups(self.cores) if columns else []
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return int(self._spark.sparkContext.defaultParallelism)
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether Spark may give a task any pieces: so it does with Parquet that it reads."""
+        return self._columns is None and self._source.format == "parquet"
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks read the source; 0 if Spark divides it."""
+        return len(self._tasks)
+
+    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
+        """Return what `work` returns for the records of each task."""
+        columns = self._columns
+        assert columns is not None, "Spark divides this source"
+        found = in_tasks(self._spark, self._tasks, lambda group: work(columns.read(group)))
+        return [result for results in found for result in results]
+
+    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
+        """Return what `work` returns for each part, in the order of the parts."""
+        found = in_tasks(
+            self._spark, groups, lambda group: [one for part in group for one in work(part)]
+        )
+        return [result for results in found for result in results]
+
+    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
+        """Return what the second step finds, after two shuffles of rows."""
+        rows = self._records(step).union(self._messages(step, groups))
+        pairs = _moved(rows, step.buckets + 1, step.pair)
+        partitions = min(step.sides.partitions + 1, self.cores * TASKS_PER_CORE)
+        judged = _moved(pairs, partitions, lambda number, items: [step.judge(number, items)])
+        found: list[Judged] = judged.collect()
+        return found
+
+    def _records(self, step: SecondStep) -> "RDD[Item]":
+        columns = self._columns
+        if columns is None:
+            return _rows_of(read_source(self._spark, self._source, self._files), step)
+
+        def read(group: list[Any]) -> Iterator[Item]:
+            freeze_modules()
+            return step.read_records(columns.read(group))
+
+        tasks = self._tasks
+        return self._spark.sparkContext.parallelize(tasks, len(tasks)).flatMap(read)
+
+    def _messages(self, step: SecondStep, groups: Groups) -> "RDD[Item]":
+        def read(group: Sequence[Part]) -> Iterator[Item]:
+            freeze_modules()
+            for part in group:
+                yield from step.read_messages(part)
+
+        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
+
+
+def _rows_of(records: DataFrame, step: SecondStep) -> "RDD[Item]":
+    """Return the rows of records that Spark reads: Arrow batches go in, pickled items come out."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for item in step.read_records(iter(batches)):
+            yield pa.record_batch({"item": pa.array([pickle.dumps(item)], pa.binary())})
+
+    found = records.mapInArrow(read, "item binary")
+    return found.rdd.map(lambda row: pickle.loads(row.item))
+
+
+def _moved(
+    rows: "RDD[Item]", tasks: int, work: Callable[[int, Iterable[Any]], Iterable[Any]]
+) -> "RDD[Any]":
+    """Return what `work` returns for each number and all items that have it; after a shuffle."""
+
+    def of_task(items: Iterable[Item]) -> Iterator[Any]:
+        freeze_modules()
+        ordered = sorted(items, key=itemgetter(0))
+        for number, found in groupby(ordered, itemgetter(0)):
+            yield from work(number, (item for _, item in found))
+
+    return rows.partitionBy(tasks, lambda number: number % tasks).mapPartitions(of_task)
