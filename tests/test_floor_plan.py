@@ -21,7 +21,8 @@ ROW = re.compile(r"\| (?:(★+) )?`([a-z0-9_.*]+)` \| (pure|core|file|edge) \| (
 LIMITS = {"★": 3_000, "★★": 2_500, "★★★": 2_000}  # lines of a reading, docstrings included
 CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
 FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
-COLUMNS = {"numpy", "pyarrow", "isal"}  # of `bulk` too, whatever its kind
+COLUMNS = {"numpy", "pyarrow", "isal"}  # of these too, whatever their kind:
+IN_COLUMNS = ("bulk.", "source.", "ingest.", "accounting.")
 SPARK = {"pyspark", "pandas"} | COLUMNS
 EDGE = {"click", "rich", "subprocess", "multiprocessing", "socket"} | SPARK
 CLOSED_TO = {
@@ -90,7 +91,7 @@ def broken_rules(room: str, kind: str, imported: set[str], called: set[str]) -> 
     broken = []
     for name in sorted(imported):
         top, _, other = name.partition(".")
-        if top in CLOSED_TO[kind] and not (top in COLUMNS and room.startswith("bulk.")):
+        if top in CLOSED_TO[kind] and not (top in COLUMNS and room.startswith(IN_COLUMNS)):
             broken.append(f"{room} is {kind} and must not import {name}")
         if top == "kminilog" and other in KINDS and other not in above:
             broken.append(f"{room} must not import {other}, which stands below it")
@@ -164,9 +165,14 @@ def test_module_keeps_to_the_floor_plan(path: Path):
 def test_module_loads_spark_and_arrays_only_where_it_may(path: Path):
     room = room_of(path)
     loaded = imports_at_module_level(path)
-    if not room.startswith(("spark.", "bulk.")):
-        assert not {name.split(".")[0] for name in loaded} & SPARK
-        assert not {name for name in loaded if name.startswith(("kminilog.spark", "kminilog.bulk"))}
+    outside = {name.split(".")[0] for name in loaded}
+    own = {name.removeprefix("kminilog.") + "." for name in loaded}
+    if not room.startswith("spark."):
+        assert not outside & (SPARK - COLUMNS)
+        assert not {name for name in own if name.startswith("spark.")}
+    if not room.startswith(("spark.", *IN_COLUMNS)):
+        assert not outside & COLUMNS
+        assert not {name for name in own if name.startswith(IN_COLUMNS)}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=room_of)

@@ -1,7 +1,26 @@
 """Is every record of a source stored exactly once, and in order? Two steps that answer this.
 
-    first    sums of both sides, in one pass over each; equal sums are the answer  (sums.py)
-    second   where sums differ: each record beside its message                     (pairing.py)
+    first    sums of both sides, in one pass over each; equal sums are the answer
+    second   where sums differ: each record beside its message
 
-No Spark in here. An engine reads both sides and moves rows (engine.py): this process, or Spark.
+No Spark in here. An engine reads both sides and moves rows: this process, or Spark. In reading
+order:
+
+    digests        128 bits for each record: the same for the same key and value
+    sums           sums that tell if two sequences of records are the same
+    rows           the rows that are compared: records and messages without their values
+    expected       in which partition a record belongs, as far as that can be known
+    rejections     which records are known to be rejected, and so are not missing
+    log_parts      the messages of a topic, damage passed over
+    sides          both sides of a comparison: batches become rows
+    first_step     sums of both sides, each in one pass
+    account        what became of records and messages: counts and samples
+    pairing        records beside their messages: copies are numbered and paired
+    alterations    a missing record and an extra message in one place: an altered record
+    second_step    rows of both sides, moved by an engine and paired
+    engine         what an engine does for verification
+    comparison     the account of a source, in one step or two
+    source_check   the account of a source in a report
+    job            storage checks and accounting, in one report
+    local_engine   verification in this process
 """

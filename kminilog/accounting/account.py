@@ -23,9 +23,9 @@ import heapq
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kminilog.spark.source.description import Place
-from kminilog.verification import findings
+from kminilog.source.description import Place
 from kminilog.verification.causes import Slot
+from kminilog.verification.findings import SAMPLE_COUNT
 
 REJECTED, SHOWN = "rejected", "shown"
 
@@ -99,7 +99,7 @@ def merged(parts: Iterable[Groups]) -> Groups:
 
 def first_samples(samples: Iterable[Sample]) -> list[Sample]:
     """Return the first SAMPLE_COUNT samples, by their place in the source, then in the log."""
-    return heapq.nsmallest(findings.SAMPLE_COUNT, samples, key=_in_order)
+    return heapq.nsmallest(SAMPLE_COUNT, samples, key=_in_order)
 
 
 def _in_order(sample: Sample) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -29,10 +29,9 @@ import pyarrow as pa
 from kminilog.accounting.account import REJECTED, SHOWN, Group, Groups, Sample, StoredPlace
 from kminilog.accounting.pairing import ELSEWHERE, KINDS, NOTHING, SURVIVOR
 from kminilog.accounting.rows import UNKNOWN, Breaks, Integers, Tally, joined
-from kminilog.spark.source.places import Order
-from kminilog.verification import findings
+from kminilog.source.places import Order
 from kminilog.verification.causes import Slot
-from kminilog.verification.findings import FindingClass
+from kminilog.verification.findings import SAMPLE_COUNT, FindingClass
 
 _UNBOUNDED = (1 << 63) - 1
 _MISSING, _EXTRA = FindingClass.MISSING.value, FindingClass.EXTRA.value
@@ -161,7 +160,7 @@ class PartitionPairs:
             return int(offsets[slot] + at - numbers[slot])
 
         slots = []
-        for row, count in enumerate(before[: findings.SAMPLE_COUNT].tolist()):
+        for row, count in enumerate(before[:SAMPLE_COUNT].tolist()):
             lower, upper = offset_of(count - 1), offset_of(count)
             start, end = self._bounds
             slots.append(
@@ -184,8 +183,8 @@ class PartitionPairs:
         return np.concatenate(numbers), np.concatenate([one.offsets for one in found])
 
     def _group(self, records: Integers, messages: Integers, slots: Sequence[Slot] = ()) -> Group:
-        count = findings.SAMPLE_COUNT
-        rows = zip(records[:count].tolist(), messages[:count].tolist(), strict=True)
+        first = slice(SAMPLE_COUNT)
+        rows = zip(records[first].tolist(), messages[first].tolist(), strict=True)
         samples = [
             self._sample(record, message, slots[number] if slots else None)
             for number, (record, message) in enumerate(rows)

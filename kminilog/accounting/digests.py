@@ -36,6 +36,7 @@ class Digests(NamedTuple):
 def digests(keys: Any, values: Any) -> Digests:
     """Return the digests of records, for two Arrow columns of bytes. O(bytes).
 
+    >>> import pyarrow as pa
     >>> found = digests(pa.array([b"k", b"k", None]), pa.array([b"v", None, b""]))
     >>> len({*found.low.tolist()}), found.families[0] == found.families[1]
     (3, True)

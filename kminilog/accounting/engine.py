@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Judged, SecondStep
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import PartitionSummary

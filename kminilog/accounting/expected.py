@@ -20,7 +20,7 @@ import pyarrow as pa
 from kminilog.accounting.rows import UNKNOWN, Integers
 from kminilog.bulk.partitioning import Places, chooser
 from kminilog.partitioners.registry import PARTITIONERS
-from kminilog.spark.source.description import Source
+from kminilog.source.description import Source
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.segment_summary import PartitionOf

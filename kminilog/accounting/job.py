@@ -14,7 +14,7 @@ from kminilog.accounting.source_check import check_against
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.description import Source
+from kminilog.source.description import Source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic

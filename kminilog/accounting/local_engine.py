@@ -15,17 +15,16 @@ from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Item, Judged, SecondStep
 from kminilog.bulk.segment_checks import check_segment
+from kminilog.ingest.local_engine import NEEDS_SPARK
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.task_columns import Columns, columns_of
+from kminilog.source.columns import Columns, columns_of
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import PartitionSummary, check_partition
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import CheckSegment, PartitionOf, check_for
-
-_NEEDS_SPARK = "only Spark reads such a source (SQL, or columns that are no text): --engine spark"
 
 
 class LocalEngine:
@@ -65,7 +64,7 @@ class LocalEngine:
         """Yield a reader of a source; SourceError if only Spark can read it."""
         columns = columns_of(source, files)
         if columns is None:
-            raise SourceError(str(source), reason=_NEEDS_SPARK)
+            raise SourceError(str(source), reason=NEEDS_SPARK)
         yield LocalReader(columns, self._progress)
 
 

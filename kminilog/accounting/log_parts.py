@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.accounting.rows import Bits
+from kminilog.bulk.message_batches import all_messages
 from kminilog.format.names import TopicPartition
-from kminilog.spark.datasource.message_batches import all_messages
-from kminilog.spark.runtime.task_groups import task_groups
+from kminilog.source.task_groups import task_groups
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic

@@ -19,9 +19,9 @@ import orjson
 
 from kminilog.accounting.expected import recorded_paths
 from kminilog.accounting.rows import Bits, Integers
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile, files_outside
-from kminilog.spark.source.places import Order
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile, files_outside
+from kminilog.source.places import Order
 from kminilog.storage.publish.manifests import Manifest, quarantine_path
 from kminilog.storage.regular_file import regular_status
 

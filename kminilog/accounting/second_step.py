@@ -25,8 +25,8 @@ from kminilog.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs
 from kminilog.accounting.rows import UNKNOWN, Bits, Breaks, Integers, Tally, numbered, scattered
 from kminilog.accounting.sides import Messages, Records, Sides
 from kminilog.accounting.sums import cells_of
-from kminilog.spark.source.description import Place
-from kminilog.spark.source.places import breaks, places_of
+from kminilog.source.description import Place
+from kminilog.source.places import breaks, places_of
 
 Item = tuple[int, Any]
 """Where an item goes, and the item: a bucket first, then a partition."""

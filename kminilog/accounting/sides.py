@@ -21,7 +21,7 @@ from kminilog.accounting.rejections import Rejections
 from kminilog.accounting.rows import UNKNOWN, Bits, Integers
 from kminilog.bulk.mixing import mixed
 from kminilog.bulk.partitioning import Places
-from kminilog.spark.source.places import Order, places_of
+from kminilog.source.places import Order, places_of
 from kminilog.storage.log_dir import LogDir
 
 

@@ -20,8 +20,8 @@ from kminilog.accounting.rows import SHOWN_BYTES
 from kminilog.accounting.sides import Sides
 from kminilog.format.names import segment_name
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.description import Place, Source, files_of, locate
-from kminilog.spark.source.places import Order
+from kminilog.source.description import Place, Source, files_of, locate
+from kminilog.source.places import Order
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
@@ -63,18 +63,17 @@ def check_against(
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
     order = Order.of(source, len(files))
-    ranges = ranges_of(topic, within) if within else None
     sides = Sides(
         log_dir=log_dir,
         partitions=topic.partitions,
-        within=ranges,
+        within=ranges_of(topic, within) if within else None,
         expected=ExpectedPartition.of(topic, rule, source, jobs),
         rejections=Rejections.of(source, files, jobs, quarantined, order),
         order=order,
     )
     misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
     with engine.reading(source, files) as reader:
-        groups, log_bytes = parts_of(log_dir, topic, ranges, reader.cores)
+        groups, log_bytes = parts_of(log_dir, topic, sides.within, reader.cores)
         account = compare(
             reader,
             sides,
@@ -87,6 +86,14 @@ def check_against(
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
+    report.scope["quarantine"] = [str(path) for path in quarantined]
+    _add(report, topic, source, account, locators)
+
+
+def _add(
+    report: Report, topic: Topic, source: Source, account: Account, locators: Locators
+) -> None:
+    """Add what the account has found, and link it with the findings of the storage checks."""
     damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
     findings = [
         found._replace(cause=found.cause or cause_at(found, damage))
@@ -96,7 +103,6 @@ def check_against(
     report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
     report.checked.append(Aspect.SOURCE)
-    report.scope["quarantine"] = [str(path) for path in quarantined]
     report.scope["steps"] = account.steps
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"

@@ -145,7 +145,7 @@ def _workspace(keep: Path | None) -> Iterator[Path]:
 
 def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> Path:
     """Return the access log as a plain file; a given one that is plain stays where it is."""
-    from kminilog.spark.source.compression import compression_of, open_decompressed
+    from kminilog.source.compression import compression_of, open_decompressed
 
     if input_file and not compression_of(str(input_file)):
         return input_file.absolute()
@@ -162,8 +162,8 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
 def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
+        from kminilog.source.description import Source
         from kminilog.spark.ingest.job import ingest
-        from kminilog.spark.source.description import Source
         from kminilog.spark.verify.job import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)

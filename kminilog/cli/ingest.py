@@ -1,16 +1,18 @@
-"""`kminilog ingest`: all records of a source into a topic, in bulk, by Spark."""
+"""`kminilog ingest`: all records of a source into a topic, in bulk, here or by Spark."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.engines import engine_for, engine_option
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
+from kminilog.cli.progress import working
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
 from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
@@ -19,6 +21,10 @@ from kminilog.plain_text import count
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
+
+if TYPE_CHECKING:
+    from kminilog.ingest.job import IngestResult
+    from kminilog.source.description import Source
 
 
 @click.command(
@@ -86,6 +92,7 @@ from kminilog.storage.topics import Topic
     show_default=True,
     help="How long to wait for another writer of the log dir, in milliseconds; 0 does not wait.",
 )
+@engine_option
 @master_option
 @json_option
 @click.pass_obj
@@ -103,11 +110,12 @@ def command(
     plan: str,
     max_rejected: int,
     lock_timeout_ms: int,
+    engine: str,
     master: str | None,
     as_json: bool,
     **reading: Any,
 ) -> int:
-    """Ingest every record of each SOURCE into a topic, by Spark.
+    """Ingest every record of each SOURCE into a topic.
 
     A source is a file, a folder or a pattern. A partitioner of your own is called record by record,
     which is slow. A record that cannot become a message (undecodable, too large, or null in the
@@ -125,31 +133,45 @@ def command(
     if job_id is not None:
         staging_path(log_dir_path, job_id)
     source = to_source(sources, **reading)
-    with spark_at_work("Ingesting with Spark", master) as (start, at):
-        from kminilog.spark.ingest.job import ingest
-
-        done = ingest(
-            start,
-            log_dir_path,
-            source,
-            topic=topic,
-            partitions=partitions,
-            dialect=dialect,
-            settings=settings,
-            partitioner=partitioner,
-            seed=seed,
-            job_id=job_id,
-            plan=plan,
-            max_rejected=max_rejected,
-            lock_timeout_ms=lock_timeout_ms,
-            progress=at,
-            warn=interruptible_call(warn),
-        )
+    options = {
+        "topic": topic,
+        "partitions": partitions,
+        "dialect": dialect,
+        "settings": settings,
+        "partitioner": partitioner,
+        "seed": seed,
+        "job_id": job_id,
+        "plan": plan,
+        "max_rejected": max_rejected,
+        "lock_timeout_ms": lock_timeout_ms,
+        "warn": interruptible_call(warn),
+    }
+    ingest = _ingest_here if engine_for(engine, source, master) == "local" else _ingest_by_spark
+    done = ingest(log_dir_path, source, master, **options)
     if as_json:
         write_document(done.to_json())
     else:
         write_lines(ingest_lines(done.to_json()))
     return 1 if done.cut_off else 0
+
+
+def _ingest_here(
+    log_dir_path: Path, source: "Source", _: str | None, **options: Any
+) -> "IngestResult":
+    from kminilog.ingest.job import ingest_with
+    from kminilog.ingest.local_engine import LocalIngest
+
+    with working("Ingesting") as at:
+        return ingest_with(LocalIngest(at), log_dir_path, source, progress=at, **options)
+
+
+def _ingest_by_spark(
+    log_dir_path: Path, source: "Source", master: str | None, **options: Any
+) -> "IngestResult":
+    with spark_at_work("Ingesting with Spark", master) as (start, at):
+        from kminilog.spark.ingest.job import ingest
+
+        return ingest(start, log_dir_path, source, progress=at, **options)
 
 
 def ingest_lines(result: dict[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from kminilog.job_errors import SparkUnavailableError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kminilog.spark.source.description import Source
+    from kminilog.source.description import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,12 +77,12 @@ def to_source(
     value: str | None,
     no_header: bool,
 ) -> "Source":
-    """Return the source that these options describe; loads pyspark."""
+    """Return the source that these options describe."""
     if no_header and source_format != "csv":
         raise click.UsageError("--no-header is about CSV files: it needs --format csv")
     if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
         raise click.UsageError("give one of --key, --key-regex and --key-expr")
-    from kminilog.spark.source.description import Source, check_options
+    from kminilog.source.description import Source, check_options
 
     source = Source(
         paths=paths,

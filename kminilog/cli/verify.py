@@ -1,8 +1,8 @@
 """`kminilog verify`: are the stored files correct, and is every record of a source stored?
 
-Without a source, this process or Spark checks the files. With `--against`, Spark accounts for every
-record of the source. The exit code is 0 if all is ok, 1 for findings, 2 if a check could not be
-done.
+Without a source, the files are checked. With `--against`, every record of the source is accounted
+for. This process or Spark does it. The exit code is 0 if all is ok, 1 for findings, 2 if a check
+could not be done.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kminilog.cli.engines import engine_for, engine_option
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import example, json_option
@@ -27,7 +28,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
-    from kminilog.spark.source.description import Source
     from kminilog.verification.report import Report
 
 
@@ -52,11 +52,7 @@ class SourcesTogether(click.Command):
     "verify", cls=SourcesTogether, epilog=example("kminilog verify orders --report report.html")
 )
 @click.argument("topics", nargs=-1, metavar="[TOPIC]...")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    help="Engine that checks the files.  [default: local; spark with --against]",
-)
+@engine_option
 @click.option(
     "--against",
     multiple=True,
@@ -68,6 +64,11 @@ class SourcesTogether(click.Command):
     "--job",
     metavar="ID",
     help="With --against: id of an ingest job; check only the offsets that it wrote.",
+)
+@click.option(
+    "--full",
+    is_flag=True,
+    help="With --against: compare all rows, even if the sums of both sides are equal.",
 )
 @click.option(
     "--partitioner",
@@ -96,9 +97,10 @@ def command(
     log_dir_path: Path,
     /,
     topics: tuple[str, ...],
-    engine: str | None,
+    engine: str,
     against: tuple[str, ...],
     job: str | None,
+    full: bool,
     partitioner: str | None,
     strict_index: bool,
     allow: tuple[str, ...],
@@ -108,24 +110,31 @@ def command(
     **reading: Any,
 ) -> int:
     """Check all files of each TOPIC, or of all topics."""
-    engine = engine or ("spark" if against else "local")
-    if against and engine == "local":
-        raise click.UsageError("--against needs Spark: leave --engine out, or give --engine spark")
     if job is not None and not against:
         raise click.UsageError("--job says which offsets to compare: it needs --against")
+    if full and not against:
+        raise click.UsageError("--full says how to compare with a source: it needs --against")
     if is_reading_asked(**reading) and not against:
         raise click.UsageError("how to read a source is asked, but none is named: give --against")
     if is_cluster():
-        if engine != "local" or report_file:
+        if engine == "spark" or against or report_file:
             raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
         return _verify_brokers(log_dir_path, topics, as_json, partitioner, strict_index, allow)
     log_dir = LogDir(log_dir_path)
-    checks = {"partitioner": partitioner, "strict_index": strict_index, "allow": allow}
-    if engine == "local":
-        report = _verify_here(log_dir, topics, **checks)
+    source = to_source(against, **reading) if against else None
+    options: dict[str, Any] = {
+        "partitioner": partitioner,
+        "strict_index": strict_index,
+        "allow": allow,
+    }
+    if source:
+        options |= {"against": source, "job": job, "full": full}
+    for name in topics:  # an unknown one ends here, before a source is read or Spark starts
+        log_dir.topic(name)
+    if engine_for(engine, source, master) == "local":
+        report = _verify_here(log_dir, topics, **options)
     else:
-        source = to_source(against, **reading) if against else None
-        report = _verify_by_spark(log_dir, topics, master, against=source, job=job, **checks)
+        report = _verify_by_spark(log_dir, topics, master, **options)
     try:
         if report_file:
             _save(report, report_file, log_dir)
@@ -156,34 +165,26 @@ def _verify_brokers(
     return write_reports(reports, as_json)
 
 
-def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **checks: Any) -> "Report":
+def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
+    from kminilog.accounting.job import verify_with
+    from kminilog.accounting.local_engine import LocalEngine
     from kminilog.bulk.segment_checks import check_segment
-    from kminilog.verification.report import verify_storage
 
-    checks |= {"check_segment": interruptible_call(check_segment), "clock": SystemClock()}
     with working("Verifying") as at:
-        return verify_storage(log_dir, topics, progress=at, **checks)
+        engine = LocalEngine(interruptible_call(check_segment), at)
+        return verify_with(engine, SystemClock(), log_dir, topics, **options)
 
 
 def _verify_by_spark(
-    log_dir: LogDir,
-    topics: tuple[str, ...],
-    master: str | None,
-    *,
-    against: "Source | None",
-    **checks: Any,
+    log_dir: LogDir, topics: tuple[str, ...], master: str | None, **options: Any
 ) -> "Report":
-    from kminilog.spark.source.description import files_of
+    from kminilog.source.description import files_of
     from kminilog.spark.verify.job import verify
 
-    # Find an unknown topic or a missing source before Spark starts.
-    for name in topics:
-        log_dir.topic(name)
-    if against:
-        files_of(against)
-
+    if source := options.get("against"):
+        files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, _):
-        return verify(start(), log_dir, topics, against=against, **checks)
+        return verify(start(), log_dir, topics, **options)
 
 
 def _save(report: "Report", path: Path, log_dir: LogDir) -> None:

@@ -3,8 +3,10 @@
 Five folders, in reading order. A folder imports only folders above it:
 
     runtime      Spark itself: session, errors, tasks, what executors must have
-    source       from files to records with a key, a value and a place
-    ingest       from records to segments that become part of a topic, all of them or none
+    source       sources that need SQL: Spark reads them
+    ingest       the tasks of an ingest, on executors
     datasource   the format `kminilog`: read, follow and write topics in plain PySpark
-    verify       the storage checks in tasks, and every record of a source against the log
+    verify       the storage checks and the account of a source, on executors
+
+What needs no Spark stands outside: `source`, `ingest`, `accounting`.
 """

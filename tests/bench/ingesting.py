@@ -30,9 +30,9 @@ from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.description import Source
 from kminilog.storage.partition_log import PartitionLog
 from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks

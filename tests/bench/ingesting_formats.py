@@ -18,9 +18,9 @@ import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.description import Source
 from tests.bench.ingesting import CONFIG
 from tests.bench.timing import ratio, rounds_of_each
 

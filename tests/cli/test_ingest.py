@@ -60,7 +60,7 @@ def test_ingest_looks_at_source_and_topic_before_spark_starts(
 def test_ingest_waits_a_minute_for_another_writer_or_as_long_as_told_and_says_so(
     kminilog, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("kminilog.spark.runtime.job_writer.SystemClock", ManualClock)
+    monkeypatch.setattr("kminilog.ingest.job_writer.SystemClock", ManualClock)
     (tmp_path / "source.txt").write_bytes(b"x\n")
     holder = f"kminilog: log dir {kminilog.log_dir}: process {os.getpid()} is writing to it"
     only_one = "; only one writer at a time: wait until it has finished"

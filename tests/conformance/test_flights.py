@@ -36,8 +36,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_flights_are_ingested_and_every_row_accounted_for(
     spark: "SparkSession", directory: Path, tmp_path: Path, dialect: Dialect, format: str
 ):
+    from kminilog.source.description import Source
     from kminilog.spark.ingest.job import ingest
-    from kminilog.spark.source.description import Source
     from kminilog.spark.verify.job import verify
 
     source = Source((str(directory / f"flights.{format}"),), format=format, key="tailnum")

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.description import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from tests.shared_data import shared_file

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.compression import check_content, compression_of, open_decompressed
+from kminilog.source.compression import check_content, compression_of, open_decompressed
 
 TEXT = b"".join(b"line %d of the text\n" % n for n in range(3000))
 

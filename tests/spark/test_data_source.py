@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from kminilog.bulk import message_batches
 from kminilog.cli.spark_options import spark_at_work
 from kminilog.errors import (
     CompressedMessageError,
@@ -21,7 +22,7 @@ from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
-from kminilog.spark.datasource import message_batches, ranges
+from kminilog.spark.datasource import ranges
 from kminilog.spark.datasource.batch_reader import ranges_to_batches
 from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import COLUMNS, read_options

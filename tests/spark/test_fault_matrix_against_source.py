@@ -26,8 +26,8 @@ from pyspark.sql import SparkSession
 
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.settings import TopicSettings
-from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
-from kminilog.spark.source.description import Source
+from kminilog.source.description import Source
+from kminilog.source.task_groups import TASKS_PER_CORE
 from kminilog.spark.source.own_session import SHUFFLE_TASKS
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir

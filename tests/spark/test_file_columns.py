@@ -6,16 +6,16 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from kminilog.ingest.quarantine import PLACE_COLUMNS
 from kminilog.settings import TopicSettings
+from kminilog.source import pieces
+from kminilog.source.columns import records_of
+from kminilog.source.description import Source
+from kminilog.source.file_columns import FileColumns
+from kminilog.source.files import list_files
 from kminilog.spark.ingest import plans
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
-from kminilog.spark.source import file_source
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.file_columns import FileColumns
-from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import read_source
-from kminilog.spark.source.task_columns import records_of
 from tests.spark.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
@@ -47,7 +47,7 @@ def columns_of(source):
     "options", [{}, {"key_regex": None}, {"key_regex": None, "key": "value"}, {"value": "value"}]
 )
 def test_columns_are_the_records_that_spark_reads(spark, text, options, monkeypatch):
-    monkeypatch.setattr(file_source, "SPLIT_BYTES", 700)
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
     source = replace(text, **options)
     theirs = read_source(spark, source).orderBy(*PLACE_COLUMNS).toArrow()
     columns = columns_of(source)
@@ -117,7 +117,7 @@ def json(tmp_path):
 def test_columns_of_csv_and_json_are_the_records_that_spark_reads(
     spark, request, format, options, monkeypatch
 ):
-    monkeypatch.setattr(file_source, "SPLIT_BYTES", 700)
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
     source = replace(request.getfixturevalue(format), **options)
     theirs = read_source(spark, source).orderBy(*PLACE_COLUMNS).toArrow()
     columns = columns_of(source)
@@ -141,7 +141,7 @@ def test_ingest_writes_the_same_files_as_through_spark(
     for name, columns_of_source in (("ours", plans.columns_of), ("theirs", lambda *_: None)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(plans, "columns_of", columns_of_source)
-            patch.setattr(file_source, "SPLIT_BYTES", 700)
+            patch.setattr(pieces, "SPLIT_BYTES", 700)
             log_dir = tmp_path / name
             options = {"dialect": dialect, "settings": SMALL, "plan": plan, "job_id": "job"}
             ingest(spark, log_dir, source, topic="t", partitions=3, max_rejected=1000, **options)

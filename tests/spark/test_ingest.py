@@ -21,9 +21,9 @@ from kminilog.job_errors import PublicationError, SourceError
 from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
+from kminilog.source import pieces
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import IngestResult, ingest
-from kminilog.spark.source import file_source
-from kminilog.spark.source.description import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
 from kminilog.storage.publish.visibility import STAGING_DIR
@@ -97,8 +97,8 @@ def test_ingest_into_a_new_topic_writes_what_plain_appends_write(
 def test_ingest_in_many_tasks_keeps_source_order_in_each_partition(
     run, spark, tmp_path, log_dir, monkeypatch
 ):
-    monkeypatch.setattr(file_source, "SPLIT_BYTES", 2000)
-    monkeypatch.setattr("kminilog.spark.runtime.task_groups.LEAST_BYTES", 1)
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 2000)
+    monkeypatch.setattr("kminilog.source.task_groups.LEAST_BYTES", 1)
     (tmp_path / "src").mkdir()
     numbers = iter(range(10_000))
     for name in ("a.txt", "b.txt.gz", "c.txt"):

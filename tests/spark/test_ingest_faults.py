@@ -12,8 +12,8 @@ import pytest
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.description import Source
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import publication
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.description import Source
 from tests.process_memory import peaks
 from tests.random_columns import random_column
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kminilog.ingest.job_identity import check_dataframe, check_ingest, file_facts
 from kminilog.job_errors import PublicationError, SourceError
-from kminilog.spark.ingest.job_identity import check_dataframe, check_ingest, file_facts
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import list_files
+from kminilog.source.description import Source
+from kminilog.source.files import list_files
 from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}

@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.spark.source import json_columns
-from kminilog.spark.source.formats import json_fields
-from kminilog.spark.source.json_columns import members_of
+from kminilog.source import json_columns
+from kminilog.source.formats import json_fields
+from kminilog.source.json_columns import members_of
 
 NAMES = ["a", "b", "é"]
 values = st.recursive(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source import line_columns
-from kminilog.spark.source.formats import read_text
-from kminilog.spark.source.line_columns import read_lines, search
+from kminilog.source import line_columns
+from kminilog.source.formats import read_text
+from kminilog.source.line_columns import read_lines, search
 
 contents = st.lists(st.sampled_from([b"", b"\n", b"a", b"bb\n", b"\r\n", b"\xff\x00", b"c" * 9]))
 splits = st.tuples(st.integers(0, 60), st.integers(0, 60))

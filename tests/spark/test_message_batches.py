@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.bulk import message_batches
 from kminilog.bulk.decoding import SCHEMA
+from kminilog.bulk.message_batches import (
+    all_messages,
+    sound_messages,
+)
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, Message, encode, scan
-from kminilog.spark.datasource import message_batches
-from kminilog.spark.datasource.message_batches import (
-    all_messages,
-    sound_messages,
-)
 from kminilog.storage.segment import Segment
 from tests.bulk.strategies import both_dialects, messages
 from tests.damage import encode_entries, message_positions

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import list_files
+from kminilog.source.description import Source
+from kminilog.source.files import list_files
 from kminilog.spark.source.own_session import (
     PARQUET_ROWS,
     SHUFFLE_TASKS,
@@ -25,7 +25,7 @@ DYING = """
 import os
 from kminilog.spark.source.own_session import own_session
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.description import Source
+from kminilog.source.description import Source
 
 spark = spark_session("local[1]")
 jvm = spark.sparkContext._gateway.proc

@@ -7,16 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.format.dialect import KAFKA
+from kminilog.ingest.quarantine import PLACE_COLUMNS
+from kminilog.ingest.staging import StagingJob
 from kminilog.job_errors import SourceError
 from kminilog.settings import TopicSettings
+from kminilog.source import parquet_columns
+from kminilog.source.description import Source
+from kminilog.source.files import list_files
+from kminilog.source.parquet_columns import ParquetColumns
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.ingest.placing import place_columns, place_records
-from kminilog.spark.ingest.quarantine import PLACE_COLUMNS
-from kminilog.spark.ingest.staging import StagingJob
-from kminilog.spark.source import parquet_columns
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import list_files
-from kminilog.spark.source.parquet_columns import ParquetColumns
 from kminilog.spark.source.records import read_source
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
@@ -294,7 +294,7 @@ def test_read_opens_a_file_once_for_all_of_its_row_groups(tmp_path, monkeypatch)
 def test_ingest_takes_the_plan_that_fits_the_tasks_it_will_have(spark, tmp_path, monkeypatch):
     source = source_of(make_source(tmp_path / "s"))
     for least_bytes, expected in ((8 << 20, "runs"), (1, "sorted")):  # one task, or eight
-        monkeypatch.setattr("kminilog.spark.runtime.task_groups.LEAST_BYTES", least_bytes)
+        monkeypatch.setattr("kminilog.source.task_groups.LEAST_BYTES", least_bytes)
         log_dir, options = tmp_path / expected, {"topic": "t", "dialect": KAFKA}
         result = ingest(spark, log_dir, source, max_rejected=1000, **options)
         assert result.manifest.facts["plan"] == expected
@@ -311,7 +311,7 @@ def test_columns_beside_one_whose_name_is_no_text_are_left_to_spark(tmp_path):
 def test_groups_are_neighbours_in_source_order_and_keep_all_cores_busy(tmp_path, monkeypatch):
     columns = columns_of(source_of(make_source(tmp_path / "s")))
     assert len(columns.groups(2)) == 1
-    monkeypatch.setattr("kminilog.spark.runtime.task_groups.LEAST_BYTES", 1)
+    monkeypatch.setattr("kminilog.source.task_groups.LEAST_BYTES", 1)
     groups = columns.groups(2)
     assert len(groups) == 8
     assert [found for group in groups for found in group] == columns.row_groups

@@ -14,14 +14,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.job_errors import SourceError
+from kminilog.source import task_groups
+from kminilog.source.description import Source, files_of
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.runtime import task_groups
-from kminilog.spark.source.description import Source, files_of
 from kminilog.spark.source.nanoseconds import with_nanoseconds
 from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import read_source
 from kminilog.spark.verify.job import verify
-from kminilog.spark.verify.log_source import read_log
 from kminilog.storage.log_dir import LogDir
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
@@ -207,7 +206,8 @@ def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spar
     source = Source((str(path),), "parquet", key="t")
     ingest(spark, tmp_path / "logs", source, topic="t")
     log_dir = LogDir(tmp_path / "logs")
-    messages = read_log(spark, log_dir, "t").orderBy("offset").collect()
+    stored = spark.read.format("kminilog").option("topic", "t").load(str(log_dir.path))
+    messages = stored.orderBy("offset").collect()
     texts = [f"2026-01-02T03:04:05.123001007{zone}", f"1969-12-31T23:59:59.999999999{zone}"]
     assert [bytes(message["key"]).decode() for message in messages] == texts
     report = verify(spark, log_dir, ["t"], against=source)

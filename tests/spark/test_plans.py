@@ -17,15 +17,15 @@ from kminilog.bulk.unnumbered import join_groups
 from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
+from kminilog.ingest import runs as runs_module
+from kminilog.ingest.quarantine import RejectedWriter
+from kminilog.ingest.runs import Run, RunsWriter, _join, in_source_order
+from kminilog.ingest.staging import StagingJob
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest import runs as runs_module
+from kminilog.source.description import Place
+from kminilog.source.places import breaks
 from kminilog.spark.ingest.placing import pack, places_of, unpack
 from kminilog.spark.ingest.plans import SortedWriter, _expected_runs, _suitable
-from kminilog.spark.ingest.quarantine import RejectedWriter
-from kminilog.spark.ingest.runs import Run, RunsWriter, _join, in_source_order
-from kminilog.spark.ingest.staging import StagingJob
-from kminilog.spark.source.description import Place
-from kminilog.spark.source.places import breaks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest

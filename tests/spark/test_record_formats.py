@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.formats import (
+from kminilog.source.formats import (
     csv_columns,
     json_members,
     read_csv,

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.ingest.quarantine import RejectedWriter, write_quarantine
 from kminilog.settings import TopicSettings
+from kminilog.source.description import Place, Source
+from kminilog.source.files import list_files
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.ingest.quarantine import RejectedWriter, write_quarantine
-from kminilog.spark.source.description import Place, Source
-from kminilog.spark.source.files import list_files
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import QUARANTINE_DIR, quarantine_path
 from tests.spark.log_content import content_of

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from kminilog.accounting.rejections import quarantine_files
 from kminilog.errors import NotARegularFileError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.description import Source
 from kminilog.spark.verify.job import verify
-from kminilog.spark.verify.rejections import quarantine_files
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, quarantine_path

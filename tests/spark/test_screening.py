@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.ingest.screening import screen
 from kminilog.settings import TopicSettings
-from kminilog.spark.ingest.screening import screen
 from kminilog.storage.topics import Topic
 
 

@@ -22,6 +22,7 @@ from kminilog.bulk.staged_logs import RunWriter
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
+from kminilog.ingest.job_writer import RUNS_DIR
 from kminilog.job_errors import PublicationError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
@@ -33,7 +34,6 @@ from kminilog.spark.datasource.ranges import selected_ranges
 from kminilog.spark.datasource.stream_reader import LogStreamReader
 from kminilog.spark.datasource.writer import Placement
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.runtime.job_writer import RUNS_DIR
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_manifests

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.job_errors import SourceError
+from kminilog.source import pieces
+from kminilog.source.description import Place, Source, locate
+from kminilog.source.files import list_files
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source import file_source
-from kminilog.spark.source.description import Place, Source, locate
-from kminilog.spark.source.files import list_files
 from kminilog.spark.source.records import read_source
 
 Pairs = list[tuple[bytes | None, bytes | None]]
@@ -212,7 +212,7 @@ def test_read_source_rejects_no_text_and_no_parquet(spark, text, parquet):
 
 
 def test_read_source_of_several_arguments_is_in_source_order(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(file_source, "SPLIT_BYTES", 50)
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 50)
     (tmp_path / "d").mkdir()
     expected: list[bytes] = []
     for name in ("z.txt", "d/a.txt", "d/b.txt.gz"):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.source.files import SourceFile, list_files
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.description import Source
 from kminilog.spark.source.own_session import PARQUET_ROWS, TO_PYTHON
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir

@@ -15,8 +15,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.job_errors import SourceError
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.description import Source
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

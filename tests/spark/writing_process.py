@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition
-from kminilog.spark.runtime.job_writer import RUNS_DIR
+from kminilog.ingest.job_writer import RUNS_DIR
 from kminilog.storage.log_dir_writer import LogDirWriter
 
 

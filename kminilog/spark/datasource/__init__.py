@@ -4,7 +4,6 @@ In reading order:
 
     options           the options of a read or a write, from texts to values
     table_options     the options of a table in Spark's catalog, kept in its schema
-    message_batches   from the bytes of a `.log` to Arrow record batches
     ranges            which messages of which segments one task reads
     batch_reader      a batch read
     stream_reader     a streaming read; its position is the next offset of each partition

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kminilog.notices import Gap, warn
-from kminilog.spark.datasource.message_batches import (
+from kminilog.bulk.message_batches import (
     all_messages,
     sound_messages,
     to_batch,
 )
+from kminilog.notices import Gap, warn
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
     SegmentRange,

@@ -23,9 +23,8 @@ from typing import Any
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kminilog.bulk.staged_logs import by_partition, join_runs
-from kminilog.job_errors import PublicationError
-from kminilog.spark.ingest.job_identity import check_dataframe, cut_since
-from kminilog.spark.runtime.job_writer import (
+from kminilog.ingest.job_identity import check_dataframe, cut_since
+from kminilog.ingest.job_writer import (
     LOCK_TIMEOUT_MS,
     RUNS_DIR,
     clear_directory,
@@ -33,6 +32,7 @@ from kminilog.spark.runtime.job_writer import (
     open_writer,
     staging_of,
 )
+from kminilog.job_errors import PublicationError
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     Manifest,

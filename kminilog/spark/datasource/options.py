@@ -20,7 +20,7 @@ from pyspark.sql.types import (
 
 from kminilog.errors import SettingError
 from kminilog.format.names import MAX_OFFSET
-from kminilog.spark.runtime.job_writer import LOCK_TIMEOUT_MS
+from kminilog.ingest.job_writer import LOCK_TIMEOUT_MS
 
 COLUMNS = {
     "topic": StringType(),

@@ -9,7 +9,7 @@
 
 So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. If
 Spark has read the records, each becomes one row. Tasks that read the columns themselves
-(source/task_columns.py) read stretches of the source that no other task reads a part of. There a
+(source/columns.py) read stretches of the source that no other task reads a part of. There a
 row has about as many bytes as lie between two index entries, so the JVM has few rows to move.
 Source: ours.
 """
@@ -31,12 +31,12 @@ from pyspark.sql.types import StructType
 
 from kminilog.bulk.partitioning import Choose
 from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, join_groups, marks_of
-from kminilog.spark.ingest.screening import screen
-from kminilog.spark.ingest.staging import StagingJob
+from kminilog.ingest.screening import screen
+from kminilog.ingest.staging import StagingJob
+from kminilog.source.columns import Columns
+from kminilog.source.description import Source
+from kminilog.source.places import PLACE_COLUMNS, Order, places_of
 from kminilog.spark.runtime.tasks import freeze_modules
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.places import PLACE_COLUMNS, Order, places_of
-from kminilog.spark.source.task_columns import Columns, Group
 
 RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
@@ -140,6 +140,14 @@ def _packed(job: StagingJob) -> Callable[..., Column]:
 
     kind = "partition int, messages binary"
     return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
+
+
+class Group(InputPartition):
+    """The items that one task reads."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.items = items
 
 
 class _PlacedColumns(DataSource):

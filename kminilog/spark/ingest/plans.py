@@ -7,12 +7,11 @@ Both plans write the same files, because the partition depends on key and place 
 give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
 partition has more than one writer. But every run has files of its own for every partition. So
 *sorted* is taken where these files would be tiny, or where runs overlap. In both plans Spark reads
-the records, or the tasks themselves do if no SQL is needed (source/task_columns.py). This module
+the records, or the tasks themselves do if no SQL is needed (source/columns.py). This module
 does not know publication. Source: ours.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,36 +23,22 @@ from pyspark.sql import functions as sql
 from kminilog.bulk.staged_logs import seal
 from kminilog.bulk.unnumbered import whole_messages
 from kminilog.bulk.writing import ColumnWriter
+from kminilog.ingest.quarantine import RejectedWriter
+from kminilog.ingest.runs import RunsWriter, Staged, joined, rejected_parts
+from kminilog.ingest.staging import StagingJob, TaskResult, run_task
 from kminilog.job_errors import PublicationError
+from kminilog.source.columns import Columns, columns_of
+from kminilog.source.description import Source, check_options
+from kminilog.source.files import SourceFile
+from kminilog.source.task_groups import LEAST_BYTES, TASKS_PER_CORE
 from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
-from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
-from kminilog.spark.ingest.runs import RunsWriter, in_source_order, join
-from kminilog.spark.ingest.staging import (
-    StagingJob,
-    TaskResult,
-    run_task,
-    run_tasks,
-)
-from kminilog.spark.runtime.task_groups import LEAST_BYTES, TASKS_PER_CORE
-from kminilog.spark.runtime.tasks import in_tasks
-from kminilog.spark.source.description import Source, check_options
-from kminilog.spark.source.files import SourceFile
+from kminilog.spark.ingest.sink import run_tasks
+from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.spark.source.records import read_source
-from kminilog.spark.source.task_columns import Columns, columns_of
 from kminilog.storage.publish.manifests import StagedPartition
 
-PLANS = ("auto", "sorted", "runs")
 _SMALL_RUN_BYTES = 1 << 20
 _SPARK_SPLIT_BYTES = 128 << 20
-
-
-@dataclass
-class Staged:
-    """What is in staging when all tasks are done, and the plan that was taken."""
-
-    plan: str
-    partitions: list[StagedPartition]
-    rejected: list[RejectedPart]
 
 
 def stage(
@@ -65,9 +50,9 @@ def stage(
 ) -> Staged:
     """Write the records of a source in staging, and return what is there.
 
-    `plan` is one of PLANS; with auto, runs that overlap cost a second pass, by *sorted*. No record
-    reaches the driver. Once it returns, the staged partitions are on the disk. Raises SourceError,
-    Spark's exceptions, and PublicationError if `plan` is runs but runs overlap.
+    `plan` is auto, sorted or runs; with auto, runs that overlap cost a second pass, by *sorted*. No
+    record reaches the driver. Once it returns, the staged partitions are on the disk. Raises
+    SourceError, Spark's exceptions, and PublicationError if `plan` is runs but runs overlap.
     """
     check_options(source)
     cores = spark.sparkContext.defaultParallelism
@@ -85,7 +70,7 @@ def stage(
         placed = partial(place_records, records, source, len(files), job)
     wanted = _suitable(runs, total_bytes, job.topic.partitions) if plan == "auto" else plan
     if wanted == "runs":
-        staged = _joined(spark, to_runs(), job)
+        staged = joined(SparkTasks(spark), job, to_runs())
         if staged:
             return staged
         if plan == "runs":
@@ -122,14 +107,7 @@ def _columns_to_runs(
     def write(items: list[Any]) -> TaskResult:
         return run_task(columns.read(items), job, partial(RunsWriter, by_rows=False))
 
-    return in_tasks(spark, groups, write)
-
-
-def _joined(spark: SparkSession, results: list[TaskResult], job: StagingJob) -> Staged | None:
-    runs = in_source_order([run for result in results for run in result.written])
-    if runs is None:
-        return None
-    return Staged("runs", join(spark, job, runs), _rejected(results))
+    return SparkTasks(spark).map(groups, write)
 
 
 def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
@@ -144,11 +122,7 @@ def _stage_sorted(placed: DataFrame, job: StagingJob) -> Staged:
         (partition for result in results for partition in result.written),
         key=lambda found: found.partition,
     )
-    return Staged("sorted", staged, _rejected(results))
-
-
-def _rejected(results: Sequence[TaskResult]) -> list[RejectedPart]:
-    return [part for result in results for part in result.rejected]
+    return Staged("sorted", staged, rejected_parts(results))
 
 
 class SortedWriter:

@@ -23,9 +23,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.ingest.job_writer import RUNS_DIR
 from kminilog.job_errors import SparkUnavailableError
 from kminilog.spark.runtime.failures import translate
-from kminilog.spark.runtime.job_writer import RUNS_DIR
 from kminilog.spark.runtime.session import is_local
 
 PACKAGES = ("kminilog", "numpy", "pyarrow")

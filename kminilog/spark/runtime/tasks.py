@@ -17,22 +17,31 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def in_tasks(
-    spark: SparkSession, items: Sequence[Item], work: Callable[[Item], Result]
-) -> list[Result]:
-    """Return what `work` returns for each item, in the order of the items.
+class SparkTasks:
+    """Runs tasks on the executors of a session."""
 
-    Without items no job starts. Spark pickles `work` and the items. Raises Spark's exceptions, also
-    for an error of `work`: `failures.translate` finds that one.
-    """
-    if not items:
-        return []
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
 
-    def task(item: Item) -> Result:
-        freeze_modules()
-        return work(item)
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return int(self._spark.sparkContext.defaultParallelism)
 
-    return spark.sparkContext.parallelize(items, len(items)).map(task).collect()
+    def map(self, items: Sequence[Item], work: Callable[[Item], Result], /) -> list[Result]:
+        """Return what `work` returns for each item, in the order of the items.
+
+        Without items no job starts. Spark pickles `work` and the items. Raises Spark's exceptions,
+        also for an error of `work`: `failures.translate` finds that one.
+        """
+        if not items:
+            return []
+
+        def task(item: Item) -> Result:
+            freeze_modules()
+            return work(item)
+
+        return self._spark.sparkContext.parallelize(items, len(items)).map(task).collect()
 
 
 @cache  # once in the life of a process: what later tasks leave behind is garbage

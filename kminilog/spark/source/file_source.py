@@ -7,9 +7,7 @@ does not know which part of a record is its key or its value.
 """
 
 import json
-import sys
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -23,49 +21,13 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.source.compression import compression_of
-from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.formats import Records, read_csv, read_json, read_text
+from kminilog.source.files import SourceFile
+from kminilog.source.formats import Records, read_csv, read_json, read_text
+from kminilog.source.pieces import Piece, pieces_of, split_bytes
+from kminilog.source.task_groups import task_groups
 
 RANK, POSITION, ROW, LINE = "_source_rank", "_source_position", "_source_row", "_source_line"
 REJECTED = "_source_rejected"
-SPLIT_BYTES = 32 << 20
-
-
-@dataclass(frozen=True)
-class Piece:
-    """The records that begin in a file from byte `start` up to `end`; all of them if `is_whole`."""
-
-    rank: int
-    path: str
-    start: int
-    end: int
-    is_whole: bool
-
-    @property
-    def stop(self) -> int:
-        """Where reading ends: decompressed, a file is longer than its size says."""
-        return sys.maxsize if self.is_whole else self.end
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes of the file it has."""
-        return self.end - self.start
-
-
-def pieces_of(
-    files: Sequence[SourceFile], format: str, split_bytes: int | None = None
-) -> list[Piece]:
-    """Return the pieces of files in source order: text and JSON lines that are not compressed are
-    cut every `split_bytes`, SPLIT_BYTES by default."""
-    pieces = []
-    for file in files:
-        is_whole = format == "csv" or compression_of(file.path) is not None
-        step = file.size_bytes if is_whole else split_bytes or SPLIT_BYTES
-        for start in range(0, max(file.size_bytes, 1), max(step, 1)):
-            pieces.append(Piece(file.rank, file.path, start, start + step, is_whole))
-    return pieces
 
 
 class FileGroup(InputPartition):
@@ -97,7 +59,7 @@ def read_files(
         "files": files,
         "columns": list(columns),
         "header": header,
-        "split_bytes": SPLIT_BYTES,
+        "split_bytes": split_bytes(),
         "cores": spark.sparkContext.defaultParallelism,
     }
     return spark.read.format(_FileSource.name()).option("options", json.dumps(options)).load()

@@ -34,9 +34,9 @@ from pyspark.sql.types import (
 )
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.runtime.tasks import in_tasks
-from kminilog.spark.source.files import SourceFile
+from kminilog.source.files import SourceFile
+from kminilog.source.task_groups import task_groups
+from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.spark.source.row_json import column_named, timestamp_json
 
 NANOS_AS_LONG = "spark.sql.legacy.parquet.nanosAsLong"
@@ -66,10 +66,9 @@ def nanoseconds_in(spark: SparkSession, files: Sequence[SourceFile]) -> Kinds:
     """
     types = [_types(file.path) for file in files]
     old = [file for file, found in zip(files, types, strict=True) if _INT96 in found]
-    groups = task_groups(
-        old, lambda file: file.size_bytes, cores=spark.sparkContext.defaultParallelism
-    )
-    fine = set[_Path]().union(*in_tasks(spark, groups, _fine_int96))
+    tasks = SparkTasks(spark)
+    groups = task_groups(old, lambda file: file.size_bytes, cores=tasks.cores)
+    fine = set[_Path]().union(*tasks.map(groups, _fine_int96))
     if not fine and not any(found - {_INT96} for found in types):
         return {}
     is_case_sensitive = spark.conf.get("spark.sql.caseSensitive") == "true"

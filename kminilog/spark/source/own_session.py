@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
+from kminilog.source.task_groups import TASKS_PER_CORE
 from kminilog.spark.source.nanoseconds import NANOS_AS_LONG
 
 TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"

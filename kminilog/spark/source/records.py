@@ -24,13 +24,13 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, VariantType
 
 from kminilog.job_errors import SourceError
+from kminilog.source.description import Source, check_options, files_of
+from kminilog.source.files import SourceFile
+from kminilog.source.formats import csv_columns
+from kminilog.source.line_columns import search
 from kminilog.spark.runtime.driver_rows import to_frame
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.description import Source, check_options, files_of
 from kminilog.spark.source.file_source import LINE, POSITION, RANK, REJECTED, ROW, read_files
-from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.formats import csv_columns
-from kminilog.spark.source.line_columns import search
 from kminilog.spark.source.nanoseconds import nanoseconds_in, read_parquet, with_nanoseconds
 from kminilog.spark.source.row_json import column_named, row_json
 

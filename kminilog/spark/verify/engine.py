@@ -21,15 +21,15 @@ from pyspark.sql import DataFrame, SparkSession
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Item, Judged, SecondStep
+from kminilog.source.columns import Columns, columns_of
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
+from kminilog.source.task_groups import TASKS_PER_CORE
 from kminilog.spark.runtime.executor_checks import check_cluster
 from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.runtime.task_groups import TASKS_PER_CORE
-from kminilog.spark.runtime.tasks import freeze_modules, in_tasks
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile
+from kminilog.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import read_source
-from kminilog.spark.source.task_columns import Columns, columns_of
 from kminilog.spark.verify.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -78,12 +78,12 @@ class SparkReader:
         self._files = files
         columns: Columns[Any] | None = columns_of(source, files)
         self._columns = columns
-        self._tasks = columns.groups(self.cores) if columns else []
+        self._groups = columns.groups(self.cores) if columns else []
 
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
-        return int(self._spark.sparkContext.defaultParallelism)
+        return SparkTasks(self._spark).cores
 
     @property
     def by_rows(self) -> bool:
@@ -93,19 +93,19 @@ class SparkReader:
     @property
     def task_count(self) -> int:
         """How many tasks read the source; 0 if Spark divides it."""
-        return len(self._tasks)
+        return len(self._groups)
 
     def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
         """Return what `work` returns for the records of each task."""
         columns = self._columns
         assert columns is not None, "Spark divides this source"
-        found = in_tasks(self._spark, self._tasks, lambda group: work(columns.read(group)))
+        found = SparkTasks(self._spark).map(self._groups, lambda group: work(columns.read(group)))
         return [result for results in found for result in results]
 
     def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
         """Return what `work` returns for each part, in the order of the parts."""
-        found = in_tasks(
-            self._spark, groups, lambda group: [one for part in group for one in work(part)]
+        found = SparkTasks(self._spark).map(
+            groups, lambda group: [one for part in group for one in work(part)]
         )
         return [result for results in found for result in results]
 
@@ -127,8 +127,8 @@ class SparkReader:
             freeze_modules()
             return step.read_records(columns.read(group))
 
-        tasks = self._tasks
-        return self._spark.sparkContext.parallelize(tasks, len(tasks)).flatMap(read)
+        groups = self._groups
+        return self._spark.sparkContext.parallelize(groups, len(groups)).flatMap(read)
 
     def _messages(self, step: SecondStep, groups: Groups) -> "RDD[Item]":
         def read(group: Sequence[Part]) -> Iterator[Item]:

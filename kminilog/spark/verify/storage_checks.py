@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.runtime.tasks import in_tasks
+from kminilog.source.task_groups import task_groups
+from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import PartitionSummary, join_segments
@@ -65,15 +65,15 @@ def check_partitions(
             places += _places(log_dir, topic_partition)
         except (LogDirError, OSError) as error:
             failures[topic_partition] = error
-    cores = spark.sparkContext.defaultParallelism
-    groups = task_groups(places, lambda place: place.size_bytes, cores=cores)
+    tasks = SparkTasks(spark)
+    groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
     borders = {partition: jobs[partition].borders for partition in partitions}
     checks = {
         topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
         for topic in topics
     }
-    for checked in in_tasks(spark, groups, partial(_check, log_dir, checks, rules, borders)):
+    for checked in tasks.map(groups, partial(_check, log_dir, checks, rules, borders)):
         for topic_partition, summary in checked:
             summaries[topic_partition].append(summary)
     for topic_partition in partitions:

@@ -1,20 +1,16 @@
-"""Tasks that write in staging, as a Spark data sink.
+"""Tasks that write in staging.
 
     .staging/<job>/<attempt>/...    each attempt of a task has a directory of its own
 
-A `TaskWriter` decides what a task does with its records. In the end it returns a result. Spark
-gives the results of the successful attempts to `commit`. That runs in a Python process beside the
-driver, so it hands them to the driver in a file. No record reaches the driver, and nothing is
+A `TaskWriter` decides what a task does with its records. In the end it returns a result. Nothing is
 published here.
 
 Failed attempts, and attempts that go on after their job has ended, write into directories that
 nobody reads. Once the job's directory is deleted, they fail at the next file that they open.
 """
 
-import pickle
 import sys
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,20 +18,13 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
-from pyspark.sql.types import StructType
 
 from kminilog.bulk.partitioning import Choose, chooser
 from kminilog.errors import LogDirError, WriteFailedError
-from kminilog.spark.ingest.quarantine import RejectedPart, RejectedWriter
-from kminilog.spark.runtime.tasks import freeze_modules
-from kminilog.storage.durable_file import replace_file
+from kminilog.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.publication import open_staged_log
 from kminilog.storage.topics import Topic
-
-_RESULTS_FILE = "results.pickle"
 
 
 @dataclass(frozen=True)
@@ -99,24 +88,11 @@ MakeWriter = Callable[[StagingJob, Path, RejectedWriter], TaskWriter]
 
 
 @dataclass
-class TaskResult(WriterCommitMessage):
+class TaskResult:
     """What the writer of a task returned, and which records the task has rejected."""
 
     written: list[Any]
     rejected: list[RejectedPart]
-
-
-def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> list[TaskResult]:
-    """Write the records of a DataFrame, each task with a writer of its own; return the results.
-
-    There is one result for each successful task. Spark pickles `make_writer`. Raises Spark's
-    exceptions.
-    """
-    frame.sparkSession.dataSource.register(_StagingSink)
-    task = b64encode(pickle.dumps((job, make_writer))).decode()
-    frame.write.format(_StagingSink.name()).mode("append").option("task", task).save()
-    results: list[TaskResult] = pickle.loads(Path(job.directory, _RESULTS_FILE).read_bytes())
-    return results
 
 
 def run_task(
@@ -126,7 +102,6 @@ def run_task(
 
     The writer has a new directory of its own. Raises LogDirError if a file cannot be written.
     """
-    freeze_modules()
     with writing_to(job.log_dir):
         attempt = job.new_attempt()
         rejected = RejectedWriter(attempt, job.max_rejected)
@@ -144,29 +119,3 @@ def writing_to(log_dir: str) -> Iterator[None]:
     except (OSError, WriteFailedError) as error:
         reason = f"a task cannot write its staged files: {error}"
         raise LogDirError(log_dir, reason=reason) from error
-
-
-class _StagingSink(DataSource):
-    def __init__(self, options: MutableMapping[str, str]) -> None:
-        super().__init__(options)
-        self._task: tuple[StagingJob, MakeWriter] = pickle.loads(b64decode(options["task"]))
-
-    @classmethod
-    def name(cls) -> str:
-        return "kminilog-staging"
-
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        return _StagingWriter(*self._task)
-
-
-class _StagingWriter(DataSourceArrowWriter):
-    def __init__(self, job: StagingJob, make_writer: MakeWriter) -> None:
-        self._job = job
-        self._make_writer = make_writer
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return run_task(iterator, self._job, self._make_writer)
-
-    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        results = [message for message in messages if isinstance(message, TaskResult)]
-        replace_file(Path(self._job.directory, _RESULTS_FILE), pickle.dumps(results))

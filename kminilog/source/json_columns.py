@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kminilog.spark.source.formats import json_fields
+from kminilog.source.formats import json_fields
 
 _BOOLEANS = {True: "true", False: "false"}
 

@@ -22,7 +22,7 @@ from typing import Any
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
-from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.source.files import SourceFile, list_files
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest

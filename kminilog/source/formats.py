@@ -26,7 +26,7 @@ from itertools import accumulate, islice
 from typing import IO, Any, NamedTuple
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.compression import open_decompressed
+from kminilog.source.compression import open_decompressed
 
 BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kminilog.spark.source.compression import open_decompressed
-from kminilog.spark.source.formats import check_header, csv_records
+from kminilog.source.compression import open_decompressed
+from kminilog.source.formats import check_header, csv_records
 
 BLOCK_BYTES = 2 << 20
 _LONGEST_BYTES = 64 << 20  # of a record that is looked at as a whole

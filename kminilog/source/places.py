@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kminilog.bulk.partitioning import Places
-from kminilog.spark.source.description import Place, Source
+from kminilog.source.description import Place, Source
 
 Integers = NDArray[np.int64]
 PLACE_COLUMNS = ("source_rank", "source_position", "source_row")

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kminilog.spark.source.compression import open_decompressed
+from kminilog.source.compression import open_decompressed
 
 BLOCK_BYTES = 2 << 20
 _NEWLINE = ord("\n")

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.source.csv_columns import read_fields, row_json
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.file_source import Piece, pieces_of
-from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.formats import csv_columns, json_members
-from kminilog.spark.source.json_columns import members_of
-from kminilog.spark.source.line_columns import read_lines, search
+from kminilog.source.csv_columns import read_fields, row_json
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
+from kminilog.source.formats import csv_columns, json_members
+from kminilog.source.json_columns import members_of
+from kminilog.source.line_columns import read_lines, search
+from kminilog.source.pieces import Piece, pieces_of
+from kminilog.source.task_groups import task_groups
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
 _SAMPLE_BYTES = 1 << 20

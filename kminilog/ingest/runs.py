@@ -18,17 +18,16 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from kminilog.bulk.partitioning import Places
 from kminilog.bulk.staged_logs import RunWriter, by_partition, join_runs
-from kminilog.spark.ingest.quarantine import RejectedWriter
-from kminilog.spark.ingest.screening import screen
-from kminilog.spark.ingest.staging import StagingJob, writing_to
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.runtime.tasks import in_tasks
-from kminilog.spark.source.description import Place
-from kminilog.spark.source.places import breaks, places_of
+from kminilog.ingest.quarantine import RejectedPart, RejectedWriter
+from kminilog.ingest.screening import screen
+from kminilog.ingest.staging import StagingJob, TaskResult, writing_to
+from kminilog.source.description import Place
+from kminilog.source.places import breaks, places_of
+from kminilog.source.task_groups import task_groups
+from kminilog.source.tasks import Tasks
 from kminilog.storage.publish.manifests import StagedPartition
 
 _BUFFER_ROWS = 1 << 16
@@ -42,6 +41,15 @@ class Run:
     first: Place
     last: Place
     partitions: list[StagedPartition]
+
+
+@dataclass
+class Staged:
+    """What is in staging when all tasks are done, and the plan that was taken."""
+
+    plan: str
+    partitions: list[StagedPartition]
+    rejected: list[RejectedPart]
 
 
 class RunsWriter:
@@ -109,15 +117,27 @@ def in_source_order(runs: Sequence[Run]) -> list[Run] | None:
     return None if overlap else ordered
 
 
-def join(spark: SparkSession, job: StagingJob, runs: Sequence[Run]) -> list[StagedPartition]:
+def joined(tasks: Tasks, job: StagingJob, results: Sequence[TaskResult]) -> Staged | None:
+    """Return what is staged once the runs of all tasks are joined; None if two of them overlap."""
+    runs = in_source_order([run for result in results for run in result.written])
+    if runs is None:
+        return None
+    return Staged("runs", join(tasks, job, runs), rejected_parts(results))
+
+
+def rejected_parts(results: Sequence[TaskResult]) -> list[RejectedPart]:
+    """Return the files of rejected records of all tasks."""
+    return [part for result in results for part in result.rejected]
+
+
+def join(tasks: Tasks, job: StagingJob, runs: Sequence[Run]) -> list[StagedPartition]:
     """Join the runs of each partition in tasks, and return one staged partition for each.
 
-    Once it returns, the joined files are on the disk. O(bytes). Raises Spark's exceptions.
+    Once it returns, the joined files are on the disk. O(bytes). Raises what `tasks` raises.
     """
     todo = by_partition(staged for run in runs for staged in run.partitions)
-    cores = spark.sparkContext.defaultParallelism
-    groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=cores)
-    joined = in_tasks(spark, groups, lambda group: [_join(job, found) for found in group])
+    groups = task_groups(todo, lambda found: sum(run.bytes for run in found), cores=tasks.cores)
+    joined = tasks.map(groups, lambda group: [_join(job, found) for found in group])
     return [staged for group in joined for staged in group]
 
 

@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.runtime.task_groups import task_groups
-from kminilog.spark.source.description import Source
-from kminilog.spark.source.files import SourceFile
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
+from kminilog.source.task_groups import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20

@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from kminilog.job_errors import SourceError
-from kminilog.spark.source.compression import check_content, open_decompressed
-from kminilog.spark.source.files import SourceFile, list_files
+from kminilog.source.compression import check_content, open_decompressed
+from kminilog.source.files import SourceFile, list_files
 
 FORMATS = ("text", "csv", "json", "parquet")
 _READ_BYTES = 1 << 20

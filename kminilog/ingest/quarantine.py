@@ -23,9 +23,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kminilog.spark.source.description import Place, Source, locations
-from kminilog.spark.source.files import SourceFile
-from kminilog.spark.source.places import PLACE_COLUMNS
+from kminilog.source.description import Place, Source, locations
+from kminilog.source.files import SourceFile
+from kminilog.source.places import PLACE_COLUMNS
 from kminilog.storage.durable_file import sync
 from kminilog.storage.publish.manifests import quarantine_path
 

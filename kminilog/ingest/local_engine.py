@@ -1,0 +1,61 @@
+"""Bulk ingest in this process: for small sources, which take less time than the start of Spark.
+
+All records are one run; joining gives it its offsets. So the files are those of Spark's plans.
+Source: ours.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from kminilog.errors import LogDirError
+from kminilog.ingest.runs import RunsWriter, Staged, joined
+from kminilog.ingest.staging import StagingJob, run_task
+from kminilog.job_errors import SourceError
+from kminilog.source.columns import Columns, columns_of
+from kminilog.source.description import Source
+from kminilog.source.files import SourceFile
+from kminilog.source.tasks import LocalTasks
+
+NEEDS_SPARK = "only Spark reads such a source (SQL, or columns that are no text): --engine spark"
+
+
+class LocalIngest:
+    """Runs the tasks of a job in this process."""
+
+    name = "local"
+
+    def __init__(self, progress: Callable[[str], None] = lambda line: None) -> None:
+        """`progress` gets a line for each batch of records."""
+        self._progress = progress
+
+    def start(self) -> None:
+        """Do nothing: this process runs."""
+
+    def stage(
+        self, source: Source, files: Sequence[SourceFile], job: StagingJob, plan: str
+    ) -> Staged:
+        """Write the records of a source in staging. SourceError if only Spark can read it."""
+        columns = columns_of(source, files)
+        if columns is None:
+            raise SourceError(str(source), reason=NEEDS_SPARK)
+        needed_bytes, free_bytes = columns.size_bytes, shutil.disk_usage(job.log_dir).free
+        if free_bytes < needed_bytes:
+            reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"
+            raise LogDirError(job.log_dir, reason=reason)
+        batches = self._batches(columns)
+        result = run_task(batches, job, partial(RunsWriter, by_rows=False))
+        staged = joined(LocalTasks(), job, [result])
+        assert staged is not None, "one run overlaps nothing"
+        staged.plan = "runs" if plan == "auto" else plan
+        return staged
+
+    def _batches(self, columns: Columns[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        count = 0
+        for group in columns.groups(1):
+            for batch in columns.read(group):
+                count += len(batch)
+                self._progress(f"{count} records")
+                yield batch
