@@ -6,7 +6,7 @@
 
 Equal cells have the same records as messages, in the same order for each key, so the account would
 find nothing in them. It is made only for the families of the other cells. Records without a key
-whose partition nobody can know have a row of their own on both sides. Source: ours.
+whose partition nobody can know have a row of their own on both sides, without order. Source: ours.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kminilog.accounting.digests import Digests
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.rows import UNKNOWN, Bits
 from kminilog.accounting.sides import Sides
@@ -82,13 +83,12 @@ def sum_records(sides: Sides, cells: int, batches: Iterable[pa.RecordBatch]) -> 
         start = int(records.numbers[0]) if start is None else start
         count += len(records.numbers)
         rows = np.where(records.partitions == UNKNOWN, sides.partitions, records.partitions)
-        found, has_key = records.digests, records.has_key
+        found = records.digests
         if records.is_rejected.any():
             kept = ~records.is_rejected
             rejected += int((~kept).sum())
-            rows, has_key = rows[kept], has_key[kept]
-            found = type(found)(*(part[kept] for part in found))
-        sums.add(rows, found, is_ordered=has_key)
+            rows, found = rows[kept], Digests(*(part[kept] for part in found))
+        sums.add(rows, found)
     return [] if start is None else [RunSums(start, sums, count, rejected)]
 
 
@@ -103,7 +103,7 @@ def sum_messages(sides: Sides, cells: int, part: Part) -> list[PartSums]:
         last = int(offsets[-1])
         count += len(offsets)
         rows = np.where(messages.is_counted, 0, 1)
-        sums.add(rows, messages.digests, is_ordered=messages.has_key)
+        sums.add(rows, messages.digests)
     return [] if first is None else [PartSums(part, sums, count, first, last, is_ascending)]
 
 

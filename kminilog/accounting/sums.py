@@ -28,27 +28,27 @@ _COUNT, _SUM, _ORDER = 0, slice(1, 3), slice(3, 5)
 
 
 class Sums:
-    """The cells of some rows, one row for each partition; empty at first.
+    """The cells of some rows, one row for each partition and a last one; empty at first.
 
-    Memory is 40 bytes for each cell.
+    In the last row the order does not count. Memory is 40 bytes for each cell.
     """
 
     def __init__(self, rows: int, cells: int) -> None:
         """Make `rows` rows of `cells` cells; `cells` is a power of 2."""
         self._cells = np.zeros((5, rows, cells), np.uint64)
 
-    def add(self, rows: NDArray[Any], found: Digests, *, is_ordered: NDArray[np.bool_]) -> None:
-        """Add records: row and digest of each, in their order. The order of some may not matter."""
+    def add(self, rows: NDArray[Any], found: Digests) -> None:
+        """Add records: row and digest of each, in their order."""
         _, row_count, cell_count = self._cells.shape
         places = rows.astype(np.int64) * cell_count + cells_of(found.families, cell_count)
         count, sum_low, sum_high, order_low, order_high = self._cells.reshape(5, -1)
         weights = count[places] + _ranks(places, row_count * cell_count)
-        weights *= is_ordered
         np.add.at(sum_low, places, found.low)
         np.add.at(sum_high, places, found.high)
         np.add.at(order_low, places, found.low * weights)
         np.add.at(order_high, places, found.high * weights)
         np.add.at(count, places, np.uint64(1))
+        self._cells[_ORDER, -1] = 0
 
     def append(self, other: "Sums", rows: Any = slice(None)) -> None:
         """Append what follows: `other` has the sums of these rows."""
@@ -56,6 +56,7 @@ class Sums:
         theirs = other._cells
         theirs[_ORDER] += mine[_COUNT] * theirs[_SUM]
         self._cells[:, rows] = mine + theirs
+        self._cells[_ORDER, -1] = 0
 
     def differing(self, other: "Sums") -> NDArray[np.bool_]:
         """Return for each cell if it differs in any row."""

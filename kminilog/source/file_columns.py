@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kminilog.job_errors import SourceError
 from kminilog.source.csv_columns import read_fields, row_json
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
@@ -42,13 +43,16 @@ class FileColumns:
     def of(cls, source: Source, files: Sequence[SourceFile]) -> "FileColumns | None":
         """Return what is to be read; None if `read_source` has to read the source.
 
-        Reads the header of a CSV file, and the first JSON lines. A column that is not there may be
-        SQL, or an error: both are left to `read_source`.
+        Reads the header of a CSV file, and the first JSON lines. A value that is no column may be
+        SQL, and later JSON lines may have other members: both are left to `read_source`. Raises
+        SourceError for a key that is no column of a text or a CSV file.
         """
         if source.format == "parquet" or source.key_expr is not None:
             return None
         asked = [name for name in (source.key, source.value) if name is not None]
         names = _names(source, files, asked)
+        if source.key is not None and source.format != "json" and source.key not in (names or []):
+            raise no_column(source, names or [])
         if names is None or not set(asked) <= set(names):
             return None
         if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
@@ -132,6 +136,12 @@ class FileColumns:
                 "rejected": rejected,
             }
         )
+
+
+def no_column(source: Source, names: Sequence[str]) -> SourceError:
+    """Return the error for a key that is none of these columns."""
+    reason = f"no column {source.key!r}; there is: {', '.join(names) or 'none'}"
+    return SourceError(str(source), reason=reason)
 
 
 def _names(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str] | None:

@@ -2,14 +2,16 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import SparkUnavailableError
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.truncation import truncate_log
-from tests.cli.command_line import Run, assert_one_line
+from tests.cli.command_line import CommandLine, Run, assert_one_line
 from tests.damage import files_of
 
 
@@ -38,8 +40,7 @@ def test_ingest_bad_input_is_one_line_before_spark_starts(kminilog, tmp_path, op
     began_with = "pyspark" in sys.modules
     assert_one_line(kminilog("ingest", source, *options), 2, part)
     assert not kminilog.log_dir.exists()
-    if not {"--key-expr", "--key-regex"} & set(options):
-        assert ("pyspark" in sys.modules) == began_with
+    assert ("pyspark" in sys.modules) == began_with
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,7 @@ def test_ingest_waits_a_minute_for_another_writer_or_as_long_as_told_and_says_so
             (["--lock-timeout", 500], [], ", still after 0.5 s of waiting"),
             (["--lock-timeout", 0], [], ""),
         ):
+            options += ["--engine", "spark"]
             run = kminilog("ingest", tmp_path / "source.txt", "--topic", "t", *options)
             lines = without_progress(run).err.splitlines()
             assert (run.code, lines[:-1][:1]) == (2, first_lines)
@@ -95,10 +97,30 @@ def without_progress(run: Run) -> Run:
     return run._replace(err="".join(line for line in lines if " … " not in line))
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
-@pytest.mark.usefixtures("spark")
-class TestWithSpark:
+class WithEngine(CommandLine):
+    """`kminilog` that names an engine where a command takes one."""
+
+    def __init__(self, log_dir: Path, engine: str) -> None:
+        super().__init__(log_dir)
+        self.engine = engine
+
+    def __call__(self, *arguments: str | Path | int, stdin: bytes = b"") -> Run:
+        engine = ("--engine", self.engine) if arguments[0] in ("ingest", "verify") else ()
+        return super().__call__(*arguments, *engine, stdin=stdin)
+
+
+class TestWithEachEngine:
+    @pytest.fixture(
+        params=[
+            "local",
+            pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")]),
+        ]
+    )
+    def kminilog(self, request, tmp_path):
+        if request.param == "spark":
+            request.getfixturevalue("spark")
+        return WithEngine(tmp_path / "log-dir", request.param)
+
     def test_ingest_then_verify_accounts_for_every_record(self, kminilog, tmp_path, monkeypatch):
         source = tmp_path / "orders.txt"
         source.write_bytes(b"".join(b"k%d:\xff%d\n" % (n % 7, n) for n in range(300)))
@@ -108,7 +130,7 @@ class TestWithSpark:
         assert run.code == 0, run
         result = run.document
         assert (result["job_id"], result["topic"], result["rejected"]) == ("j1", "t", 0)
-        assert result["plan"] == "runs"
+        assert (result["plan"], result["engine"]) == ("runs", kminilog.engine)
         assert result["seconds"] > 0
         assert sum(partition["count"] for partition in result["partitions"]) == 300
         fields = {"partition", "first_offset", "next_offset", "count", "bytes", "digest"}
@@ -129,7 +151,7 @@ class TestWithSpark:
 
         source.write_bytes(source.read_bytes() + b"k1:new\n")
         verified = kminilog("verify", "t", "--against", source, *reading, "--json")
-        assert verified.code == 1, verified
+        assert (verified.code, verified.document["engine"]) == (1, kminilog.engine), verified
         assert verified.document["conservation"]["source"] == 301
         (finding,) = verified.document["findings"]
         assert (finding["class"], finding["count"]) == ("missing", 1)
@@ -212,3 +234,63 @@ class TestWithSpark:
         run = kminilog("ingest", source, "--topic", "t", *options)
         assert_one_line(without_progress(run), 2, part)
         assert files_of(kminilog.log_dir) == before
+
+
+def small_source(tmp_path: Path) -> Path:
+    path = tmp_path / "small.txt"
+    path.write_bytes(b"a:1\nb:2\na:3\n")
+    return path
+
+
+@pytest.mark.usefixtures("no_session")
+def test_small_source_starts_no_spark(kminilog, tmp_path):
+    source, reading = small_source(tmp_path), ["--key-regex", "^(.)"]
+    done = kminilog("ingest", source, "--topic", "t", "--partitions", 2, *reading, "--json")
+    assert (done.code, done.document["engine"], done.document["count"]) == (0, "local", 3)
+    found = kminilog("verify", "t", "--against", source, *reading, "--json").document
+    assert (found["engine"], found["verdict"]) == ("local", "ok")
+    assert found["scope"]["steps"] == ["sums"]
+    full = kminilog("verify", "t", "--against", source, *reading, "--full", "--json").document
+    assert (full["verdict"], full["scope"]["steps"]) == ("ok", ["account"])
+
+
+@pytest.mark.parametrize(
+    ("options", "starts"),
+    [
+        ([], False),
+        (["--key-expr", "upper(value)"], True),
+        (["--master", "local[2]"], True),
+        (["--engine", "spark"], True),
+    ],
+)
+@pytest.mark.parametrize("limit", [1000, 3])
+def test_engine_is_chosen_by_bytes_sql_and_master(
+    kminilog, tmp_path, monkeypatch, options, starts, limit
+):
+    def started(master: str | None) -> None:
+        raise SparkUnavailableError("it was asked for")
+
+    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.cli.engines.LOCAL_BYTES", limit)
+    source = small_source(tmp_path)
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    for words in (["ingest", source, "--topic", "t"], ["verify", "t", "--against", source]):
+        run = kminilog(*words, *options)
+        if starts or limit == 3:
+            assert_one_line(run, 2, "it was asked for")
+        else:
+            assert run.code == 0
+
+
+@pytest.mark.parametrize("words", [["ingest", "small.txt", "--topic", "t"], ["verify"]])
+def test_engine_that_cannot_do_it_is_one_line(kminilog, tmp_path, monkeypatch, words):
+    source = small_source(tmp_path)
+    monkeypatch.chdir(source.parent)
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    master = kminilog(*words, "--engine", "local", "--master", "local[2]")
+    assert_one_line(master, 2, "--master is about Spark")
+    if words == ["verify"]:
+        words = ["verify", "t", "--against", "small.txt"]
+    sql = kminilog(*words, "--engine", "local", "--key-expr", "upper(value)")
+    assert_one_line(sql, 2, "small.txt: only Spark reads such a source", "--engine spark")

@@ -149,8 +149,11 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["verify", "--engine", "spark"], "kminilog.spark.verify.job.check_partitions"),
-        (["ingest", "lines.txt", "--topic", "new"], "kminilog.spark.ingest.job.stage"),
+        (["verify", "--engine", "spark"], "kminilog.spark.verify.engine.check_partitions"),
+        (
+            ["ingest", "lines.txt", "--topic", "new", "--engine", "spark"],
+            "kminilog.spark.ingest.job.stage",
+        ),
     ],
     ids=["verify", "ingest"],
 )

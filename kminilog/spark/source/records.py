@@ -25,6 +25,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, Varian
 
 from kminilog.job_errors import SourceError
 from kminilog.source.description import Source, check_options, files_of
+from kminilog.source.file_columns import no_column
 from kminilog.source.files import SourceFile
 from kminilog.source.formats import csv_columns
 from kminilog.source.line_columns import search
@@ -161,8 +162,7 @@ def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) ->
     if source.key is None:
         return sql.lit(None).cast("binary")
     if source.key not in columns:
-        reason = f"no column {source.key!r}; there is: {', '.join(columns) or 'none'}"
-        raise SourceError(str(source), reason=reason)
+        raise no_column(source, columns)
     return _bytes(frame, column_named(source.key))
 
 

@@ -1,0 +1,183 @@
+"""The account of a source: both steps and the full one agree, and with a plain count of copies."""
+
+import re
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kminilog.accounting import comparison
+from kminilog.accounting.job import verify_with
+from kminilog.accounting.local_engine import LocalEngine
+from kminilog.clock import ManualClock
+from kminilog.ingest.job import ingest_with
+from kminilog.ingest.local_engine import LocalIngest
+from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.manifests import committed_path
+from kminilog.verification.findings import FindingClass
+from kminilog.verification.report import Report
+from tests.spark.log_content import Content, KeyValue, content_of, write_anew
+
+SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=50)
+
+# Few keys and few values: many copies, and records without a key.
+lines = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", ""]), st.integers(0, 5)).map(
+        lambda record: f"{record[0]}={record[1]}".encode()
+    ),
+    min_size=1,
+    max_size=25,
+)
+edits = st.lists(
+    st.tuples(
+        st.sampled_from(["drop", "double", "value", "key", "swap", "move", "add"]),
+        st.integers(0, 1000),
+        st.integers(0, 1000),
+    ),
+    max_size=4,
+)
+
+
+def edited(content: Content, changes: list[tuple[str, int, int]]) -> Content:
+    """Put some faults into the content of a log, and return it."""
+    for kind, one, other in changes:
+        places = [(p, slot) for p, messages in content.items() for slot in range(len(messages))]
+        if not places:
+            return content
+        (p, slot), (q, second) = places[one % len(places)], places[other % len(places)]
+        key, value = content[p][slot]
+        if kind == "drop":
+            del content[p][slot]
+        elif kind == "double":
+            content[q].insert(second, (key, value))
+        elif kind == "value":
+            content[p][slot] = key, b"x%d" % (other % 3)
+        elif kind == "key":
+            content[p][slot] = (None if key else b"b"), value
+        elif kind == "swap":
+            content[p][slot], content[q][second] = content[q][second], content[p][slot]
+        elif kind == "move":
+            del content[p][slot]
+            content[other % len(content)].append((key, value))
+        else:
+            content[p].insert(slot, (b"a", b"a=%d" % (other % 7)))
+    return content
+
+
+def check(log_dir: Path, source: Source, **options: Any) -> Report:
+    options |= {"against": source, "partitioner": "default-2.4"}
+    return verify_with(LocalEngine(), ManualClock(), LogDir(log_dir), ["t"], **options)
+
+
+def facts(report: Report) -> Any:
+    """What a report says about the source, but for the steps that were taken."""
+    found = report.to_json()
+    kept = ("missing", "extra", "duplicate", "altered", "key-order")
+    findings = [one for one in found["findings"] if one["class"] in kept]
+    return found["conservation"], findings, found["verdict"]
+
+
+def plain_counts(source: list[KeyValue], content: Content) -> dict[str, int]:
+    """Copies counted with dictionaries: what the table in `account` says, in a few lines."""
+    copies: dict[KeyValue, list[int]] = defaultdict(lambda: [0, 0])
+    for record in source:
+        copies[record][0] += 1
+    for messages in content.values():
+        for message in messages:
+            copies[message][1] += 1
+    return {
+        "source": len(source),
+        "stored": sum(map(len, content.values())),
+        "missing": sum(max(there - stored, 0) for there, stored in copies.values()),
+        "extra": sum(stored for there, stored in copies.values() if not there),
+        "duplicate": sum(max(stored - there, 0) for there, stored in copies.values() if there),
+    }
+
+
+def disorder(source: list[KeyValue], content: Content) -> int:
+    """How many pairs of balanced copies a later record of their key stands in front of."""
+    places: dict[KeyValue, list[int]] = defaultdict(list)
+    for place, record in enumerate(source):
+        places[record].append(place)
+    stored: dict[KeyValue, list[tuple[int, int]]] = defaultdict(list)
+    for partition, messages in sorted(content.items()):
+        for slot, message in enumerate(messages):
+            stored[message].append((partition, slot))
+    pairs = {
+        at: (record[0], place)
+        for record, there in places.items()
+        if len(there) == len(stored[record])
+        for place, at in zip(there, stored[record], strict=True)
+    }
+    last: dict[tuple[int, bytes], int] = {}
+    found = 0
+    for partition, slot in sorted(pairs):
+        key, place = pairs[partition, slot]
+        if key is not None:
+            found += place < last.get((partition, key), -1)
+            last[partition, key] = place
+    return found
+
+
+def records_of(source_lines: list[bytes]) -> list[KeyValue]:
+    return [(line[:1] if line[:1] != b"=" else None, line) for line in source_lines]
+
+
+@pytest.fixture(autouse=True)
+def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+@given(lines, edits, st.integers(1, 3), st.booleans(), st.sampled_from([1, 3]))
+@settings(max_examples=150, deadline=None)
+def test_sums_and_rows_and_a_plain_count_agree(source_lines, changes, partitions, has_job, buckets):
+    """`has_job` tells if a job is on record, so that the partition of every record is known."""
+    with tempfile.TemporaryDirectory() as directory:
+        path, written, log_dir = (Path(directory, name) for name in ("t.txt", "one", "two"))
+        path.write_bytes(b"\n".join(source_lines))
+        source = Source((str(path),), key_regex="^([abc])=")
+        options: dict[str, Any] = {"partitions": partitions, "settings": SETTINGS, "job_id": "j"}
+        ingest_with(LocalIngest(), written, source, topic="t", **options)
+        write_anew(written, log_dir, "t", lambda content: content.update(edited(content, changes)))
+        if not has_job:
+            committed_path(log_dir, "j").unlink()
+        with patch.object(comparison, "_BUCKET_BYTES", 10_000 // buckets):
+            quick, full = check(log_dir, source), check(log_dir, source, full=True)
+        content = content_of(log_dir, "t")
+    assert facts(quick) == facts(full)
+    records = [(line[:1] if line[:1] != b"=" else None, line) for line in source_lines]
+    found, expected = full.conservation, plain_counts(records, content)
+    for name in ("missing", "extra"):
+        expected[name] -= found["altered"]
+    assert {name: found[name] for name in expected} == expected
+    assert full.tally.counts().get(FindingClass.KEY_ORDER, 0) == disorder(records, content)
+    if not changes:
+        assert (quick.verdict, quick.scope["steps"]) == ("ok", ["sums"])
+
+
+def test_equal_sums_take_one_step_and_an_altered_message_the_rows_of_its_cell(tmp_path, dialect):
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"".join(b"k%03d=%d\n" % (n % 200, n) for n in range(4000)))
+    source = Source((str(path),), key_regex="^(k[0-9]+)=")
+    options: dict[str, Any] = {"partitions": 2, "dialect": dialect, "job_id": "j"}
+    ingest_with(LocalIngest(), tmp_path / "one", source, topic="t", **options)
+    assert check(tmp_path / "one", source).scope["steps"] == ["sums"]
+    full = check(tmp_path / "one", source, full=True)
+    assert (full.scope["steps"], full.verdict) == (["account"], "ok")
+
+    def alter(content: Content) -> None:
+        key, value = content[1][700]
+        content[1][700] = key, value[:-1] + b"!"
+
+    write_anew(tmp_path / "one", tmp_path / "two", "t", alter)
+    found = check(tmp_path / "two", source)
+    sums, rows = found.scope["steps"]
+    assert (sums, found.conservation["altered"]) == ("sums", 1)
+    assert re.fullmatch(r"account of 1 of \d\d+ cells", rows)
