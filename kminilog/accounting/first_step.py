@@ -79,7 +79,8 @@ def sum_records(sides: Sides, cells: int, batches: Iterable[pa.RecordBatch]) -> 
     """Return the sums of one run; none if it has no records. O(bytes)."""
     sums = Sums(sides.partitions + 1, cells)
     start, count, rejected = None, 0, 0
-    for records in sides.records(batches):
+    read = sides.reader()
+    for records in map(read, filter(len, batches)):
         start = int(records.numbers[0]) if start is None else start
         count += len(records.numbers)
         rows = np.where(records.partitions == UNKNOWN, sides.partitions, records.partitions)

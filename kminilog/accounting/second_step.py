@@ -11,8 +11,7 @@ Source: ours.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,30 +64,9 @@ class SecondStep:
 
     def read_records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
         """Yield the rows of records by bucket, and a Tally of each run. O(bytes)."""
-        for run in split_runs(filter(len, batches), by_rows=self.by_rows):
-            yield from self._read_run(run)
-
-    def _read_run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
-        before = np.zeros(self.sides.partitions, np.int64)
-        start, count, left_out = -1, 0, 0
-        for records in self.sides.records(batches):
-            start = int(records.numbers[0]) if start < 0 else start
-            columns = {
-                "order": records.numbers,
-                "partition": records.partitions,
-                "number": numbered(records.partitions, before),
-                "run": np.full(len(records.numbers), start),
-                "has_key": records.has_key,
-                "is_rejected": records.is_rejected,
-            }
-            wanted = self._wanted(records)
-            yield from scattered(columns, records.keys, records.digests, wanted, self.buckets)
-            count += len(records.numbers)
-            left_out += int((records.is_rejected & ~wanted).sum())
-        yield self.buckets, (UNKNOWN, Counted(count, 0, left_out))
-        for partition in np.flatnonzero(before).tolist():
-            tally = Tally(start, int(before[partition]), is_source=True)
-            yield self.buckets, (partition, tally)
+        reader = RecordReader(self)
+        for batch in batches:
+            yield from reader.read(batch)
 
     def read_messages(self, part: Part) -> Iterator[Item]:
         """Yield the rows of messages by bucket, a Tally of the part, and its Breaks. O(bytes)."""
@@ -107,7 +85,7 @@ class SecondStep:
                 "part": np.full(len(numbers), part.start),
                 "counted": messages.is_counted.astype(np.int64),
             }
-            wanted = self._wanted(messages)
+            wanted = self.is_wanted(messages)
             yield from scattered(columns, messages.keys, messages.digests, wanted, self.buckets)
             offsets = messages.offsets[messages.is_counted]
             at = np.flatnonzero(np.diff(offsets, prepend=next_offset - 1) != 1)
@@ -122,7 +100,8 @@ class SecondStep:
             found = Breaks(part.start, numbers, offsets)
             yield self.buckets, (partition, found)
 
-    def _wanted(self, rows: Records | Messages) -> Bits:
+    def is_wanted(self, rows: Records | Messages) -> Bits:
+        """Return which rows are compared: those in cells that are wanted."""
         if self.wanted is None:
             return np.ones(len(rows.keys), np.bool_)
         found: Bits = self.wanted[cells_of(rows.digests.families, len(self.wanted))]
@@ -151,30 +130,53 @@ class SecondStep:
         return Judged(add_counts(counted), pairs.groups())
 
 
+class RecordReader:
+    """Makes rows of the records that one task reads. It knows in which run the next record is."""
+
+    def __init__(self, step: SecondStep) -> None:
+        self._step = step
+        self._records = step.sides.reader()
+        self._before = np.zeros(step.sides.partitions, np.int64)
+        self._previous: Place | None = None
+        self._run = NOTHING
+
+    def read(self, batch: pa.RecordBatch) -> Iterator[Item]:
+        """Yield the rows of a batch by bucket, and what was counted. O(bytes)."""
+        if not len(batch):
+            return
+        places = places_of(batch)
+        cuts = breaks(places, self._previous, by_rows=self._step.by_rows)
+        self._previous = Place(*(int(part[-1]) for part in places))
+        for start, stop in pairwise([*sorted({0, *cuts}), len(batch)]):
+            records = self._records(batch.slice(start, stop - start))
+            if start in cuts:
+                self._run = int(records.numbers[0])
+                self._before[:] = 0
+            yield from self._rows(records)
+
+    def _rows(self, records: Records) -> Iterator[Item]:
+        step, counted_before = self._step, self._before.copy()
+        columns = {
+            "order": records.numbers,
+            "partition": records.partitions,
+            "number": numbered(records.partitions, self._before),
+            "run": np.full(len(records.numbers), self._run),
+            "has_key": records.has_key,
+            "is_rejected": records.is_rejected,
+        }
+        wanted = step.is_wanted(records)
+        yield from scattered(columns, records.keys, records.digests, wanted, step.buckets)
+        left_out = int((records.is_rejected & ~wanted).sum())
+        yield step.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))
+        counts = self._before - counted_before
+        for partition in np.flatnonzero(counts).tolist():
+            tally = Tally(self._run, int(counts[partition]), is_source=True)
+            yield step.buckets, (partition, tally)
+
+
 def add_counts(counted: Iterable[Counted]) -> Counted:
     """Return the sum of several counts."""
     return Counted(*map(sum, zip(Counted(0, 0, 0), *counted, strict=True)))
-
-
-def split_runs(
-    batches: Iterable[pa.RecordBatch], *, by_rows: bool
-) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Yield the batches of each run of the source; use each before asking for the next."""
-    number = 0
-    previous: Place | None = None
-
-    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
-        nonlocal number, previous
-        for batch in batches:
-            places = places_of(batch)
-            cuts = breaks(places, previous, by_rows=by_rows)
-            previous = Place(*(int(part[-1]) for part in places))
-            for start, stop in pairwise([*sorted({0, *cuts}), len(batch)]):
-                number += start in cuts
-                yield number, batch.slice(start, stop - start)
-
-    for _, run in groupby(pieces(), itemgetter(0)):
-        yield (batch for _, batch in run)
 
 
 def _by_partition(found: pa.RecordBatch) -> Iterator[Item]:

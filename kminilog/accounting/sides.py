@@ -7,7 +7,7 @@ Both steps begin here. The first adds the rows to sums, the second sends them to
 module does not know who reads the batches. Source: ours.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from kminilog.accounting.log_parts import Part, Ranges, messages_of
 from kminilog.accounting.rejections import Rejections
 from kminilog.accounting.rows import UNKNOWN, Bits, Integers
 from kminilog.bulk.mixing import mixed
-from kminilog.bulk.partitioning import Places
 from kminilog.source.places import Order, places_of
 from kminilog.storage.log_dir import LogDir
 
@@ -33,7 +32,6 @@ class Records(NamedTuple):
 
     keys: pa.Array
     digests: Digests
-    places: Places
     numbers: Integers
     partitions: Integers
     has_key: Bits
@@ -66,12 +64,11 @@ class Sides:
     rejections: Rejections
     order: Order
 
-    def records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Records]:
-        """Yield the records of batches that have the columns of `read_source`; O(bytes)."""
+    def reader(self) -> Callable[[pa.RecordBatch], Records]:
+        """Return a new function of a batch with the columns of `read_source`; O(bytes)."""
         choose = self.expected.chooser()
-        for batch in batches:
-            if not len(batch):
-                continue
+
+        def read(batch: pa.RecordBatch) -> Records:
             keys, places = batch.column("key"), places_of(batch)
             numbers = self.order.numbers(places)
             is_undecodable = _bits(batch.column("rejected").is_valid())
@@ -79,15 +76,11 @@ class Sides:
             partitions = choose(keys, places)
             if is_rejected.any():
                 partitions = np.where(is_rejected, UNKNOWN, partitions)
-            yield Records(
-                keys,
-                _of_records(keys, batch.column("value"), is_undecodable, numbers),
-                places,
-                numbers,
-                partitions,
-                _bits(keys.is_valid()),
-                is_rejected,
-            )
+            found = _of_records(keys, batch.column("value"), is_undecodable, numbers)
+            has_key = _bits(keys.is_valid())
+            return Records(keys, found, numbers, partitions, has_key, is_rejected)
+
+        return read
 
     def messages(self, part: Part) -> Iterator[Messages]:
         """Yield the messages of a part; O(bytes)."""

@@ -16,6 +16,7 @@ from kminilog.source.description import Place, Source
 
 Integers = NDArray[np.int64]
 PLACE_COLUMNS = ("source_rank", "source_position", "source_row")
+RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 
 
 class Order(NamedTuple):

@@ -34,3 +34,4 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("Spark was started")
 
     monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)

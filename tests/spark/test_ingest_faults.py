@@ -171,7 +171,7 @@ def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
         if moment == "behind it":
             patch.setattr(publication, "_finish", snapshot(publication._finish))
         else:
-            patch.setattr("kminilog.spark.ingest.job.publish", snapshot(publication.publish))
+            patch.setattr("kminilog.ingest.job.publish", snapshot(publication.publish))
         ingest(spark, log_dir, source, **options(plan, max_rejected=1))
     assert list((dead / STAGING_DIR / "j").iterdir())
     assert len(list((dead / QUARANTINE_DIR).iterdir())) == 1

@@ -81,7 +81,12 @@ def test_placed_columns_are_the_records_that_spark_places(spark, tmp_path, diale
         .toArrow()
         .to_pylist()
     )
-    ours = place_columns(spark, columns_of(source), 3, job).orderBy("order").toArrow().to_pylist()
+    ours = (
+        place_columns(spark, columns_of(source), source, 3, job)
+        .orderBy("order")
+        .toArrow()
+        .to_pylist()
+    )
     rejected = [row for row in theirs if row["messages"].startswith(b"\xff" * 8)]
     assert len(rejected) > 100
     assert [row for row in ours if row["messages"].startswith(b"\xff" * 8)] == rejected

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from kminilog.job_errors import SourceError
 from kminilog.source import task_groups
 from kminilog.source.description import Source, files_of
+from kminilog.spark.datasource.door import register
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.source.nanoseconds import with_nanoseconds
 from kminilog.spark.source.own_session import own_session
@@ -206,6 +207,7 @@ def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spar
     source = Source((str(path),), "parquet", key="t")
     ingest(spark, tmp_path / "logs", source, topic="t")
     log_dir = LogDir(tmp_path / "logs")
+    register(spark)
     stored = spark.read.format("kminilog").option("topic", "t").load(str(log_dir.path))
     messages = stored.orderBy("offset").collect()
     texts = [f"2026-01-02T03:04:05.123001007{zone}", f"1969-12-31T23:59:59.999999999{zone}"]

@@ -35,10 +35,9 @@ from kminilog.ingest.screening import screen
 from kminilog.ingest.staging import StagingJob
 from kminilog.source.columns import Columns
 from kminilog.source.description import Source
-from kminilog.source.places import PLACE_COLUMNS, Order, places_of
+from kminilog.source.places import RECORD_COLUMNS, Order, places_of
 from kminilog.spark.runtime.tasks import freeze_modules
 
-RECORD_COLUMNS = (*PLACE_COLUMNS, "key", "value", "rejected")
 _REJECTED_MARK = b"\xff" * MARK_BYTES
 _ROW_BYTES = 4096
 

@@ -30,8 +30,9 @@ from kminilog.job_errors import PublicationError
 from kminilog.source.columns import Columns, columns_of
 from kminilog.source.description import Source, check_options
 from kminilog.source.files import SourceFile
+from kminilog.source.places import RECORD_COLUMNS
 from kminilog.source.task_groups import LEAST_BYTES, TASKS_PER_CORE
-from kminilog.spark.ingest.placing import RECORD_COLUMNS, place_columns, place_records, unpack
+from kminilog.spark.ingest.placing import place_columns, place_records, unpack
 from kminilog.spark.ingest.sink import run_tasks
 from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.spark.source.records import read_source

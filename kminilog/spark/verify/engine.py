@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Tuple  # noqa: UP035 - Spark looks for Tuple
 
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.functions import arrow_udf
 
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
-from kminilog.accounting.second_step import Item, Judged, SecondStep
+from kminilog.accounting.second_step import Item, Judged, RecordReader, SecondStep
 from kminilog.source.columns import Columns, columns_of
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
+from kminilog.source.places import RECORD_COLUMNS
 from kminilog.source.task_groups import TASKS_PER_CORE
 from kminilog.spark.runtime.executor_checks import check_cluster
 from kminilog.spark.runtime.failures import spark_failures
@@ -140,14 +142,21 @@ class SparkReader:
 
 
 def _rows_of(records: DataFrame, step: SecondStep) -> "RDD[Item]":
-    """Return the rows of records that Spark reads: Arrow batches go in, pickled items come out."""
+    """Return the rows of records that Spark reads.
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for item in step.read_records(iter(batches)):
-            yield pa.record_batch({"item": pa.array([pickle.dumps(item)], pa.binary())})
+    A function of columns gives an entry for each record: the first of a batch has all its rows.
+    """
 
-    found = records.mapInArrow(read, "item binary")
-    return found.rdd.map(lambda row: pickle.loads(row.item))
+    def read(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
+        reader = RecordReader(step)
+        for columns in batches:
+            batch = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
+            items = pickle.dumps(list(reader.read(batch)))
+            yield pa.array([items, *[None] * (len(batch) - 1)][: len(batch)], pa.binary())
+
+    rows = arrow_udf(read, "binary").asNondeterministic()  # type: ignore[call-overload]
+    found = records.select(rows(*RECORD_COLUMNS).alias("items")).where("items IS NOT NULL")
+    return found.rdd.flatMap(lambda row: pickle.loads(row["items"]))
 
 
 def _moved(
