@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kminilog.consumer.consumer import Consumer
     from kminilog.consumer.coordinator import Coordinator
     from kminilog.consumer.readers import ClusterSource, LogDirSource
-    from kminilog.consumer.stream import KafkaStream
+    from kminilog.consumer.stream import KafkaStream, open_streams
     from kminilog.errors import KMiniLogError
     from kminilog.format.dialect import DOCUMENTED, KAFKA
     from kminilog.format.hashing import murmur2, to_positive
@@ -55,6 +55,7 @@ _HOMES = {
     "TopicPartition": "format.names",
     "TopicSettings": "settings",
     "murmur2": "format.hashing",
+    "open_streams": "consumer.stream",
     "to_positive": "format.hashing",
 }
 __all__ = list(_HOMES)

@@ -10,7 +10,7 @@ gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: Consol
 
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -55,6 +55,7 @@ _OTHER_WORDS = {
     "end": f"write {LATEST}",
     "stored": "write --group G: it starts where the group has committed",
 }
+_MOST_STREAMS = 100
 
 
 def _to_start(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
@@ -112,6 +113,13 @@ def _to_format(ctx: click.Context, param: click.Parameter, value: str | None) ->
     help="Consumer group to join: the group assigns a share of the partitions.",
 )
 @click.option(
+    "--streams",
+    "streams_count",
+    type=click.IntRange(1, _MOST_STREAMS),
+    metavar="N",
+    help="Number of threads that read, each a member of the group.  [default: none, one member]",
+)
+@click.option(
     "--print-key", is_flag=True, help="Print key, tab and value instead of the value alone."
 )
 @click.option(
@@ -140,6 +148,7 @@ def command(
     max_messages: int | None,
     key: bytes | None,
     group: str | None,
+    streams_count: int | None,
     print_key: bool,
     line_format: str | None,
     is_raw: bool,
@@ -159,7 +168,10 @@ def command(
     settings = parse_config(config, CONSUMER_SETTINGS)
     group = settings.get("group.id") or None if group is None else group
     told = str(start) if group is not None and is_start_given else None
-    run = Run(source, write, Wanted(max_messages, is_until_end, key, told), clock)
+    wanted = Wanted(max_messages, is_until_end, key, told)
+    run = Run(source, write, wanted, clock)
+    if streams_count is not None and (group is None or is_until_end):
+        raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
     if group is None:
         if tail_count is not None:
             start = -tail_count or LATEST
@@ -171,10 +183,25 @@ def command(
         if partition is not None or isinstance(start, int) or tail_count is not None:
             raise click.UsageError(_GROUP_SHARES.format(group=group))
         settings = {**settings, "group.id": group}
-        consumer = _member(log_dir, source, topics, pattern, settings, start, run, clock)
+        subscribe = _subscription(topics, pattern)
+        if streams_count is not None:
+            from kminilog.cli.consume_streams import consume_streams
+
+            settings = {"auto.offset.reset": start, **settings}
+            consume_streams(
+                streams_count, log_dir, subscribe, settings, write, wanted, clock, on_gap
+            )
+            return
+        consumer = _member(log_dir, source, subscribe, settings, start, run, clock)
     run.run(consumer)
 
 
+_STREAMS_NEED_A_GROUP = (
+    "--streams needs --group: the group shares the partitions out among the streams"
+)
+_STREAMS_NEED_NO_END = (
+    "--streams has no --until-end: to stop, give --config consumer.timeout.ms=MS or --max-messages"
+)
 _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
     "no --offset N, no --tail; `kminilog group reset {group} --to N` moves what is committed"
@@ -217,14 +244,13 @@ def _reader(
 def _member(
     log_dir: LogDir,
     source: Source,
-    topics: list[Topic],
-    pattern: str | None,
+    subscribe: Callable[[Consumer], object],
     settings: dict[str, Any],
     start: int | str,
     run: Run,
     clock: Clock,
 ) -> Consumer:
-    """A consumer of a share of these topics."""
+    """A consumer of a share of the topics that it is to subscribe to."""
     run.is_committing = settings.get("enable.auto.commit", True)
     consumer = Consumer(
         source,
@@ -238,11 +264,15 @@ def _member(
         on_lost=run.on_lost,
         on_reset=run.on_reset,
     )
-    if pattern is None:
-        consumer.subscribe([found.name for found in topics])
-    else:
-        consumer.subscribe(pattern=pattern)
+    subscribe(consumer)
     return consumer
+
+
+def _subscription(topics: list[Topic], pattern: str | None) -> Callable[[Consumer], object]:
+    """Return what subscribes a consumer to these topics, or to all that match, later ones too."""
+    if pattern is not None:
+        return lambda consumer: consumer.subscribe(pattern=pattern)
+    return lambda consumer: consumer.subscribe([found.name for found in topics])
 
 
 def _topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Topic]:

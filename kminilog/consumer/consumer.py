@@ -129,6 +129,11 @@ class Consumer:
         return self._member is None or not self._member.is_waiting
 
     @property
+    def has_group(self) -> bool:
+        """Whether it can commit: group.id is set, and it has a coordinator."""
+        return bool(self.config["group.id"] and self._coordinator)
+
+    @property
     def assignment(self) -> tuple[TopicPartition, ...]:
         """The partitions that are read now, ascending."""
         return self._fetching.partitions
@@ -228,9 +233,7 @@ class Consumer:
                     self._member.forget()
 
     def _commits_by_itself(self) -> bool:
-        return bool(
-            self.config["enable.auto.commit"] and self.config["group.id"] and self._coordinator
-        )
+        return self.config["enable.auto.commit"] and self.has_group
 
     # ---- the group's doing
 
@@ -265,7 +268,7 @@ class Consumer:
         return self._coordinator, group
 
     def _committed(self) -> dict[TopicPartition, int]:
-        return self.committed() if self.config["group.id"] and self._coordinator else {}
+        return self.committed() if self.has_group else {}
 
     def _make_member(self) -> GroupMember:
         coordinator, group = self._group()

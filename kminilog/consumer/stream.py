@@ -7,7 +7,8 @@ consumer.timeout.ms. The time of a rebalance does not count. The thread sends th
 work on one message may take any time. A record counts as read, and is committed, once the iteration
 asks for the next one. If a partition is taken away, its records in the queue are dropped.
 
-`open_streams` makes several streams, each a member of the group, named `<consumer>-<n>`.
+`open_streams` makes several streams, each a member of the group, named `<consumer>-<n>`. Without a
+group nothing is committed.
 Source: S3; Kafka 0.8: KafkaStream, ConsumerIterator, ConsumerFetcherThread.
 """
 
@@ -60,8 +61,11 @@ class KafkaStream(Iterator[ConsumerRecord]):
         make_consumer: Callable[..., Consumer],
         config: Mapping[str, object],
         clock: Clock,
+        *,
+        on_reset: Callable[[OffsetReset], object] = warn,
     ) -> None:
         self.name = name
+        self._tell_reset = on_reset
         self.config = complete_config(config, CONSUMER_SETTINGS)
         self._make_consumer = make_consumer
         self._clock = clock
@@ -92,6 +96,15 @@ class KafkaStream(Iterator[ConsumerRecord]):
     def queued_count(self) -> int:
         """How many records are fetched and not returned yet."""
         return self._queue.qsize()
+
+    @property
+    def silent_ms(self) -> int:
+        """How long it has found no record, in ms; -1 while it has some, or has no share yet."""
+        with self._lock:
+            if self._queue.unfinished_tasks or self._current is not None:
+                return -1
+        at_ms, since_ms = self._look
+        return at_ms - since_ms if at_ms > since_ms else -1
 
     # ---- for the thread that iterates
 
@@ -213,7 +226,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
 
     def _on_reset(self, reset: OffsetReset) -> None:
         """Forget what was read above the end of a log that was cut."""
-        warn(reset)
+        self._tell_reset(reset)
         with self._lock:
             if self._read.get(reset.topic_partition, 0) > reset.log_end_offset:
                 self._read[reset.topic_partition] = reset.next_offset
@@ -233,7 +246,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
     def _commit(self) -> None:
         with self._lock:
             read = dict(self._read)
-        if read and self.config["enable.auto.commit"]:
+        if read and self.config["enable.auto.commit"] and self._consumer.has_group:
             with suppress(*NO_MEMBER):  # the next poll hears of it
                 self._consumer.commit(read)
 
@@ -242,14 +255,17 @@ def open_streams(
     count: int,
     subscribe: Callable[[Consumer], object],
     make_source: Callable[[], Source],
-    make_coordinator: Callable[[Source], Coordinator],
+    make_coordinator: Callable[[Source], Coordinator] | None,
     config: Mapping[str, object],
     clock: Clock,
+    *,
+    on_reset: Callable[[OffsetReset], object] = warn,
 ) -> list[KafkaStream]:
     """Return `count` streams, each a member of the group: `<client.id>-0`, `<client.id>-1` ...
 
     `subscribe` is called with each consumer. Each stream gets a source and a coordinator of its
-    own, because these belong to one thread.
+    own, because these belong to one thread. Without coordinators there is no group: then
+    `subscribe` has to call `assign`. `on_reset` is called in the threads of the streams.
     """
     client_id = complete_config(config, CONSUMER_SETTINGS)["client.id"]
 
@@ -257,10 +273,12 @@ def open_streams(
         source = make_source()
         # What counts as read is known to the stream, so it commits.
         own = {**config, "client.id": name, "enable.auto.commit": False}
-        coordinator = make_coordinator(source)
+        coordinator = make_coordinator(source) if make_coordinator else None
         consumer = Consumer(source, own, clock=clock, coordinator=coordinator, **on_change)
         subscribe(consumer)
         return consumer
 
     names = [f"{client_id}-{number}" for number in range(count)]
-    return [KafkaStream(name, partial(make, name), config, clock) for name in names]
+    return [
+        KafkaStream(name, partial(make, name), config, clock, on_reset=on_reset) for name in names
+    ]

@@ -267,3 +267,61 @@ def test_stream_closed_hands_out_no_more(path):
     stream.close()
     with pytest.raises(StopIteration):
         next(stream)
+
+
+# ---- without a group
+
+
+def without_group(path: Path, **settings: object) -> KafkaStream:
+    everything = [TopicPartition("orders", number) for number in range(PARTITIONS)]
+    config = {"auto.offset.reset": "earliest", "consumer.timeout.ms": 500}
+    config |= {name.replace("_", "."): value for name, value in settings.items()}
+    (stream,) = open_streams(
+        1,
+        lambda consumer: consumer.assign(everything),
+        lambda: LogDirSource(LogDir(path)),
+        None,
+        config,
+        SystemClock(),
+    )
+    return stream
+
+
+@pytest.mark.parametrize("group", ["", "readers"], ids=["no group", "no coordinator"])
+def test_stream_without_a_group_reads_all_closes_and_commits_nothing(path, group):
+    for _ in range(2):
+        with without_group(path, group_id=group, auto_commit_interval_ms=0) as stream:
+            assert stream.config["enable.auto.commit"], "which is the default"
+            assert sorted(read_until_timeout(stream)) == sorted(ALL)
+    assert committed(path) == 0
+
+
+def test_stream_left_early_without_a_group_closes(path):
+    stream = without_group(path)
+    assert next(stream).value in ALL
+    stream.close()
+
+
+# ---- how long there was nothing
+
+
+def test_silent_ms_counts_only_while_it_has_its_share_and_nothing_is_at_hand(path):
+    may_join = threading.Event()
+    (stream,) = streams(path, before_joining=may_join.wait, consumer_timeout_ms=-1)
+    with stream:
+        time.sleep(0.1)
+        assert stream.silent_ms == -1, "no share yet"
+        may_join.set()
+        for number in range(len(ALL)):
+            assert stream.silent_ms == -1, number
+            next(stream)
+        time.sleep(0.1)
+        assert stream.silent_ms == -1, "the last record is still at hand"
+        reader = threading.Thread(target=lambda: next(stream, None))
+        reader.start()
+        deadline = time.monotonic() + 60
+        while stream.silent_ms < 100:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        stream.stop()
+        reader.join()
