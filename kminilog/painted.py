@@ -39,3 +39,12 @@ class Painted(str):
         line = super().__new__(cls, "".join(span.text for span in whole))
         line.parts = whole
         return line
+
+
+def indented(line: str, indent: str) -> str:
+    """Return a line with something in front of it; it keeps what it means.
+
+    >>> indented(Painted(Span("ok", GOOD)), "  ").parts[1]
+    Span(text='ok', meaning='good')
+    """
+    return Painted(indent, *line.parts) if isinstance(line, Painted) else indent + line

@@ -190,7 +190,9 @@ def _tell(done: dict[str, Any], as_json: bool) -> None:
 def _description(files: ClusterFiles, topic: str | None, ask: int | None) -> dict[str, Any]:
     """Return what `cluster describe --json` prints."""
     state, metadata = files.state(), files.metadata()
-    names = [found.name for found in ([files.topic(topic)] if topic else files.topics())]
+    names = [
+        found.name for found in ([files.topic(topic)] if topic is not None else files.topics())
+    ]
     return {
         "brokers": [{"id": node, "live": is_live} for node, is_live in state.brokers.items()],
         "answered_by": ask if ask is not None else next(iter(state.live), None),

@@ -13,7 +13,7 @@ from typing import Any
 from kminilog.cli.log_dump import Dumped
 from kminilog.cli.message_fields import hex_lines
 from kminilog.format.dialect import Dialect
-from kminilog.painted import BAD, QUIET, Painted, Span
+from kminilog.painted import BAD, QUIET, Painted, Span, indented
 from kminilog.plain_text import count, shown
 
 _HEX_BYTES = 512
@@ -31,7 +31,7 @@ def message_lines(
     if as_hex:
         data = dumped.data(dialect)
         for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):
-            yield Painted("  ", *line.parts)
+            yield indented(line, "  ")
         if len(data) > _HEX_BYTES:
             yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
 

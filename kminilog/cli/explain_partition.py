@@ -7,10 +7,13 @@ command that shows the others.
 from collections.abc import Iterator
 from typing import Any
 
+from kminilog.painted import indented
 from kminilog.partitioners.dry_run import Choice
-from kminilog.plain_text import SHOWN_BYTES, count
+from kminilog.plain_text import FIT_COLUMNS, SHOWN_BYTES, count
 from kminilog.steps.producer.choice import Asked, document
 from kminilog.steps.text import step_command, step_lines
+
+_INDENT = "    "
 
 
 def explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
@@ -26,8 +29,8 @@ def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
     if key is not None:
         yield f"    {count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"
     made = document(choice, asked)
-    told = step_lines(made, made.steps[-1]._replace(ask=None))
-    yield from (f"    {line}" for line in told if line)
+    told = step_lines(made, made.steps[-1]._replace(ask=None), width=FIT_COLUMNS - len(_INDENT))
+    yield from (indented(line, _INDENT) for line in told if line)
     if key is not None and len(key) <= SHOWN_BYTES:
         is_text = isinstance(choice.key, str) and choice.key.isprintable()
         shown = ("--key", choice.key) if is_text else ("--key-hex", key.hex())

@@ -14,7 +14,6 @@ imported when it is called, so that no command loads what another needs. Source:
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exception
@@ -201,6 +200,8 @@ def _local_word(error: click.UsageError, called: str) -> str:
 
 def _near(error: click.UsageError) -> str:
     """What a user may have meant by an unknown option or command; empty if there is no guess."""
+    from difflib import get_close_matches
+
     given = getattr(error, "command_name", None)
     group = error.ctx.command if error.ctx else None
     near = list(getattr(error, "possibilities", None) or ())

@@ -16,7 +16,7 @@ each step, and the last one in full. Source: ours.
 
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kminilog.byte_text import text_cells
 from kminilog.painted import GOOD, HEADING, MARKED, QUIET, Painted, Span
@@ -77,14 +77,17 @@ def check_step(document: Document, number: int) -> None:
         raise ValueError(f"no step {number}: {document.name} has steps 1 to {len(document.steps)}")
 
 
-def step_lines(document: Document, step: Step, before: Step | None = None) -> Iterator[str]:
+def step_lines(
+    document: Document, step: Step, before: Step | None = None, *, width: int = _WIDTH
+) -> Iterator[str]:
     """Yield the lines of one step: question, what is said, bytes in focus, values, tables.
 
-    With the step `before`, values and rows that it has shown are left out.
+    With the step `before`, values and rows that it has shown are left out. `width` is that of what
+    is said and of the values.
     """
     if step.ask:
         yield from ask_lines(step.ask)
-    yield from textwrap.wrap(step.say, _WIDTH)
+    yield from textwrap.wrap(step.say, width)
     for focus in step.focus:
         yield ""
         yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
@@ -93,19 +96,20 @@ def step_lines(document: Document, step: Step, before: Step | None = None) -> It
     values = {k: v for k, v in step.state.values.items() if k not in known or known[k] != v}
     if values:
         yield ""
-        width = max(map(len, values))
-        for name, value in values.items():
-            line = f"  {name:<{width}} = {'none' if value is None else value}"
-            fits = len(line) <= _WIDTH
-            yield from (
-                [line]
-                if fits
-                else textwrap.wrap(
-                    line, _WIDTH, subsequent_indent=" " * (width + 5), break_long_words=False
-                )
-            )
+        yield from _value_lines(values, width)
     for part in step.state.tables:
         yield from _table_lines(part, _rows_of(part.title, before))
+
+
+def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
+    longest = max(map(len, values))
+    later = " " * (longest + 5)
+    for name, value in values.items():
+        line = f"  {name:<{longest}} = {'none' if value is None else value}"
+        if len(line) <= width:
+            yield line
+        else:
+            yield from textwrap.wrap(line, width, subsequent_indent=later, break_long_words=False)
 
 
 def _field_lines(document: Document, focus: Range) -> Iterator[str]:

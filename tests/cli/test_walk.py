@@ -1,0 +1,260 @@
+"""A walk through every command: what its help shows, in a pipe, as JSON, narrow and wide; then odd
+and wrong words in every place. One line and the right exit code each.
+
+The commands and their options are those of the command line itself, so a new one is walked, too.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kminilog.byte_text import columns
+from kminilog.cli.main import main
+from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
+from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory
+from tests.cli.test_tricks import RAW
+
+__all__ = ["working_directory"]
+
+WALKED = [context for context in COMMANDS if context.command_path not in SPARK]
+ALONE = [context for context in WALKED if not isinstance(context.command, click.Group)]
+# These start Spark, or wait for a file to change.
+LEFT_OUT = {"--engine", "--against", "--master"}
+WAITING = {"kminilog lab watch"}
+ANSWERS_ANYTHING = {"kminilog lab run"}  # the words are another command's
+ODD = ("", "文", "-1", "x y", "\x1b[31m", "1" * 30)
+
+
+def each(contexts: list[click.Context]) -> pytest.MarkDecorator:
+    paths = [context.command_path for context in contexts]
+    return pytest.mark.parametrize("context", contexts, ids=paths)
+
+
+def words_of(context: click.Context) -> list[str]:
+    """The words of the example in a command's help, without the program."""
+    return shlex.split(shown_example(context))[1:]
+
+
+def run(words: list[str], **variables: str) -> Run:
+    result = CliRunner().invoke(main, words, env=variables)
+    return Run(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+
+
+def assert_said_well(found: Run, words: list[str]) -> None:
+    """Assert that it was done, or that one line says why not, which no fault of ours caused."""
+    assert found.code in (0, 1, 2), (words, found)
+    assert "Traceback" not in found.err, (words, found)
+    assert "kminilog --debug" not in found.err, (words, found)
+    assert not RAW.search(found.err), (words, found)
+    if found.code == 2:
+        assert found.err.startswith("kminilog: "), (words, found)
+        assert found.err.count("\n") == 1, (words, found)
+
+
+def documents(out: str) -> Iterator[object]:
+    """Yield the documents of an output: one, or one a line."""
+    try:
+        yield json.loads(out)
+    except ValueError:
+        yield from map(json.loads, out.splitlines())
+
+
+@each(ALONE)
+def test_json_goes_through_a_parser(context, working_directory):
+    options = {name for param in context.command.params for name in param.opts}
+    words = words_of(context)
+    if "--json" not in options or "--" in words:
+        pytest.skip("it has no JSON")
+    found = run([*words, "--json"])
+    assert (found.code, "Traceback" in found.err) == (0, False), found
+    assert list(documents(found.out)), found
+    assert found.err.count("\n") <= 1, found  # `topic alter` warns
+
+
+@each(WALKED)
+def test_help_is_as_wide_as_the_terminal_up_to_100_columns(context, monkeypatch, capsys):
+    for width in (60, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        with pytest.raises(SystemExit) as end:
+            main([*shlex.split(context.command_path)[1:], "--help"])
+        told = capsys.readouterr()
+        assert (end.value.code, told.err) == (0, "")
+        prose = told.out.split("For example:")[0].split("Usage:")[1].splitlines()[1:]
+        breakable = [line for line in prose if " " in line.strip() and "|" not in line]
+        assert max(map(columns, breakable)) <= min(width, 100), told.out
+
+
+@each(ALONE)
+def test_closed_pipe_ends_a_command_quietly(context, working_directory):
+    if context.command_path in ANSWERS_ANYTHING | WAITING:
+        pytest.skip("its output is another command's, or never ends")
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.Popen(
+        [*PROGRAM, *words_of(context)],
+        stdin=subprocess.DEVNULL,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    os.close(writing)
+    _, err = process.communicate(timeout=60)
+    said = [line for line in err.splitlines() if b"has more partitions now" not in line]
+    assert (process.returncode, said) == (141, [])
+
+
+@each(WALKED)
+def test_unknown_option_is_one_line(context, working_directory):
+    words = [*shlex.split(context.command_path)[1:], "--no-such-option"]
+    if context.command_path in ANSWERS_ANYTHING:
+        pytest.skip("its options are another command's")
+    found = run(words)
+    assert_said_well(found, words)
+    assert (found.code, found.out) == (2, "")
+    assert "No such option '--no-such-option'" in found.err
+    assert f"`{context.command_path} --help`" in found.err
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an open file
+@each(ALONE)
+def test_a_word_too_many_is_one_line(context, working_directory):
+    if context.command_path in ANSWERS_ANYTHING | WAITING:
+        pytest.skip("its words are another command's, or it never ends")
+    takes_many = any(param.nargs == -1 for param in context.command.params)
+    for odd in ODD:
+        words = [*words_of(context), "--", odd]
+        found = run(words)
+        assert_said_well(found, words)
+        if not takes_many:
+            assert found.code == 2, (words, found)
+
+
+@each(ALONE)
+def test_odd_words_for_each_argument_are_one_line(context, working_directory):
+    own = [param for param in context.command.params if isinstance(param, click.Argument)]
+    if context.command_path in ANSWERS_ANYTHING | WAITING:
+        pytest.skip("its words are another command's, or it never ends")
+    path = shlex.split(context.command_path)[1:]
+    for slot in range(len(own)):
+        for odd in (*ODD, "orders.txt", "kminilog-data"):
+            given = ["orders-0" if "P" in str(p.metavar) else "orders" for p in own]
+            given[slot] = odd
+            words = [*path, *_options(context), "--", *given]
+            assert_said_well(run(words), words)
+
+
+@each(ALONE)
+def test_odd_values_of_each_option_are_one_line(context, working_directory, tmp_path):
+    if context.command_path in ANSWERS_ANYTHING | WAITING:
+        pytest.skip("its options are another command's, or it never ends")
+    before = sorted(os.listdir())
+    for param in context.command.params:
+        if not isinstance(param, click.Option) or param.is_flag or param.opts[0] in LEFT_OUT:
+            continue
+        is_number = isinstance(param.type, (click.types.IntParamType, click.Choice))
+        for odd in (*ODD, "kminilog-data"):
+            if odd == "-1" and is_number:
+                continue  # it may be meant
+            words = _with(context, param.opts[0], odd)
+            found = run(words)
+            assert_said_well(found, words)
+            if is_number and odd != "1" * 30:
+                assert (found.code, found.out) == (2, ""), (words, found)
+                assert param.opts[0] in found.err, (words, found)
+    for name in set(os.listdir()) - set(before):  # a file or folder that was asked for
+        assert name in ODD or context.command_path == "kminilog lab start", name
+
+
+def _options(context: click.Context) -> list[str]:
+    """The options of the example, without its arguments."""
+    words = words_of(context)[len(shlex.split(context.command_path)) - 1 :]
+    start = next((slot for slot, word in enumerate(words) if word.startswith("--")), len(words))
+    return words[start:]
+
+
+def _with(context: click.Context, option: str, value: str) -> list[str]:
+    """The example with this value for an option, in place of its own."""
+    words = words_of(context)
+    while option in words:
+        slot = words.index(option)
+        del words[slot : slot + 2]
+    end = ["--config", "consumer.timeout.ms=0"] if context.command_path.endswith("consume") else []
+    extra = [] if option == "--config" else end
+    return [*words, *extra, option, value]
+
+
+# ---- tables, with long names and with Chinese keys
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> CommandLine:
+    """A topic of some size: long offsets, several segments, Chinese keys, a group."""
+    kminilog = CommandLine(tmp_path / "kminilog-data")
+    config = ["--config", "segment.bytes=4000", "--config", "index.interval.bytes=500"]
+    kminilog.ok("topic", "create", "purchases", "--partitions", 3, *config)
+    lines = "".join(f"顾客{n % 40}:第{n}号订单\n" for n in range(2000))
+    kminilog.ok("produce", "purchases", "--key-separator", ":", stdin=lines.encode())
+    end = ["--config", "consumer.timeout.ms=0"]
+    kminilog.ok("consume", "purchases", "--group", "readers", *end)
+    return kminilog
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["topic", "list"],
+        ["topic", "describe", "purchases"],
+        ["ls"],
+        ["group", "list"],
+        ["group", "describe", "readers"],
+        ["step", "list"],
+        ["lab", "list"],
+        ["retain", "--dry-run"],
+        ["find", "purchases-0", "300", "--explain"],
+        ["partition", "--partitions", "3", "--key", "顾客", "--key", "k", "--explain"],
+        [
+            *("partition", "--partitions", "3", "--key", "顾客", "--key", "key", "--no-key", "2"),
+            *(w for n in ("default-0.8", "default-2.4", "built-in") for w in ("--partitioner", n)),
+        ],
+        ["assign", "--strategy", "range", "--topic", "orders=10", "--member", "consumer-a"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_tables_fit_80_columns_whatever_the_terminal(large, words, monkeypatch):
+    outs = set()
+    for width in ("60", "80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        outs.add(large.ok(*words, *(["--now", "1"] if words[0] == "retain" else [])).out)
+    if words[0] != "partition":  # which draws at random
+        assert len(outs) == 1
+    assert max(columns(line) for out in outs for line in out.splitlines()) <= 80
+
+
+def test_chinese_keys_and_values_are_text_everywhere(large):
+    log = min((large.log_dir / "purchases-0").glob("*.log"))
+    for words in (
+        ["find", "purchases-0", "5"],
+        ["find", "purchases-0", "5", "--json"],
+        ["find", "purchases-0", "5", "--explain"],
+        ["dump", log, "--count", "1", "--print-data"],
+        ["dump", log, "--count", "1", "--hex"],
+        ["dump", log, "--count", "1", "--json"],
+        ["step", "record", log],
+        ["consume", "purchases", "--print-key", "--max-messages", "1"],
+        ["partition", "--partitions", "3", "--key", "顾客7"],
+        ["partition", "--partitions", "3", "--key", "顾客7", "--explain"],
+    ):
+        out = large.ok(*words).out
+        assert "顾客" in out or "顾 客" in out, (words, out)
+
+
+def test_every_command_is_walked():
+    found = {context.command_path for context in ALONE}
+    assert {"kminilog dump", "kminilog topic create", "kminilog cluster crash"} <= found
