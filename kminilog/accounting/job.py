@@ -17,7 +17,7 @@ from kminilog.job_errors import SourceError
 from kminilog.source.description import Source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import OnBroken, Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.records import Records, read_records
@@ -39,6 +39,7 @@ def verify_with(
 ) -> Report:
     """Check the storage of some topics, or of all if none is named; return the report.
 
+    A topic whose settings file is broken is `unchecked`, if neither it nor a source is named.
     `against` compares one topic with a source; with `job`, only the messages of that job. The
     comparison ends with sums if these are equal, unless it is `full`. Takes no lock and writes
     nothing to topics. O(bytes of the topics and of the source).
@@ -49,7 +50,8 @@ def verify_with(
     allowed = parse_classes(allow)
     records = read_records(log_dir.path)
     manifest = None if job is None else _manifest(log_dir, records, job)
-    chosen = _topics(log_dir, topics, against, manifest)
+    broken: list[Exception] = []
+    chosen = _topics(log_dir, topics, against, manifest, broken.append)
     found = [topic.name for topic in chosen]
     scope = {
         "log_dir": str(log_dir.path),
@@ -78,16 +80,23 @@ def verify_with(
             report=report,
         )
     else:
+        report.add_broken(broken)
         report.unchecked.append(NO_SOURCE)
     report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
 
 
 def _topics(
-    log_dir: LogDir, names: Sequence[str], against: Source | None, manifest: Manifest | None
+    log_dir: LogDir,
+    names: Sequence[str],
+    against: Source | None,
+    manifest: Manifest | None,
+    on_broken: OnBroken,
 ) -> list[Topic]:
+    """Return the topics to check; a broken one is left out if no source is to be compared."""
     names = names or ([manifest.topic] if manifest else [])
-    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
+    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)]
+    chosen = chosen or log_dir.topics(None if against else on_broken)
     found = [topic.name for topic in chosen]
     if manifest and found != [manifest.topic]:
         reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"

@@ -73,6 +73,10 @@ class Report:
                 self.tally.add(finding)
         self.unchecked += records.unchecked
 
+    def add_broken(self, errors: Iterable[Exception]) -> None:
+        """Add topics whose settings file cannot be read: nothing of them was checked."""
+        self.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in errors]
+
     @property
     def verdict(self) -> str:
         """One of "ok", "findings" and "partial"; the module says which when."""
@@ -169,7 +173,7 @@ def verify_storage(
             summaries.append(check_partition(reader, rule, written, check_segment=check))
         report.add_topic(topic, summaries, rule)
     report.add_records(records)
-    report.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in broken]
+    report.add_broken(broken)
     report.unchecked.append(NO_SOURCE)
     if clock:
         report.seconds = (clock.now_ms() - start_ms) / 1000
