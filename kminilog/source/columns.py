@@ -17,6 +17,7 @@ from kminilog.source.description import Source
 from kminilog.source.file_columns import FileColumns
 from kminilog.source.files import SourceFile
 from kminilog.source.parquet_columns import ParquetColumns
+from kminilog.source.tasks import Tasks
 
 Item = TypeVar("Item")
 
@@ -38,6 +39,11 @@ class Columns(Protocol[Item]):
         ...
 
 
-def columns_of(source: Source, files: Sequence[SourceFile]) -> ParquetColumns | FileColumns | None:
-    """Return the columns of a source; None if `read_source` has to read it."""
-    return ParquetColumns.of(source, files) or FileColumns.of(source, files)
+def columns_of(
+    source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
+) -> ParquetColumns | FileColumns | None:
+    """Return the columns of a source; None if `read_source` has to read it.
+
+    With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).
+    """
+    return ParquetColumns.of(source, files) or FileColumns.of(source, files, tasks)

@@ -10,6 +10,7 @@ and with its reasons. Tests compare the two. Source: ours; RFC 4180.
 """
 
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -39,17 +40,26 @@ class Fields(NamedTuple):
 
 
 def read_fields(
-    path: str, names: list[str], wanted: Sequence[int], *, header: bool
+    path: str,
+    names: list[str],
+    wanted: Sequence[int],
+    *,
+    header: bool,
+    start: int = 0,
+    end: int = sys.maxsize,
 ) -> Iterator[Fields]:
     """Yield the fields in the columns `wanted` of a CSV file that has the columns `names`.
 
-    The header is checked and not yielded. Memory stays at a few BLOCK_BYTES, or at a few times the
-    longest record. Raises SourceError as `formats.read_csv` does.
+    Only the records from byte `start` up to `end`: one must begin there, and one must end there
+    (csv_cuts.py). A compressed file needs all of them. With `header` the first one is checked and
+    not yielded. Memory stays at a few BLOCK_BYTES, or at a few times the longest record. Raises
+    SourceError as `formats.read_csv` does.
     """
     if header:
         check_header(path, names)
-    with open_decompressed(path) as file:
-        rest, lines, skip = file.read(len(_BYTE_ORDER_MARK)), 0, int(header)
+    with open_decompressed(path) as whole_file:
+        file = _Part(whole_file, start, end)
+        rest, lines, skip = b"" if start else file.read(len(_BYTE_ORDER_MARK)), 0, int(header)
         rest = rest.removeprefix(_BYTE_ORDER_MARK)
         while True:
             data = file.read(BLOCK_BYTES)
@@ -135,6 +145,8 @@ def _spans(block: bytes, width: int) -> tuple[NDArray[np.int64], NDArray[np.int6
 
     None unless every record has `width` fields, ends with a newline, and is valid UTF-8.
     """
+    if width == 0:  # the first file has only empty lines
+        return None
     try:
         block.decode()
     except UnicodeDecodeError:
@@ -175,10 +187,25 @@ def _exactly(
         )
 
 
-class _Joined(io.RawIOBase):
-    """Some bytes, and what follows them in a file."""
+class _Part:
+    """The bytes of an open file from `start` up to `end`."""
 
-    def __init__(self, head: bytes, file: Any) -> None:
+    def __init__(self, file: Any, start: int, end: int) -> None:
+        if start:
+            file.seek(start)
+        self._file = file
+        self._left_bytes = end - start
+
+    def read(self, count: int) -> bytes:
+        data: bytes = self._file.read(min(count, self._left_bytes))
+        self._left_bytes -= len(data)
+        return data
+
+
+class _Joined(io.RawIOBase):
+    """Some bytes, and what follows them in a part of a file."""
+
+    def __init__(self, head: bytes, file: _Part) -> None:
         self._head = memoryview(head)
         self._file = file
 
@@ -187,7 +214,7 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._head:
-            return int(self._file.readinto(buffer))
+            self._head = memoryview(self._file.read(len(buffer)))
         count = min(len(buffer), len(self._head))
         buffer[:count], self._head = self._head[:count], self._head[count:]
         return count

@@ -8,6 +8,7 @@ ours.
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from kminilog.job_errors import SourceError
 from kminilog.source.csv_columns import read_fields, row_json
+from kminilog.source.csv_cuts import csv_pieces
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.source.formats import csv_columns, json_members
@@ -23,6 +25,7 @@ from kminilog.source.json_columns import members_of
 from kminilog.source.line_columns import read_lines, search
 from kminilog.source.pieces import Piece, pieces_of
 from kminilog.source.task_groups import task_groups
+from kminilog.source.tasks import Tasks
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
 _SAMPLE_BYTES = 1 << 20
@@ -40,12 +43,15 @@ class FileColumns:
     pieces: list[Piece]
 
     @classmethod
-    def of(cls, source: Source, files: Sequence[SourceFile]) -> "FileColumns | None":
+    def of(
+        cls, source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
+    ) -> "FileColumns | None":
         """Return what is to be read; None if `read_source` has to read the source.
 
-        Reads the header of a CSV file, and the first JSON lines. A value that is no column may be
-        SQL, and later JSON lines may have other members: both are left to `read_source`. Raises
-        SourceError for a key that is no column of a text or a CSV file.
+        Reads the header of a CSV file, and the first JSON lines. `tasks` read large CSV files, to
+        find where they can be cut. A value that is no column may be SQL, and later JSON lines may
+        have other members: both are left to `read_source`. Raises SourceError for a key that is no
+        column of a text or a CSV file, and what `tasks` raise.
         """
         if source.format == "parquet" or source.key_expr is not None:
             return None
@@ -57,6 +63,8 @@ class FileColumns:
             return None
         if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
             return None
+        if source.format == "csv" and tasks is not None:
+            return cls(source, names, csv_pieces(files, tasks))
         return cls(source, names, pieces_of(files, source.format))
 
     @property
@@ -97,11 +105,14 @@ class FileColumns:
             yield self._records(piece.rank, rows, positions, columns, lines, rejected)
 
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        source, row = self.source, 0
+        source = self.source
+        header = source.header and piece.records_before == 0
+        row = max(piece.records_before - source.header, 0)
         needs_all = source.value is None or source.key_regex is not None
         names = self.names if needs_all else [n for n in (source.key, source.value) if n]
         wanted = [self.names.index(name) for name in names]
-        for fields, rejected in read_fields(piece.path, self.names, wanted, header=source.header):
+        read = partial(read_fields, start=piece.start, end=piece.stop, header=header)
+        for fields, rejected in read(piece.path, self.names, wanted):
             count = len(rejected)
             whole = None
             if needs_all:

@@ -1,8 +1,8 @@
 """Large files in pieces, so that several tasks read one file.
 
 Text and JSON lines are cut every SPLIT_BYTES on every cluster. So the ordinal of a line in its
-piece depends on the file only. CSV files and compressed files are one piece, because nobody can
-begin to read them in the middle.
+piece depends on the file only. A compressed file is one piece, because nobody can begin to read it
+in the middle. So is a CSV file, unless tasks look at all of it first (csv_cuts.py).
 """
 
 import sys
@@ -22,13 +22,18 @@ def split_bytes() -> int:
 
 @dataclass(frozen=True)
 class Piece:
-    """The records that begin in a file from byte `start` up to `end`; all of them if `is_whole`."""
+    """The records that begin in a file from byte `start` up to `end`; all of them if `is_whole`.
+
+    In CSV a record begins exactly at `start` and one ends exactly at `end`. `records_before` it are
+    in the file, among them the header; text and JSON lines do not count them.
+    """
 
     rank: int
     path: str
     start: int
     end: int
     is_whole: bool
+    records_before: int = 0
 
     @property
     def stop(self) -> int:

@@ -71,3 +71,10 @@ def test_record_that_never_ends_is_given_up(tmp_path, monkeypatch):
     path.write_bytes(b'a,b\n1,2\n3,"' + b"x\n" * 1000)
     with pytest.raises(SourceError, match="line 1002: unexpected end of data"):
         as_columns(path, ["a", "b"], True)
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_file_of_empty_lines_has_no_columns_and_no_records(tmp_path, header):
+    path = tmp_path / "empty.csv"
+    path.write_bytes(b"\n\r\n\n")
+    assert as_columns(path, [], header) == one_by_one(path, [], header) == []

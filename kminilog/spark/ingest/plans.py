@@ -57,7 +57,7 @@ def stage(
     """
     check_options(source)
     cores = spark.sparkContext.defaultParallelism
-    columns: Columns[Any] | None = columns_of(source, files)
+    columns: Columns[Any] | None = columns_of(source, files, SparkTasks(spark))
     if columns is not None:
         runs, total_bytes = len(columns.groups(cores)), columns.size_bytes
         to_runs = partial(_columns_to_runs, spark, columns, job)

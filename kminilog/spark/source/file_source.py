@@ -1,7 +1,7 @@
 """The records of text, CSV and JSON files as a Spark data source.
 
 Large text and JSON files are cut into pieces of SPLIT_BYTES on every cluster. So the ordinal of a
-line in its piece depends on the file only. Tasks open the files themselves. CSV files and
+line in its piece depends on the file only. Tasks open the files themselves. Here CSV files and
 compressed files are one piece, because nobody can begin to read them in the middle. This module
 does not know which part of a record is its key or its value.
 """

@@ -78,7 +78,7 @@ class SparkReader:
         self._spark = spark
         self._source = source
         self._files = files
-        columns: Columns[Any] | None = columns_of(source, files)
+        columns: Columns[Any] | None = columns_of(source, files, SparkTasks(spark))
         self._columns = columns
         self._groups = columns.groups(self.cores) if columns else []
 
