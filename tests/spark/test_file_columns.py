@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kminilog.ingest.quarantine import PLACE_COLUMNS
+from kminilog.job_errors import SourceError
 from kminilog.settings import TopicSettings
 from kminilog.source import pieces
 from kminilog.source.description import Source
@@ -153,13 +154,17 @@ def test_ingest_writes_the_same_files_as_through_spark(
 @pytest.mark.parametrize(
     "options",
     [
-        {"format": "csv", "key_regex": None, "key": "nobody"},
         {"format": "json", "key_regex": None, "key": "nobody"},
         {"format": "json", "value": "upper(k)"},
         {"key_regex": None, "key_expr": "value"},
         {"value": "upper(value)"},
-        {"key_regex": None, "key": "line"},
     ],
 )
 def test_source_that_needs_more_is_left_to_spark(text, options):
     assert columns_of(replace(text, **options)) is None
+
+
+@pytest.mark.parametrize(("format", "key"), [("csv", "nobody"), ("text", "line")])
+def test_key_that_is_no_column_is_a_source_error(text, format, key):
+    with pytest.raises(SourceError, match=f"no column '{key}'; there is: "):
+        columns_of(replace(text, format=format, key_regex=None, key=key))
