@@ -64,6 +64,6 @@ $(CLASSES): $(INSTALLED)
 
 $(INSTALLED): pyproject.toml
 	@scripts/ensure-venv "$(PYTHON)" $(VENV)
-	@echo "Installing kminilog and what it needs into $(VENV): about 1 GB, once"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "Installing kminilog and what it needs into $(VENV): about 1 GB, once" >&2
+	@$(BIN)/python scripts/pip_install.py --editable '.[dev]'
 	@touch $@

@@ -162,13 +162,13 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
 def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
+        spark = start()  # says so, before what loads pyspark
         from kminilog.source.description import Source
         from kminilog.spark.ingest.job import ingest
         from kminilog.spark.verify.job import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
         settings = TopicSettings(segment_bytes=segment_bytes)
-        spark = start()
         result = ingest(
             spark,
             log_dir_path,

@@ -1,8 +1,9 @@
 """Progress on stderr while a command works for a long time.
 
 On a terminal it is one line that is updated, by rich. Elsewhere, or with NO_COLOR, it is a plain
-line every ten seconds, and none if the work is done before. A step is a safe point for Ctrl-C. This
-module knows no command.
+line every ten seconds, and none if the work is done before. It goes to the stderr of the beginning,
+also while file descriptor 2 leads elsewhere, as it does while a JVM starts. A step is a safe point
+for Ctrl-C. This module knows no command.
 """
 
 import os
@@ -10,10 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TextIO
 
 from kminilog.cli.interrupts import interruptible_call
-from kminilog.cli.output import warn
 from kminilog.printable import printable
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -22,12 +23,14 @@ SECONDS_BETWEEN_LINES = 10.0
 @contextmanager
 def working(title: str) -> Iterator[Callable[[str], None]]:
     """Show progress; yields a function that takes the present step."""
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        with _moving_line(title) as at:
-            yield interruptible_call(at)
-    else:
-        with _plain_lines(title) as at:
-            yield interruptible_call(at)
+    lines = _moving_line if is_line_moving() else _plain_lines
+    with _own_stderr() as stderr, lines(title, stderr) as at:
+        yield interruptible_call(at)
+
+
+def is_line_moving() -> bool:
+    """Tell if progress is one line that moves; else a step is shown after some seconds only."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
 
 @contextmanager
@@ -53,25 +56,43 @@ def working_if_long(title: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _moving_line(title: str) -> Iterator[Callable[[str], None]]:
+def _own_stderr() -> Iterator[TextIO]:
+    """Yield a stream of our own to where stderr leads now."""
+    try:
+        descriptor = os.dup(sys.stderr.fileno())
+    except (OSError, ValueError):  # it is not a file
+        yield sys.stderr
+        return
+    stream = os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace")
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):  # nobody reads it any more
+            stream.close()
+
+
+@contextmanager
+def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=Console(file=stderr), transient=True) as progress:
         task = progress.add_task(printable(title), total=None)
         yield lambda step: progress.update(task, description=printable(f"{title}: {step}"))
 
 
 @contextmanager
-def _plain_lines(title: str) -> Iterator[Callable[[str], None]]:
+def _plain_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     began, finished = time.monotonic(), threading.Event()
     steps = [title]
 
     def report() -> None:
         while not finished.wait(SECONDS_BETWEEN_LINES):
             seconds = round(time.monotonic() - began)
-            warn(f"{steps[-1]} … {seconds} s")
+            with suppress(OSError):
+                line = printable(f"kminilog: {steps[-1]} … {seconds} s")
+                print(line, file=stderr, flush=True)
 
     reporter = threading.Thread(target=report, daemon=True)
     reporter.start()

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kminilog.cli.interrupts import interruptible_wait, is_interrupted, take_signal
-from kminilog.cli.progress import working
+from kminilog.cli.output import warn
+from kminilog.cli.progress import is_line_moving, working
 from kminilog.job_errors import SparkUnavailableError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from kminilog.source.description import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_STARTING = "starting Spark"
 
 master_option = click.option(
     "--master",
@@ -105,28 +108,14 @@ def spark_at_work(
 
     An existing session is used and stays; a new one is stopped at the end. Starting raises
     SparkUnavailableError if Spark cannot start. From then on the command only waits for Spark, so
-    Ctrl-C is raised at once.
+    Ctrl-C is raised at once. A start is said before anything else is done for it; the end says
+    how long it took, and the work.
     """
-    from kminilog.spark.runtime.session import existing_session, spark_session, stop
-
     with working(title) as at, ExitStack() as in_the_end:
-
-        def start() -> "SparkSession":
-            before = existing_session()
-            logging.getLogger().addFilter(_is_no_interrupt)
-            logging.getLogger("py4j.clientserver").addFilter(_is_not_ending)
-            # Not interrupted: a JVM whose parent ends while it starts would never end.
-            spark = spark_session(master)
-            take_signal(signal.SIGINT)  # which pyspark has taken
-            if spark is not before:
-                in_the_end.callback(stop, spark)
-            in_the_end.enter_context(_failures_of_a_dead_jvm())
-            in_the_end.enter_context(interruptible_wait())
-            _register(spark)
-            return spark
-
+        started = _Start(title, master, at, in_the_end)
         try:
-            yield start, at
+            yield started.session, at
+            took = started.took()
         except KeyboardInterrupt:
             in_the_end.pop_all()  # Spark is at work: it ends, and its jobs do, with this process
             raise
@@ -135,6 +124,58 @@ def spark_at_work(
                 raise
             in_the_end.pop_all()
             raise KeyboardInterrupt from error
+    if took:
+        warn(f"{title}: {took}")
+
+
+class _Start:
+    """Starts the session of a command, and knows how long that took."""
+
+    def __init__(
+        self, title: str, master: str | None, at: Callable[[str], None], in_the_end: ExitStack
+    ) -> None:
+        self._title, self._master = title, master
+        self._at, self._in_the_end = at, in_the_end
+        self._began_seconds = self._started_seconds = 0.0
+
+    def session(self) -> "SparkSession":
+        """Return the session of this process, or else a new one."""
+        from kminilog.spark.runtime.session import existing_session, spark_session
+
+        before = existing_session()
+        if before is None:
+            self._at(_STARTING)
+            if not is_line_moving():
+                warn(f"{self._title}: {_STARTING}")
+        began_seconds = time.monotonic()
+        logging.getLogger().addFilter(_is_no_interrupt)
+        logging.getLogger("py4j.clientserver").addFilter(_is_not_ending)
+        # Not interrupted: a JVM whose parent ends while it starts would never end.
+        spark = spark_session(self._master)
+        take_signal(signal.SIGINT)  # which pyspark has taken
+        if spark is not before:
+            self._began_seconds, self._started_seconds = began_seconds, time.monotonic()
+        self._prepare(spark, is_new=spark is not before)
+        return spark
+
+    def took(self) -> str | None:
+        """Return how long the start and the work until now took; None if there was no start."""
+        if not self._started_seconds:
+            return None
+        start = self._started_seconds - self._began_seconds
+        work = time.monotonic() - self._started_seconds
+        return f"Spark started in {start:.1f} s, the work took {work:.1f} s"
+
+    def _prepare(self, spark: "SparkSession", *, is_new: bool) -> None:
+        if is_new:
+            from kminilog.spark.runtime.session import stop
+
+            self._in_the_end.callback(stop, spark)
+        self._in_the_end.enter_context(_failures_of_a_dead_jvm())
+        self._in_the_end.enter_context(interruptible_wait())
+        if is_new:
+            self._at("Spark is at work")
+        _register(spark)
 
 
 def _may_come_of_an_interrupt(error: Exception) -> bool:

@@ -179,12 +179,14 @@ def _verify_by_spark(
     log_dir: LogDir, topics: tuple[str, ...], master: str | None, **options: Any
 ) -> "Report":
     from kminilog.source.description import files_of
-    from kminilog.spark.verify.job import verify
 
     if source := options.get("against"):
         files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, _):
-        return verify(start(), log_dir, topics, **options)
+        spark = start()  # says so, before what loads pyspark
+        from kminilog.spark.verify.job import verify
+
+        return verify(spark, log_dir, topics, **options)
 
 
 def _save(report: "Report", path: Path, log_dir: LogDir) -> None:

@@ -278,7 +278,9 @@ def test_engine_is_chosen_by_bytes_sql_and_master(
     for words in (["ingest", source, "--topic", "t"], ["verify", "t", "--against", source]):
         run = kminilog(*words, *options)
         if starts or limit == 3:
-            assert_one_line(run, 2, "it was asked for")
+            said, _, error = run.err.partition("\n")
+            assert said.endswith(" with Spark: starting Spark")
+            assert_one_line(run._replace(err=error), 2, "it was asked for")
         else:
             assert run.code == 0
 

@@ -152,7 +152,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
         (["verify", "--engine", "spark"], "kminilog.spark.verify.engine.check_partitions"),
         (
             ["ingest", "lines.txt", "--topic", "new", "--engine", "spark"],
-            "kminilog.spark.ingest.job.stage",
+            "kminilog.spark.ingest.plans.stage",
         ),
     ],
     ids=["verify", "ingest"],
@@ -197,7 +197,8 @@ def test_signal_to_the_process_group_while_spark_starts_is_no_failure_of_spark(
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
     with orders.start("verify", "--engine", "spark") as process:
-        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+        said = b"kminilog: Verifying with Spark: starting Spark\n"
+        assert (process.stdout.read(), process.stderr.read()) == (b"", said)
         assert process.wait() == 128 + signal.SIGTERM
 
 

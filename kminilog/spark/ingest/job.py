@@ -1,22 +1,22 @@
-"""Bulk ingest in a Spark session: tasks on executors write in staging."""
+"""Bulk ingest in a Spark session: tasks on executors write in staging.
+
+It loads pyspark only when a function is called, so that a command can first say what it does.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kminilog.ingest.job import IngestResult, ingest_with
 from kminilog.ingest.runs import Staged
 from kminilog.ingest.staging import StagingJob
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
-from kminilog.spark.ingest.plans import stage
-from kminilog.spark.runtime.executor_checks import check_cluster
-from kminilog.spark.runtime.failures import spark_failures
-from kminilog.spark.source.own_session import own_session
 
-Session = SparkSession | Callable[[], SparkSession]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Session: TypeAlias = "SparkSession | Callable[[], SparkSession]"
 
 
 class SparkIngest:
@@ -37,11 +37,16 @@ class SparkIngest:
     ) -> Staged:
         """Write the records of a source in staging; see `plans.stage`."""
         spark = self._session()
+        from kminilog.spark.ingest.plans import stage
+        from kminilog.spark.runtime.executor_checks import check_cluster
+        from kminilog.spark.runtime.failures import spark_failures
+        from kminilog.spark.source.own_session import own_session
+
         check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
         with spark_failures(str(source)), own_session(spark, source, files) as own:
             return stage(own, source, files, job, plan)
 
-    def _session(self) -> SparkSession:
+    def _session(self) -> "SparkSession":
         if callable(self._spark):
             self._spark = self._spark()
         return self._spark

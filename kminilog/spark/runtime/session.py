@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -197,12 +197,16 @@ def _jvm_log() -> IO[bytes]:
 
 @contextmanager
 def _stderr_into(log: IO[bytes]) -> Iterator[None]:
-    """Redirect stderr to a log. A JVM that starts meanwhile writes to that log all its life."""
+    """Redirect stderr to a log. A JVM that starts meanwhile writes to that log all its life.
+
+    `sys.stderr` is redirected, too: it may be a stand-in that does not lead to file descriptor 2.
+    """
     sys.stderr.flush()
     saved = os.dup(2)
     try:
         os.dup2(log.fileno(), 2)
-        yield
+        with open(os.dup(2), "w", buffering=1) as text, redirect_stderr(text):
+            yield
     finally:
         os.dup2(saved, 2)
         os.close(saved)

@@ -1,0 +1,131 @@
+"""While Spark starts: what is said before it, the clock that runs, and how long all took."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import environment
+from tests.processes import Process
+
+SOON_TOLD = """
+from kminilog.cli import progress
+progress.SECONDS_BETWEEN_LINES = 0.2
+from kminilog.cli.start import main
+main()
+"""
+NOT_STARTED = """
+import sys
+from kminilog.spark.runtime import session
+def start(master):
+    print("pyspark" in sys.modules, file=sys.stderr)
+    raise KeyboardInterrupt
+session.spark_session = start
+from kminilog.cli.start import main
+main()
+"""
+TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d s"
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        (["verify", "--engine", "spark"], "Verifying with Spark"),
+        (["verify", "orders", "--against", "lines", "--engine", "spark"], "Verifying with Spark"),
+        (["ingest", "lines", "--topic", "new", "--engine", "spark"], "Ingesting with Spark"),
+        (["demo", "--rows", "10"], "Demo"),
+    ],
+)
+def test_start_of_spark_is_said_before_anything_is_loaded_for_it(orders, tmp_path, words, title):
+    (tmp_path / "lines").write_text("line\n")
+    run = subprocess.run(
+        [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), *words],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr.splitlines() == [f"kminilog: {title}: starting Spark", "False"], run
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that Java waits for: Spark goes on to start when it is there."""
+    home = os.environ.get("JAVA_HOME")
+    real = Path(home, "bin", "java") if home else shutil.which("java")
+    gate, java = tmp_path / "gate", tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n"
+        f'''[ "$1" = -version ] || while [ ! -e "{gate}" ]; do sleep 0.1; done\n'''
+        f'''exec "{real}" "$@"\n'''
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+    return gate
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")
+def test_clock_runs_in_a_pipe_while_spark_starts_and_the_end_says_how_long_it_took(orders, gate):
+    words = ["--log-dir", str(orders.log_dir), "verify", "--engine", "spark", "--json"]
+    with Process(
+        [sys.executable, "-c", SOON_TOLD, *words],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        said = [process.stderr.readline() for _ in range(8)]  # no JVM runs yet
+        assert said[0] == "kminilog: Verifying with Spark: starting Spark\n"
+        assert all(line.startswith(f"{said[0][:-1]} … ") for line in said[1:])
+        assert int(said[-1].split()[-2]) >= 1
+        gate.touch()
+        *_, last = process.stderr.read().splitlines()
+        assert re.fullmatch(f"kminilog: {TOOK}", last)
+        assert '"verdict": "ok"' in process.stdout.read()
+        assert process.wait() == 0
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")
+def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_it_took(
+    orders, gate
+):
+    env = {name: value for name, value in environment().items() if name != "NO_COLOR"}
+    terminal, end = pty.openpty()
+    with Process(
+        [sys.executable, "-m", "kminilog.cli.start", "verify", "--engine", "spark"],
+        env={**env, "TERM": "xterm", "KMINILOG_LOG_DIR": str(orders.log_dir)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=end,
+    ) as process:
+        os.close(end)
+        shown = read_until(rb"starting Spark.*0:00:0[0-5].*starting Spark.*0:00:0[2-9]", terminal)
+        assert b"took" not in shown
+        gate.touch()
+        shown = read_until(b"took .* s\r?\n", terminal)
+        assert b"Spark is at work" in shown
+        assert re.search(f"kminilog: {TOOK}", shown.decode())
+        assert b"verdict: ok" in process.stdout.read()
+        assert process.wait() == 0
+    os.close(terminal)
+
+
+def read_until(wanted: bytes, terminal: int) -> bytes:
+    """Return what a terminal shows until this is there; an error if it does not come."""
+    shown, deadline = b"", time.monotonic() + 300
+    while not re.search(wanted, shown, re.DOTALL):
+        left = max(0.0, deadline - time.monotonic())
+        assert select.select([terminal], [], [], left)[0], shown
+        shown += os.read(terminal, 4096)
+    return shown

@@ -1,0 +1,69 @@
+"""What `make setup` shows while it installs: how far it is, and what pip says only if it fails."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PIP = """
+import sys, time
+print("Looking in links: /somewhere")
+print("WARNING: Location '/somewhere' is ignored", file=sys.stderr)
+print("Collecting click>=8.2 (from kminilog==0.1.0)")
+print("  Downloading click-8.3-py3-none-any.whl.metadata (2.6 kB)")
+print("Collecting pyspark<5 (from kminilog==0.1.0)")
+print("  Downloading pyspark-4.2.0.tar.gz (434.1 MB)")
+time.sleep(0.5)
+print("Building wheels for collected packages: pyspark")
+print("  Building wheel for pyspark (pyproject.toml): started")
+time.sleep(0.5)
+print("DEPRECATION: something is old", file=sys.stderr)
+print("Installing collected packages: click, pyspark, kminilog")
+time.sleep(0.5)
+sys.exit("--fail" in sys.argv and "ERROR: no space left")
+"""
+
+
+@pytest.fixture
+def pip(tmp_path: Path) -> Path:
+    """The folder of a pip that installs nothing."""
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").touch()  # without it the real one is found first
+    (tmp_path / "pip" / "__main__.py").write_text(PIP)
+    return tmp_path
+
+
+def install(pip: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, PROJECT / "scripts" / "pip_install.py", "--every", "0.1", *arguments],
+        cwd=pip,
+        env=os.environ | {"PYTHONPATH": str(pip)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_installing_says_how_far_it_is_and_nothing_of_pip(pip):
+    run = install(pip, "--no-index", "no-such-package")
+    assert (run.returncode, run.stdout) == (0, "")
+    *steps, last = run.stderr.splitlines()
+    assert re.fullmatch(r"Installed: 3 packages in \d+ s", last)
+    told = dict.fromkeys(re.sub(r" … \d+ s", "", step).strip() for step in steps)
+    assert [step for step in told if not step.startswith(("asking", "2 packages"))] == [
+        "package 1 of 2, pyspark-4.2.0 (434.1 MB)",
+        "building pyspark",
+        "putting 3 packages in place",
+    ]
+
+
+def test_installing_that_fails_shows_all_that_pip_has_said(pip):
+    run = install(pip, "--no-index", "--fail")
+    assert run.returncode == 1
+    for line in ("Looking in links", "DEPRECATION: something is old", "ERROR: no space left"):
+        assert line in run.stderr
+    assert "Installed" not in run.stderr
