@@ -30,7 +30,7 @@ class Screen:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**environment(), "TERM": "xterm", "LANG": "C.UTF-8"},
+            env={**environment(), "TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"},
             start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
         )
