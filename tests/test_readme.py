@@ -24,9 +24,9 @@ PAGES += [
 ]
 
 
-def shown_commands(page: str) -> list[str]:
+def shown_commands(page: str, kinds: str = "console") -> list[str]:
     """Return the lines that a page shows behind a `$` prompt, in order."""
-    blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    blocks = re.findall(rf"```(?:{kinds})\n(.*?)```", page, re.DOTALL)
     return re.findall(r"^\$ (.*)$", "".join(blocks), re.MULTILINE)
 
 
@@ -48,7 +48,7 @@ def test_public_names_of_the_package_exist():
 def test_shown_commands_of_all_pages_are_make_targets_or_run_by_the_tour():
     targets = re.findall(r"^([a-z]+):.*## ", (PROJECT / "Makefile").read_text(), re.MULTILINE)
     made = {f"make {target}" for target in targets}
-    toured = shown_commands(README)
+    toured = shown_commands(README, "console|shell-session")
     shown = {command for page in PAGES for command in shown_commands(page)}
     assert shown
     assert shown <= made | set(toured)
@@ -63,7 +63,8 @@ def test_contributing_says_after_how_long_a_test_fails():
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark-cluster")  # beside the session, like all other processes
 def test_readme_tour_runs_from_top_to_bottom(tmp_path):
-    commands = [line for line in shown_commands(README) if not line.startswith("make ")]
+    shown = shown_commands(README, "console|shell-session")
+    commands = [line for line in shown if not line.startswith("make ")]
     assert len(commands) >= 8
     # The tour is typed in an activated environment; `sys.executable` is that environment here.
     command = f'kminilog() {{ "{sys.executable}" -m kminilog.cli.main "$@"; }}\n'
@@ -78,4 +79,4 @@ def test_readme_tour_runs_from_top_to_bottom(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout.count("verdict: ok") == 2
+    assert done.stdout.count("verdict: ok") == 4
