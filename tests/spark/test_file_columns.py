@@ -9,7 +9,7 @@ import pytest
 from kminilog.ingest.quarantine import PLACE_COLUMNS
 from kminilog.job_errors import SourceError
 from kminilog.settings import TopicSettings
-from kminilog.source import pieces
+from kminilog.source import pieces, task_groups
 from kminilog.source.description import Source
 from kminilog.source.file_columns import FileColumns
 from kminilog.source.files import list_files
@@ -17,6 +17,7 @@ from kminilog.spark.ingest import plans
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.spark.source.records import read_source
+from kminilog.spark.verify.engine import SparkReader
 from tests.spark.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
@@ -137,11 +138,18 @@ def test_ingest_writes_the_same_files_as_through_spark(
     spark, tmp_path, dialect, request, plan, format
 ):
     source = request.getfixturevalue(format)
-    found = []
-    for name, columns_of_source in (("ours", plans.columns_of), ("theirs", lambda *_: None)):
+    columns_of_source, found = plans.columns_of, []
+
+    def for_several_tasks(*arguments):
+        columns = columns_of_source(*arguments)
+        assert len(columns.groups(2)) > 5
+        return columns
+
+    for name, columns in (("ours", for_several_tasks), ("theirs", lambda *_: None)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(plans, "columns_of", columns_of_source)
+            patch.setattr(plans, "columns_of", columns)
             patch.setattr(pieces, "SPLIT_BYTES", 700)
+            patch.setattr(task_groups, "LEAST_BYTES", 1)
             log_dir = tmp_path / name
             options = {"dialect": dialect, "settings": SMALL, "plan": plan, "job_id": "job"}
             ingest(spark, log_dir, source, topic="t", partitions=3, max_rejected=1000, **options)
@@ -149,6 +157,16 @@ def test_ingest_writes_the_same_files_as_through_spark(
             found.append((content_of(log_dir, "t"), files_of(log_dir, "t"), quarantine))
     assert found[0] == found[1]
     assert found[0][0]
+
+
+@pytest.mark.spark
+def test_tasks_of_a_verification_share_a_csv_file(spark, csv, monkeypatch):
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
+    monkeypatch.setattr(task_groups, "LEAST_BYTES", 1)
+    reader = SparkReader(spark, csv, list_files(csv.paths))
+    assert reader.task_count > 5
+    counts = reader.map_source(lambda batches: [sum(map(len, batches))])
+    assert sum(counts) == sum(map(len, columns_of(csv).read(columns_of(csv).pieces)))
 
 
 @pytest.mark.parametrize(
