@@ -12,7 +12,8 @@ cause is certain. With another number, the damage is only a possible cause.
 
 In the other direction, comparison with a source explains findings of the storage: a range of
 messages is `altered`, or a log ends before its job did. Then one message in that range has a
-finding, or messages in front of it were added or lost, which shifts offsets. Source: ours.
+finding, or messages in front of it were added or lost, which shifts offsets. Or messages of one key
+have changed places: only the one that comes too late has a finding. Source: ours.
 """
 
 from collections.abc import Iterable
@@ -117,13 +118,15 @@ def _is_in(stored: Finding, found: Finding) -> bool:
 
 
 def _may_have_moved(stored: Finding, found: Finding) -> bool:
-    """Tell if `found` may have shifted the offsets of the messages of `stored`."""
+    """Tell if `found` may have given other offsets to messages of `stored`."""
     is_end = stored.kind == FindingClass.MANIFEST_MISMATCH and stored.segment is not None
     if not (is_end or stored.kind == FindingClass.ALTERED):
         return False
     is_here = found.partition == stored.partition
     if found.kind == FindingClass.MISSING:
         return is_here or found.partition < 0
+    if found.kind == FindingClass.KEY_ORDER:
+        return is_here and not is_end  # others of its key may have moved
     if found.kind == FindingClass.WRONG_PARTITION and not is_here:
         return True  # that message may belong into this partition
     is_before = found.offset is not None and found.offset < _offsets(stored).stop
