@@ -137,9 +137,7 @@ def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(lines, edits, st.integers(1, 3), st.booleans(), st.sampled_from([1 << 20, 300]))
 @settings(max_examples=150, deadline=None)
-def test_sums_and_rows_and_a_plain_count_agree(
-    source_lines, changes, partitions, has_job, in_bucket
-):
+def test_sums_and_rows_and_a_plain_count_agree(source_lines, changes, partitions, has_job, size):
     """`has_job` tells if a job is on record, so that the partition of every record is known."""
     with tempfile.TemporaryDirectory() as directory:
         path, written, log_dir = (Path(directory, name) for name in ("t.txt", "one", "two"))
@@ -150,7 +148,7 @@ def test_sums_and_rows_and_a_plain_count_agree(
         write_anew(written, log_dir, "t", lambda content: content.update(edited(content, changes)))
         if not has_job:
             committed_path(log_dir, "j").unlink()
-        with patch.object(comparison, "_BUCKET_BYTES", bytes_):
+        with patch.object(comparison, "_BUCKET_BYTES", size):
             quick, full = check(log_dir, source), check(log_dir, source, full=True)
         content = content_of(log_dir, "t")
     assert facts(quick) == facts(full)
