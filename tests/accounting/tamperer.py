@@ -79,13 +79,18 @@ class SourceFile:
     """The one file of a source: its records, in order, in one of four formats."""
 
     def __init__(self, directory: Path, form: str, partitions: int) -> None:
-        """Write a source that has three records of each of three keys for each partition."""
+        """Write a source: for each partition three keys, for each key three records.
+
+        Two records of a key follow each other, the third one comes later.
+        """
         self.path, self.form, self.partitions = directory / f"source.{form}", form, partitions
         keys = [keys_of(partition, partitions, 3) for partition in range(partitions)]
         self._numbers = count(1)
         self.records: list[Record] = []
-        for number in range(9 * partitions):
-            self.records.append(self.record(keys[number % partitions][number // partitions % 3]))
+        twice_then_once = [key for keys in zip(*keys, strict=True) for key in keys for _ in "12"]
+        twice_then_once += twice_then_once[::2]
+        for number, key in enumerate(twice_then_once):
+            self.records.append(self.record(key))
             if number % 8 == 3:
                 self.records.append(self.record(None))
         self.write()
