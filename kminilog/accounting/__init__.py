@@ -20,6 +20,7 @@ order:
     second_step    rows of both sides, moved by an engine and paired
     engine         what an engine does for verification
     comparison     the account of a source, in one step or two
+    shown_samples  what samples hold: their records and messages, read again
     source_check   the account of a source in a report
     job            storage checks and accounting, in one report
     local_engine   verification in this process

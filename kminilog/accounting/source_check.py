@@ -17,11 +17,13 @@ from kminilog.accounting.expected import ExpectedPartition
 from kminilog.accounting.log_parts import parts_of, ranges_of
 from kminilog.accounting.rejections import Rejections, quarantine_files
 from kminilog.accounting.rows import SHOWN_BYTES
+from kminilog.accounting.shown_samples import SHOWN_KINDS, ShownSamples
 from kminilog.accounting.sides import Sides
 from kminilog.format.names import segment_name
 from kminilog.job_errors import SourceError
 from kminilog.source.description import Place, Source, files_of, locate
 from kminilog.source.places import Order
+from kminilog.source.reading_again import Stamps
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
@@ -61,6 +63,7 @@ def check_against(
     SourceError, also for a source without records.
     """
     files = files_of(source)
+    stamps = Stamps(files)
     quarantined = quarantine_files(log_dir.path, jobs)
     order = Order.of(source, len(files))
     sides = Sides(
@@ -85,19 +88,25 @@ def check_against(
         )
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
+    shown = ShownSamples(log_dir, topic, source, files, stamps, _shown_samples(account))
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
-    _add(report, topic, source, account, locators)
+    _add(report, topic, source, account, locators, shown)
 
 
 def _add(
-    report: Report, topic: Topic, source: Source, account: Account, locators: Locators
+    report: Report,
+    topic: Topic,
+    source: Source,
+    account: Account,
+    locators: Locators,
+    shown: ShownSamples,
 ) -> None:
     """Add what the account has found, and link it with the findings of the storage checks."""
     damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
     findings = [
         found._replace(cause=found.cause or cause_at(found, damage))
-        for found in _findings(topic, account, locators, damage)
+        for found in _findings(topic, account, locators, damage, shown)
     ]
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
@@ -151,7 +160,11 @@ def _with_sources(
 
 
 def _findings(
-    topic: Topic, account: Account, locators: Locators, damage: Sequence[Finding]
+    topic: Topic,
+    account: Account,
+    locators: Locators,
+    damage: Sequence[Finding],
+    shown: ShownSamples,
 ) -> list[Finding]:
     """Return a finding for each sample; the last one of a class stands for the rest of it."""
     losses = [found for found in damage if found.kind in LOSSES]
@@ -160,6 +173,9 @@ def _findings(
         if kind in account.groups:
             total, samples = account.groups[kind]
             found = [_finding(topic, kind, sample, locators, losses) for sample in samples]
+            if kind in SHOWN_KINDS:
+                pairs = zip(found, samples, strict=True)
+                found = [one._replace(sides=shown.both_sides(sample)) for one, sample in pairs]
             surplus = total - len(found)
             findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]
     return findings
@@ -180,6 +196,11 @@ def _finding(
         return Finding(kind, topic.name, partition, detail, segment, offset, position, source)
     cause = cause_of(sample.slot, losses) if sample.slot else None
     return Finding(kind, topic.name, sample.partition, detail, source=source, cause=cause)
+
+
+def _shown_samples(account: Account) -> list[Sample]:
+    groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
+    return [sample for group in groups for sample in group.samples]
 
 
 def _shown(key: bytes | None) -> str:

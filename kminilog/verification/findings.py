@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition
+from kminilog.verification.both_sides import NEITHER_SIDE, BothSides
 
 SAMPLE_COUNT = 20
 
@@ -87,7 +88,7 @@ class Finding(NamedTuple):
 
     `segment` is the segment's 20 digits; `source` names the record of a source. The partition is -1
     if it is not known, as for a missing record without a key. With `last_offset`, the fault is
-    somewhere from `offset` to `last_offset`.
+    somewhere from `offset` to `last_offset`. `sides` has the record and the message, if shown.
     """
 
     kind: FindingClass
@@ -101,6 +102,7 @@ class Finding(NamedTuple):
     stands_for: int = 1
     last_offset: int | None = None
     cause: Cause | None = None
+    sides: BothSides = NEITHER_SIDE
 
     @property
     def place(self) -> str:
@@ -134,6 +136,7 @@ class Finding(NamedTuple):
             "source": self.source,
             "detail": self.detail,
             "cause": self.cause and self.cause.to_json(),
+            **self.sides.to_json(),
         }
 
 

@@ -1,9 +1,9 @@
 """A report as text for a terminal: the totals, the equation, the findings, the verdict.
 
 Errors come first, then warnings, then allowed classes. Below each class are its samples, each with
-its place, its fault, and the command that shows it. A sample whose cause is another sample comes
-below that one. After the findings, the report lists what was checked and what was not. It uses only
-what `verify --json` prints. Source: ours.
+its place, its fault, its record beside its message, and the command that shows it. A sample whose
+cause is another sample comes below that one. After the findings, the report lists what was checked
+and what was not. It uses only what `verify --json` prints. Source: ours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from kminilog.painted import BAD, DOUBTFUL, GOOD, QUIET, Painted, Span
 from kminilog.printable import printable
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
+from kminilog.verification.side_lines import side_lines
 
 TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
 Json = Mapping[str, Any]
@@ -86,9 +87,18 @@ def link(consequence: Json) -> str:
     return "so" if consequence["cause"]["certain"] else "may be why"
 
 
-def _consequence(one: Json) -> str:
+def _consequence(one: Json) -> Iterator[str]:
     where = f"{one['class']}: {printable(one['place'])}: {printable(one['detail'])}"
-    return f"        {link(one)}: {where}"
+    yield f"        {link(one)}: {where}"
+    yield from side_lines(one, " " * 12)
+
+
+def _sample(report: Json, found: Json, sample: Json) -> Iterator[str]:
+    yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
+    yield from side_lines(sample, " " * 8)
+    yield Painted(Span(f"        {sample['command']}", QUIET))
+    for one in consequences(report, found, sample):
+        yield from _consequence(one)
 
 
 def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -109,9 +119,7 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield Painted(Span(head, QUIET if allowed else _MEANINGS[found["severity"]]))
         for sample in found["samples"]:
             if not sample.get("cause"):
-                yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
-                yield Painted(Span(f"        {sample['command']}", QUIET))
-                yield from map(_consequence, consequences(report, found, sample))
+                yield from _sample(report, found, sample)
         if caused := sum(1 for sample in found["samples"] if sample.get("cause")):
             yield f"    {caused} shown where {'it comes' if caused == 1 else 'they come'} from"
         if found["count"] > len(found["samples"]):

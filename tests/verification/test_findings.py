@@ -57,6 +57,9 @@ def test_tally_to_json_has_the_fields_of_the_contract():
                     "source": "access.log:5",
                     "detail": "why",
                     "cause": None,
+                    "source_record": None,
+                    "message": None,
+                    "not_shown": None,
                 }
             ],
         }

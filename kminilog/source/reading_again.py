@@ -1,0 +1,145 @@
+"""A few records read once more, by their places: for a report, which shows what they hold.
+
+    text, JSON lines    the line itself: its place says at which byte it begins
+    Parquet             its row group, up to the row
+    CSV, compressed     the file, up to the record; none of a file above MOST_BYTES
+
+Nothing is read again if it needs SQL, or if the file has changed since a `Stamps` was made of it.
+Whoever asks gets a reason then. This module compares nothing. Source: ours.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from kminilog.job_errors import SourceError
+from kminilog.source.columns import columns_of
+from kminilog.source.compression import compression_of
+from kminilog.source.description import Place, Source
+from kminilog.source.file_columns import FileColumns
+from kminilog.source.files import SourceFile
+from kminilog.source.parquet_columns import ParquetColumns
+from kminilog.source.pieces import Piece
+from kminilog.verification.both_sides import KeyValue
+
+MOST_BYTES = 1 << 30
+CHANGED = "its file has changed since it was compared"
+_NEEDS_SQL = "only Spark can read it, by SQL"
+_TOO_FAR = "its file is too large to be read again up to it"
+Found = Mapping[Place, KeyValue | str]
+
+
+class Stamps:
+    """What tells whether files have changed: size, time of the last change, and inode."""
+
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        self._stamps = [_stamp(file) for file in files]
+
+    def is_same(self, file: SourceFile) -> bool:
+        """Tell if a file is as it was."""
+        stamp = self._stamps[file.rank]
+        return stamp is not None and stamp == _stamp(file)
+
+
+def records_at(
+    source: Source, files: Sequence[SourceFile], stamps: Stamps, places: Iterable[Place]
+) -> Found:
+    """Return for each place the record's key and value, or why it cannot be shown.
+
+    Raises nothing for a file that cannot be read: that is such a reason. Costs what the module
+    says.
+    """
+    ordered = sorted(set(places))
+    found: dict[Place, KeyValue | str] = {}
+    for rank, group in groupby(ordered, key=lambda place: place.rank):
+        here, file = list(group), files[rank]
+        known: dict[Place, KeyValue | str] = {}
+        reason = CHANGED
+        if stamps.is_same(file):
+            try:
+                known, reason = _read(source, files, file, here)
+            except SourceError as error:
+                reason = str(error)
+            if not stamps.is_same(file):  # while it was read
+                known, reason = {}, CHANGED
+        found |= {place: known.get(place, reason) for place in here}
+    return found
+
+
+def _read(
+    source: Source, files: Sequence[SourceFile], file: SourceFile, places: Sequence[Place]
+) -> tuple[dict[Place, KeyValue | str], str]:
+    """Return what is found in a file, and the reason why the rest is not."""
+    is_from_the_start = source.format == "csv" or (
+        source.format != "parquet" and compression_of(file.path) is not None
+    )
+    if is_from_the_start and file.size_bytes > MOST_BYTES:
+        return {}, _TOO_FAR
+    columns = columns_of(source, files)
+    if columns is None:
+        return {}, _NEEDS_SQL
+    batches: Iterator[Any]
+    if isinstance(columns, FileColumns):
+        pieces = _pieces(columns, file, places, is_from_the_start)
+        batches = (batch for piece in pieces for batch in columns.read([piece]))
+    else:
+        batches = _row_groups(columns, file, places)
+    wanted = {_within(source, place): place for place in places}
+    known: dict[Place, KeyValue | str] = {}
+    for batch in batches:
+        known |= _of_batch(source, batch, wanted)
+        if len(known) == len(places):
+            break
+    return known, CHANGED
+
+
+def _pieces(
+    columns: FileColumns, file: SourceFile, places: Sequence[Place], is_from_the_start: bool
+) -> list[Piece]:
+    if columns.source.format == "csv":
+        return [piece for piece in columns.pieces if piece.rank == file.rank]
+    if is_from_the_start:
+        return [Piece(file.rank, file.path, 0, places[-1].position + 1, is_whole=False)]
+    return [
+        Piece(file.rank, file.path, place.position, place.position + 1, is_whole=False)
+        for place in places
+    ]
+
+
+def _row_groups(
+    columns: ParquetColumns, file: SourceFile, places: Sequence[Place]
+) -> Iterator[Any]:
+    for found in columns.row_groups:
+        rows = range(found.first_row, found.first_row + found.rows)
+        if found.rank == file.rank and any(place.row in rows for place in places):
+            yield from columns.read([found])
+
+
+def _within(source: Source, place: Place) -> int:
+    return place.position if source.format in ("text", "json") else place.row
+
+
+def _of_batch(
+    source: Source, batch: Any, wanted: Mapping[int, Place]
+) -> dict[Place, KeyValue | str]:
+    name = "source_position" if source.format in ("text", "json") else "source_row"
+    numbers = batch.column(name).to_numpy()
+    found: dict[Place, KeyValue | str] = {}
+    for slot in np.flatnonzero(np.isin(numbers, list(wanted))).tolist():
+        key, value, why = (
+            batch.column(name)[slot].as_py() for name in ("key", "value", "rejected")
+        )
+        known = f"it can be no message: {why}" if why else KeyValue(key, value)
+        found[wanted[int(numbers[slot])]] = known
+    return found
+
+
+def _stamp(file: SourceFile) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(file.path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -1,0 +1,214 @@
+"""The record of a source beside its message: what each holds, and which bytes differ.
+
+    source    order 1|3| of alice      in front of the marks and behind them, both are the same
+    message   order 1|7| of alice
+
+A long key or value is cut to an *excerpt* around the difference; its true size stays known. The
+marks never stand inside a UTF-8 character. This module reads nothing. Source: ours.
+"""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+EXCERPT_BYTES = 1000
+_LONGEST_CHARACTER_BYTES = 4
+Marks = tuple[int, int]
+
+
+class KeyValue(NamedTuple):
+    """The key and the value of a record or of a message."""
+
+    key: bytes | None
+    value: bytes | None
+
+
+class Excerpt(NamedTuple):
+    """Some bytes of a key or value of `size_bytes`, from byte `start` on; `data` None is null.
+
+    `differs` are the first byte that is not the same on the other side, and the one behind the
+    last, counted in the whole; None if nothing differs, or there is no other side.
+    """
+
+    data: bytes | None
+    size_bytes: int
+    start: int = 0
+    differs: Marks | None = None
+
+    @classmethod
+    def of(
+        cls, data: bytes | None, differs: Marks | None = None, limit_bytes: int = EXCERPT_BYTES
+    ) -> "Excerpt":
+        """Return the bytes around what differs, at most `limit_bytes`.
+
+        >>> Excerpt.of(b"0123456789" * 9, (70, 71), limit_bytes=10)
+        Excerpt(data=b'5678901234', size_bytes=90, start=65, differs=(70, 71))
+        """
+        if data is None:
+            return cls(None, -1)
+        return cls(data, len(data), 0, differs).shortened(limit_bytes)
+
+    def shortened(self, limit_bytes: int) -> "Excerpt":
+        """Return an excerpt of this one; the same if it is short enough.
+
+        Excerpts of both sides begin with the same byte, because what differs does.
+        """
+        data = self.data
+        if data is None or len(data) <= limit_bytes:
+            return self
+        first = self.differs[0] - self.start if self.differs else 0
+        is_near = first < limit_bytes * 3 // 4
+        begin = 0 if is_near else _boundary(data, first - limit_bytes // 2)
+        end = _boundary(data, begin + limit_bytes)
+        return self._replace(data=data[begin:end], start=self.start + begin)
+
+    @property
+    def parts(self) -> tuple[bytes, bytes, bytes]:
+        """What of the excerpt stands in front of what differs, what differs, and what is behind."""
+        data = self.data or b""
+        if self.differs is None:
+            return data, b"", b""
+        first, end = (min(max(at - self.start, 0), len(data)) for at in self.differs)
+        return data[:first], data[first:end], data[end:]
+
+    @property
+    def is_cut_in_front(self) -> bool:
+        """Whether bytes of the whole stand in front of the excerpt."""
+        return self.start > 0
+
+    @property
+    def is_cut_behind(self) -> bool:
+        """Whether bytes of the whole stand behind the excerpt."""
+        return self.start + len(self.data or b"") < self.size_bytes
+
+    def to_json(self, name: str) -> dict[str, Any]:
+        """Return its fields; `name` is "key" or "value".
+
+        >>> Excerpt.of(b"ok").to_json("key")
+        {'key': 'ok', 'key_size': 2, 'key_start': 0, 'key_differs': None}
+        """
+        field = {name: None} if self.data is None else _bytes_field(name, self.data)
+        return {
+            **field,
+            f"{name}_size": self.size_bytes,
+            f"{name}_start": self.start,
+            f"{name}_differs": self.differs and list(self.differs),
+        }
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any], name: str) -> "Excerpt":
+        """Return the excerpt that has these fields."""
+        data: bytes | None
+        if f"{name}_base64" in fields:
+            data = b64decode(fields[f"{name}_base64"])
+        else:
+            data = None if fields[name] is None else fields[name].encode()
+        differs = fields[f"{name}_differs"]
+        marks = None if differs is None else (differs[0], differs[1])
+        return cls(data, fields[f"{name}_size"], fields[f"{name}_start"], marks)
+
+
+class Side(NamedTuple):
+    """What a report shows of a record, or of a message."""
+
+    key: Excerpt
+    value: Excerpt
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `verify --json` prints under `source_record` or `message`."""
+        return {**self.key.to_json("key"), **self.value.to_json("value")}
+
+
+class BothSides(NamedTuple):
+    """The record and the message of a finding; a side is None if there is none.
+
+    It is None also if it could not be read again: `not_shown` says why.
+    """
+
+    source_record: Side | None
+    message: Side | None
+    not_shown: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that a sample has in `verify --json`."""
+        return {
+            "source_record": self.source_record and self.source_record.to_json(),
+            "message": self.message and self.message.to_json(),
+            "not_shown": self.not_shown,
+        }
+
+
+NEITHER_SIDE = BothSides(None, None)
+
+
+def both_sides(
+    record: KeyValue | None, message: KeyValue | None, not_shown: str | None = None
+) -> BothSides:
+    """Return both sides, with what differs marked if both are given. O(bytes).
+
+    >>> sides = both_sides(KeyValue(b"k", b"order 13"), KeyValue(b"k", b"order 17"))
+    >>> sides.message.value.parts
+    (b'order 1', b'7', b'')
+    """
+    if record is None or message is None:
+        return BothSides(_side(record), _side(message), not_shown)
+    keys, values = differing(record.key, message.key), differing(record.value, message.value)
+    one = Side(Excerpt.of(record.key, keys[0]), Excerpt.of(record.value, values[0]))
+    other = Side(Excerpt.of(message.key, keys[1]), Excerpt.of(message.value, values[1]))
+    return BothSides(one, other, not_shown)
+
+
+def differing(one: bytes | None, other: bytes | None) -> tuple[Marks, Marks] | tuple[None, None]:
+    """Return which bytes of each differ: all that is left without the common beginning and end.
+
+    >>> differing("größe".encode(), "größer".encode())
+    ((7, 7), (7, 8))
+    >>> differing("é".encode(), "è".encode()), differing(b"", b""), differing(None, b"ab")
+    (((0, 2), (0, 2)), (None, None), ((0, 0), (0, 2)))
+    """
+    if one == other:
+        return None, None
+    one, other = one or b"", other or b""
+    front = _common(one, other)
+    front = min(_boundary(one, front), _boundary(other, front))
+    most = min(len(one), len(other)) - front
+    behind = _common(one[::-1], other[::-1], most)
+    while behind > 0 and (_is_inside(one, len(one) - behind)):
+        behind -= 1  # both have this byte, so it is inside of a character in both
+    return (front, len(one) - behind), (front, len(other) - behind)
+
+
+def _side(found: KeyValue | None) -> Side | None:
+    return found and Side(Excerpt.of(found.key), Excerpt.of(found.value))
+
+
+def _common(one: bytes, other: bytes, most: int | None = None) -> int:
+    """Return how many first bytes are the same, at most `most`; by halves, O(bytes)."""
+    known, limit = 0, min(len(one), len(other)) if most is None else most
+    while known < limit:
+        middle = (known + limit + 1) // 2
+        if one[known:middle] == other[known:middle]:
+            known = middle
+        else:
+            limit = middle - 1
+    return known
+
+
+def _is_inside(data: bytes, at: int) -> bool:
+    """Tell if a byte is a further one of a UTF-8 character."""
+    return at < len(data) and data[at] & 0xC0 == 0x80
+
+
+def _boundary(data: bytes, at: int) -> int:
+    """Return the last place up to `at` where a character may begin; `at` if there is none near."""
+    for place in range(at, max(at - _LONGEST_CHARACTER_BYTES, -1), -1):
+        if not _is_inside(data, place):
+            return place
+    return at
+
+
+def _bytes_field(name: str, data: bytes) -> dict[str, str]:
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": b64encode(data).decode("ascii")}

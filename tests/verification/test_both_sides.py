@@ -1,0 +1,135 @@
+"""A record beside its message: exactly what differs is marked, however long or odd they are."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.byte_text import columns
+from kminilog.printable import printable
+from kminilog.verification.both_sides import (
+    EXCERPT_BYTES,
+    NEITHER_SIDE,
+    Excerpt,
+    KeyValue,
+    both_sides,
+    differing,
+)
+from kminilog.verification.side_lines import escaped_parts, side_lines
+
+texts = st.text(alphabet='aéè©中丁😀\x1b\n"\\\u202e', max_size=12).map(str.encode)
+data = st.one_of(texts, st.binary(max_size=12))
+optional = st.none() | data
+
+
+def sample(record: KeyValue | None, message: KeyValue | None) -> dict[str, object]:
+    document: dict[str, object] = json.loads(json.dumps(both_sides(record, message).to_json()))
+    return document
+
+
+@given(data, data, data, data)
+def test_marks_leave_out_the_common_beginning_and_end_only(front, one, other, behind):
+    first, second = front + one + behind, front + other + behind
+    marks, others = differing(first, second)
+    if marks is None or others is None:
+        assert first == second
+        return
+    assert first[: marks[0]] == second[: others[0]]
+    assert first[marks[1] :] == second[others[1] :]
+    assert marks[1] - marks[0] <= len(one) + 6  # to the edges of characters, on both sides
+    assert first[slice(*marks)] != second[slice(*others)]
+
+
+@given(texts, texts)
+def test_marks_stand_between_characters(one, other):
+    marks, others = differing(one, other)
+    for whole, at in ((one, marks), (other, others)):
+        if at is not None:
+            for part in (whole[: at[0]], whole[at[0] : at[1]], whole[at[1] :]):
+                part.decode()
+
+
+@given(optional, optional, st.integers(0, 3000), st.booleans())
+def test_excerpts_survive_json_and_know_the_true_size(one, other, more, is_in_front):
+    padding = "é".encode() * more
+    whole, changed = (
+        None if part is None else (padding + part if is_in_front else part + padding)
+        for part in (one, other)
+    )
+    document = sample(KeyValue(b"k", whole), KeyValue(b"k", changed))
+    for side, value in (("source_record", whole), ("message", changed)):
+        found = Excerpt.from_json(document[side], "value")
+        assert found.to_json("value").items() <= document[side].items()
+        if value is None:
+            assert (found.data, found.size_bytes) == (None, -1)
+            continue
+        assert found.size_bytes == len(value)
+        assert len(found.data) <= EXCERPT_BYTES
+        assert value[found.start : found.start + len(found.data)] == found.data
+        assert found.is_cut_in_front == (found.start > 0)
+        assert found.is_cut_behind == (found.start + len(found.data) < len(value))
+        if found.differs and found.differs[0] < len(value):
+            assert found.start <= found.differs[0] < found.start + len(found.data)
+
+
+def test_excerpts_of_both_sides_begin_with_the_same_byte():
+    values = [b"x" * 5000 + b"one" + b"y" * 3000, b"x" * 5000 + b"two"]
+    document = sample(*(KeyValue(None, value) for value in values))
+    assert document["source_record"]["value_start"] == document["message"]["value_start"] > 4000
+    assert document["source_record"]["value_differs"][0] == 5000
+
+
+def test_no_side_is_null_in_json():
+    assert NEITHER_SIDE.to_json() == {"source_record": None, "message": None, "not_shown": None}
+    assert list(side_lines({**NEITHER_SIDE.to_json()}, "")) == []
+
+
+def test_bytes_that_are_no_text_are_base64_and_are_shown_as_hex():
+    document = sample(None, KeyValue(b"\xff", "ü".encode()))
+    assert document["message"]["key_base64"] == "/w=="
+    assert document["message"]["value"] == "ü"
+    assert list(side_lines(document, "")) == [
+        r'key    message  "\xff"',
+        'value  message  "ü"',
+    ]
+
+
+def test_lines_mark_what_differs_below():
+    document = sample(
+        KeyValue("小明".encode(), "订单 13".encode()), KeyValue("小明".encode(), "订单 17".encode())
+    )
+    assert list(side_lines(document, "  ")) == [
+        '  key    both     "小明"',
+        '  value  source   "订单 13"',
+        "                         ^",
+        '         message  "订单 17"',
+        "                         ^",
+    ]
+
+
+def test_lines_of_a_null_beside_nothing_and_of_a_long_value():
+    document = sample(KeyValue(None, b""), KeyValue(None, b"x" * 3000))
+    lines = list(side_lines(document, ""))
+    assert lines[0] == "key    both     null"
+    assert lines[1] == 'value  source   ""'
+    assert lines[3].endswith('" … (3000 bytes)')
+
+
+@given(optional, optional, optional, optional)
+def test_lines_hold_nothing_that_deceives_and_the_carets_are_below(a, b, c, d):
+    document = sample(KeyValue(a, b), KeyValue(c, d))
+    lines = list(side_lines(document, "    "))
+    for line, below in pairwise(lines):
+        assert line == printable(line)
+        if set(below) == {" ", "^"}:
+            opening = line.index('"') + 1
+            assert columns(line[:opening]) <= below.index("^") <= columns(line)
+            assert len(below) <= max(columns(line), below.index("^") + 1)
+
+
+@pytest.mark.parametrize("bad", [b"\\xff", b"\xff"])
+def test_a_byte_and_its_escape_look_different(bad):
+    shown = "".join(escaped_parts(Excerpt.of(bad)))
+    assert shown == (r"\\xff" if bad == b"\\xff" else r"\xff")
