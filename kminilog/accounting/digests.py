@@ -38,7 +38,7 @@ def digests(keys: Any, values: Any) -> Digests:
 
     >>> import pyarrow as pa
     >>> found = digests(pa.array([b"k", b"k", None]), pa.array([b"v", None, b""]))
-    >>> len({*found.low.tolist()}), found.families[0] == found.families[1]
+    >>> len({*found.low.tolist()}), bool(found.families[0] == found.families[1])
     (3, True)
     """
     low, high = _words(values)

@@ -22,6 +22,7 @@ from kminilog.cli.output import prompt
 PAUSE_SECONDS = 0.01
 """As long as this a pipe may be empty without a pause: its writer is about to fill it again."""
 _CHUNK_BYTES = 1 << 16
+_SIGNAL_SECONDS = 0.2  # as long as this, Python may not notice a signal
 
 
 class InputLines(Iterator[bytes]):
@@ -74,6 +75,9 @@ class InputLines(Iterator[bytes]):
                 if self._descriptor is None:
                     data = self._file.read(_CHUNK_BYTES)
                 else:
+                    # A signal just before a read that blocks would be noticed only after it.
+                    while not select([self._descriptor], [], [], _SIGNAL_SECONDS)[0]:
+                        pass
                     data = os.read(self._descriptor, _CHUNK_BYTES)
         except KeyboardInterrupt:
             self._is_over = True

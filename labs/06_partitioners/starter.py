@@ -36,8 +36,12 @@ def partition(
     value: Any,
     value_bytes: bytes | None,
     cluster: ClusterMetadata,
+    number_of_partitions: int | None = None,
 ) -> int:
-    """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic."""
+    """Return the partition of a record; UnknownTopicOrPartitionError for an unknown topic.
+
+    With `number_of_partitions`, 1 at least, a key goes to one of so many (S0).
+    """
     raise NotImplementedError
 
 

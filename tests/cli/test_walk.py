@@ -29,6 +29,7 @@ ALONE = [context for context in WALKED if not isinstance(context.command, click.
 LEFT_OUT = {"--engine", "--against", "--master"}
 WAITING = {"kminilog lab watch"}
 ANSWERS_ANYTHING = {"kminilog lab run"}  # the words are another command's
+ENDING = [c for c in ALONE if c.command_path not in ANSWERS_ANYTHING | WAITING]
 ODD = ("", "文", "-1", "x y", "\x1b[31m", "1" * 30)
 
 
@@ -40,6 +41,12 @@ def each(contexts: list[click.Context]) -> pytest.MarkDecorator:
 def words_of(context: click.Context) -> list[str]:
     """The words of the example in a command's help, without the program."""
     return shlex.split(shown_example(context))[1:]
+
+
+def has_json(context: click.Context) -> bool:
+    """Tell if the example can be asked for JSON; behind `--` stand the words of another command."""
+    options = {name for param in context.command.params for name in param.opts}
+    return "--json" in options and "--" not in words_of(context)
 
 
 def run(words: list[str], **variables: str) -> Run:
@@ -66,13 +73,9 @@ def documents(out: str) -> Iterator[object]:
         yield from map(json.loads, out.splitlines())
 
 
-@each(ALONE)
+@each([context for context in ALONE if has_json(context)])
 def test_json_goes_through_a_parser(context, working_directory):
-    options = {name for param in context.command.params for name in param.opts}
-    words = words_of(context)
-    if "--json" not in options or "--" in words:
-        pytest.skip("it has no JSON")
-    found = run([*words, "--json"])
+    found = run([*words_of(context), "--json"])
     assert (found.code, "Traceback" in found.err) == (0, False), found
     assert list(documents(found.out)), found
     assert found.err.count("\n") <= 1, found  # `topic alter` warns
@@ -91,10 +94,8 @@ def test_help_is_as_wide_as_the_terminal_up_to_100_columns(context, monkeypatch,
         assert max(map(columns, breakable)) <= min(width, 100), told.out
 
 
-@each(ALONE)
+@each(ENDING)
 def test_closed_pipe_ends_a_command_quietly(context, working_directory):
-    if context.command_path in ANSWERS_ANYTHING | WAITING:
-        pytest.skip("its output is another command's, or never ends")
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.Popen(
@@ -110,11 +111,9 @@ def test_closed_pipe_ends_a_command_quietly(context, working_directory):
     assert (process.returncode, said) == (141, [])
 
 
-@each(WALKED)
+@each([context for context in WALKED if context.command_path not in ANSWERS_ANYTHING])
 def test_unknown_option_is_one_line(context, working_directory):
     words = [*shlex.split(context.command_path)[1:], "--no-such-option"]
-    if context.command_path in ANSWERS_ANYTHING:
-        pytest.skip("its options are another command's")
     found = run(words)
     assert_said_well(found, words)
     assert (found.code, found.out) == (2, "")
@@ -123,10 +122,8 @@ def test_unknown_option_is_one_line(context, working_directory):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an open file
-@each(ALONE)
+@each(ENDING)
 def test_a_word_too_many_is_one_line(context, working_directory):
-    if context.command_path in ANSWERS_ANYTHING | WAITING:
-        pytest.skip("its words are another command's, or it never ends")
     takes_many = any(param.nargs == -1 for param in context.command.params)
     for odd in ODD:
         words = [*words_of(context), "--", odd]
@@ -136,11 +133,9 @@ def test_a_word_too_many_is_one_line(context, working_directory):
             assert found.code == 2, (words, found)
 
 
-@each(ALONE)
+@each(ENDING)
 def test_odd_words_for_each_argument_are_one_line(context, working_directory):
     own = [param for param in context.command.params if isinstance(param, click.Argument)]
-    if context.command_path in ANSWERS_ANYTHING | WAITING:
-        pytest.skip("its words are another command's, or it never ends")
     path = shlex.split(context.command_path)[1:]
     for slot in range(len(own)):
         for odd in (*ODD, "orders.txt", "kminilog-data"):
@@ -150,10 +145,8 @@ def test_odd_words_for_each_argument_are_one_line(context, working_directory):
             assert_said_well(run(words), words)
 
 
-@each(ALONE)
+@each(ENDING)
 def test_odd_values_of_each_option_are_one_line(context, working_directory, tmp_path):
-    if context.command_path in ANSWERS_ANYTHING | WAITING:
-        pytest.skip("its options are another command's, or it never ends")
     before = sorted(os.listdir())
     for param in context.command.params:
         if not isinstance(param, click.Option) or param.is_flag or param.opts[0] in LEFT_OUT:

@@ -189,4 +189,4 @@ class Ingest:
     def complaints(self) -> list[str]:
         """What it has said to stderr, without its signs of life."""
         lines = self._errors.read_text(errors="replace").splitlines()
-        return [line for line in lines if " … " not in line]
+        return [line for line in lines if " … " not in line and "Spark: " not in line]
