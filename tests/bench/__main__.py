@@ -27,6 +27,7 @@ from tests.bench import (
     scaling,
     storing,
     verifying,
+    verifying_sources,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "scaling": scaling.measure,
     "reading": reading.measure,
     "verifying": verifying.measure,
+    "verifying_sources": verifying_sources.measure,
     "checking_labs": checking_labs.measure,
 }
 
