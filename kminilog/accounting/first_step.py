@@ -22,7 +22,7 @@ from kminilog.accounting.sides import Sides
 from kminilog.accounting.sums import Sums
 
 _MOST_CELLS = 1 << 16  # of all partitions together
-_DATA_BYTES = 1 << 10  # of both sides, for each cell
+_DATA_BYTES = 1 << 12  # of both sides, for each cell
 _LEAST_CELLS = 1 << 4  # of one partition
 _CELL_BYTES = 40
 _MOST_BYTES = 128 << 20  # that reach the driver
