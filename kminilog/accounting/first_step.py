@@ -22,7 +22,7 @@ from kminilog.accounting.sides import Sides
 from kminilog.accounting.sums import Sums
 
 _MOST_CELLS = 1 << 16  # of all partitions together
-_DATA_BYTES = 1 << 12  # of both sides, for each cell
+_DATA_BYTES = 1 << 11  # of both sides, for each cell of each task
 _LEAST_CELLS = 1 << 4  # of one partition
 _CELL_BYTES = 40
 _MOST_BYTES = 128 << 20  # that reach the driver
@@ -68,9 +68,11 @@ def cell_count(partitions: int, tasks: int, total_bytes: int) -> int:
     more than some thousand partitions and tasks.
 
     >>> cell_count(4, 16, 1 << 30), cell_count(1000, 400, 1 << 40), cell_count(1, 2, 3000)
-    (8192, 16, 16)
+    (4096, 16, 16)
     """
-    most = min(_MOST_CELLS, _MOST_BYTES // _CELL_BYTES // max(tasks, 1), total_bytes // _DATA_BYTES)
+    tasks = max(tasks, 1)
+    of_driver, of_data = _MOST_BYTES // _CELL_BYTES // tasks, total_bytes // _DATA_BYTES // tasks
+    most = min(_MOST_CELLS, of_driver, of_data)
     most //= partitions + 1
     return max(_LEAST_CELLS, 1 << most.bit_length() - 1 if most else 0)
 
