@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kminilog.byte_text import columns
@@ -43,6 +43,8 @@ def test_marks_leave_out_the_common_beginning_and_end_only(front, one, other, be
 
 
 @given(texts, texts)
+@example("xé".encode(), "xè".encode())  # the first byte of both characters is the same
+@example("éx".encode(), "©x".encode())  # the second one
 def test_marks_stand_between_characters(one, other):
     marks, others = differing(one, other)
     for whole, at in ((one, marks), (other, others)):
