@@ -22,7 +22,8 @@ from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_checks import PartitionSummary, check_partition
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import CheckSegment, PartitionOf, check_for
 

@@ -24,7 +24,7 @@ from click.core import ParameterSource
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
-from kminilog.cli.options import example, to_directory
+from kminilog.cli.options import ARGUMENTS, example, to_directory
 from kminilog.cli.output import complain, flush, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
@@ -57,6 +57,11 @@ CLOSED_PIPE = 141
 
 class CommandLine(click.Group):
     """A group that imports a command when it is needed, and turns what it raises into a line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, which every command can read in the context."""
+        ctx.meta[ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

@@ -17,6 +17,9 @@ from kminilog.format.topic_names import check_topic, parse_topic_partition
 from kminilog.notices import OnGap
 from kminilog.storage.topics import MAX_PARTITIONS
 
+ARGUMENTS = "kminilog.arguments"
+"""Under this name a context's `meta` has the words of the command line."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -5,6 +5,8 @@ for. This process or Spark does it. The exit code is 0 if all is ok, 1 for findi
 could not be done.
 """
 
+from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import click
 from kminilog.cli.engines import engine_for, engine_option
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.named_files import OutputFile
-from kminilog.cli.options import example, json_option
+from kminilog.cli.options import ARGUMENTS, example, json_option
 from kminilog.cli.output import json_bytes, write_document, write_lines
 from kminilog.cli.places import is_cluster
 from kminilog.cli.progress import working
@@ -203,5 +205,21 @@ def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
 
 def _page(report: "Report", log_dir: LogDir) -> str:
     from kminilog.cli.damaged_bytes import damaged_bytes
+    from kminilog.verification.commands import quoted
+    from kminilog.verification.html_report import Made
 
-    return report.to_html(damaged_bytes(log_dir))
+    words = click.get_current_context().meta.get(ARGUMENTS, ())
+    made = Made(
+        time=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        version=import_module("kminilog").__version__,
+        directory=_directory(),
+        command=" ".join(["kminilog", *map(quoted, words)]),
+    )
+    return report.to_html(damaged_bytes(log_dir), made)
+
+
+def _directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # somebody has removed it
+        return "a directory that is gone"

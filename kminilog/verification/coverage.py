@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_checks import PartitionSummary
+from kminilog.verification.partition_summary import PartitionSummary
 
 
 class Aspect(StrEnum):

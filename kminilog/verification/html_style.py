@@ -7,11 +7,11 @@ those of warnings. It loads nothing, and knows nothing of the page's content. So
 STYLE = """
 :root { color-scheme: light dark; --back: #f6f7f9; --card: #fff; --ink: #1b1f24; --dim: #57606a;
   --line: #d5dae0; --ok: #1a7f37; --error: #c0272d; --warning: #9a6700; --bar: #4a7fb5;
-  --extra: #8250df; --rejected: #9a6700; --code: #eef1f4; }
+  --extra: #8250df; --rejected: #9a6700; --code: #eef1f4; --mark: #ffe0de; }
 @media (prefers-color-scheme: dark) {
   :root { --back: #0d1117; --card: #161b22; --ink: #e6edf3; --dim: #9aa5b1; --line: #30363d;
     --ok: #3fb950; --error: #ff7b72; --warning: #d9a93a; --bar: #5b9bd8; --extra: #b28cf2;
-    --rejected: #d9a93a; --code: #21262d; } }
+    --rejected: #d9a93a; --code: #21262d; --mark: #67262b; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
@@ -22,6 +22,20 @@ header { border-left: .5rem solid var(--error); }
 header.ok { border-left-color: var(--ok); }
 header.partial { border-left-color: var(--warning); }
 header p { margin: 0; }
+.meaning { margin: .5rem 0 0; }
+.sides { border-collapse: collapse; margin: .25rem 0; font-size: .9rem; }
+.sides th { text-align: left; font-weight: 400; color: var(--dim); padding: .1rem .75rem .1rem 0;
+  vertical-align: top; white-space: nowrap; }
+.sides td { padding: .1rem 0; }
+mark { background: var(--mark); color: inherit; border-left: 2px solid var(--error); }
+.aside { color: var(--dim); font-size: .9rem; }
+.list { overflow: auto; max-height: 24rem; }
+.list table { border-collapse: collapse; font-size: .85rem; width: 100%; }
+.list th, .list td { text-align: right; padding: .15rem .75rem .15rem 0; white-space: nowrap; }
+.list th:first-child { text-align: left; font-weight: 400; }
+.list thead th { color: var(--dim); font-weight: 600; position: sticky; top: 0;
+  background: var(--card); }
+.list .wrong th, .list .wrong td { font-weight: 700; }
 .badge { font-size: 2rem; font-weight: 700; line-height: 1.2; color: var(--error); }
 .ok .badge { color: var(--ok); }
 .partial .badge { color: var(--warning); }
@@ -64,7 +78,7 @@ details p { margin: 0; }
 .scroll table { border-collapse: collapse; font-size: .85rem;
   font-family: ui-monospace, Menlo, Consolas, monospace; }
 .scroll th { text-align: left; color: var(--dim); font-weight: 600; }
-.scroll td, .scroll th { padding: .1rem .8rem .1rem 0; }
+.scroll td, .scroll th { padding: .1rem .8rem .1rem 0; white-space: nowrap; }
 .field-name { border-left: .3rem solid var(--bar); padding-left: .35rem; }
 .partitions { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
@@ -78,4 +92,5 @@ details p { margin: 0; }
 .offsets .error { height: 100%; background: var(--error); }
 .offsets .warning { height: 60%; background: var(--warning); }
 .offsets .allowed { height: 30%; background: var(--dim); }
+@media print { .list { max-height: none; } }
 """

@@ -17,8 +17,7 @@ in the directory meanwhile is no finding. Source: ours.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
@@ -36,48 +35,11 @@ from kminilog.verification.end_checks import judge_end, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.manifest_checks import PartitionJobs, compare
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
+from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import CheckSegment, PartitionOf, SegmentSummary
 
 _LOOKS = 500  # the two files of a segment appear and vanish one after the other
-
-
-@dataclass(frozen=True)
-class PartitionSummary:
-    """The content of a partition, and its findings.
-
-    `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
-    could not be read; `unjudged` names ranges of jobs that could not be compared.
-    `has_jobs` and `has_recovery_point` tell with what the log could be compared.
-    """
-
-    topic: str
-    partition: int
-    log_start_offset: int
-    log_end_offset: int
-    message_count: int
-    size_bytes: int
-    segment_count: int
-    findings: list[Finding]
-    unchecked: list[str]
-    compressed_count: int = 0
-    has_jobs: bool = False
-    has_recovery_point: bool = False
-    unjudged: list[str] = field(default_factory=list)
-    notes: list[Finding] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return what `verify --json` prints under `partitions`, with the number of findings."""
-        return {
-            "topic": self.topic,
-            "partition": self.partition,
-            "log_start_offset": self.log_start_offset,
-            "log_end_offset": self.log_end_offset,
-            "message_count": self.message_count,
-            "size_bytes": self.size_bytes,
-            "segment_count": self.segment_count,
-            "finding_count": Tally(self.findings).total(),
-        }
 
 
 def check_partition(
@@ -147,6 +109,7 @@ def join_segments(
         has_recovery_point=jobs.recovery_point is not None,
         unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
+        segments=[SegmentRow.of(s) for s in ordered],
     )
 
 

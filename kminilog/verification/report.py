@@ -22,8 +22,10 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
-from kminilog.verification.html_report import BytesOf, render_html
-from kminilog.verification.partition_checks import PartitionSummary, check_partition
+from kminilog.verification.html_findings import BytesOf
+from kminilog.verification.html_report import Made, render_html
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import (
@@ -112,9 +114,9 @@ class Report:
         """Return the report as lines of text."""
         return render_text(self.to_json())
 
-    def to_html(self, bytes_of: BytesOf = lambda kind, sample: "") -> str:
+    def to_html(self, bytes_of: BytesOf = lambda kind, sample: "", made: Made | None = None) -> str:
         """Return the report as one self-contained HTML page; see `render_html`."""
-        return render_html(self.to_json(), bytes_of)
+        return render_html(self.to_json(), bytes_of, made)
 
     def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
         """Add to each sample its place as text, and the command that shows it."""

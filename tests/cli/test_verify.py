@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import kminilog
 from kminilog.cli import verify
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
@@ -83,6 +84,9 @@ def test_verify_report_goes_to_a_file_as_json_text_or_page(orders, tmp_path):
     assert as_text.read_text() == out
     orders.ok("verify", "--report", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
+    command = f"kminilog --log-dir {orders.log_dir} verify --report {tmp_path}/report.html"
+    assert f"<dt>command</dt><dd>{command}</dd>" in page
+    assert f"UTC, by kminilog {kminilog.__version__}</dd>" in page
     assert page.startswith("<!DOCTYPE html>")
     assert "What was checked is in order." in page
 

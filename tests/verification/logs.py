@@ -8,7 +8,8 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.verification.partition_checks import PartitionSummary, check_partition
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.segment_summary import PartitionOf
 from tests.verification.faults import Expected
 

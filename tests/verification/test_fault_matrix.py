@@ -8,7 +8,8 @@ import pytest
 
 from kminilog.bulk.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
-from kminilog.verification.partition_checks import PartitionSummary, check_partition
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_summary import PartitionSummary
 from tests.crash.small_log import SmallLog, write_small_log
 from tests.damage import files_of, flip_byte, index_entries, message_positions, restore
 from tests.verification.faults import (

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
-from kminilog.verification.html_report import render_html
+from kminilog.verification.html_report import Made, render_html
+from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.report import Report
 
 NAME = "0" * 20
@@ -154,6 +156,69 @@ def test_page_is_well_formed_with_any_text(words):
     document = report_with(found).to_json()
     document["scope"]["topics"] = [words]
     tree_of(render_html(document))
+
+
+def test_page_says_what_each_class_means_in_plain_words(many):
+    words = words_of(many.to_html())
+    for kind in FindingClass:
+        for sentence in (meaning(kind), advice(kind)):
+            assert sentence.endswith(".")
+            assert sentence.count("`") % 2 == 0
+            assert sentence.replace("`", "") in words, kind
+
+
+def test_page_says_when_by_which_version_and_by_which_command_it_was_made():
+    made = Made("2026-11-24 03:20:35 UTC", "1.2.3", HOSTILE, "kminilog verify 'a b'")
+    page = report_with(seconds=1.25).to_html(made=made)
+    words = words_of(page)
+    assert "made 2026-11-24 03:20:35 UTC, by kminilog 1.2.3" in " ".join(
+        "".join(pair.itertext()) if pair.tag != "div" else f"{pair[0].text} {pair[1].text}"
+        for pair in tree_of(page).findall(".//dl/div")
+    )
+    assert "kminilog verify 'a b'" in words
+    assert "1.2 s" in words
+    assert "<script" not in page
+
+
+def test_page_has_a_row_for_each_segment_and_marks_those_with_findings():
+    report = report_with()
+    row = {
+        "segment": NAME, "first_offset": 0, "last_offset": 1234, "message_count": 1235,
+        "size_bytes": 99999, "index_entry_count": 7, "finding_count": 2,
+    }  # fmt: skip
+    empty = {**row, "first_offset": None, "last_offset": None, "finding_count": 0}
+    report.partitions[0]["segments"] = [row, empty]
+    report.partitions[1]["segments"] = [empty] * 9
+    tree = tree_of(report.to_html())
+    rows = tree.findall(".//details[@class='segments']//tbody/tr")
+    texts = [[cell.text for cell in one] for one in rows]
+    assert len(rows) == 11
+    assert texts[0] == [f"orders-0/{NAME}", "0", "1,234", "1,235", "99,999", "7", "2"]
+    assert texts[1][:3] == [f"orders-0/{NAME}", "-", "-"]
+    assert texts[2][0] == f"orders-1/{NAME}"
+    assert [one.get("class") for one in rows].count("wrong") == 1
+    assert "11 segments, 1 with findings" in words_of(report.to_html())
+
+
+def test_page_shows_the_record_beside_the_message_and_marks_what_differs():
+    sides = both_sides(KeyValue(b"k", b"order 13"), KeyValue(b"k", b"order <17>" + b"x" * 5000))
+    found = Finding(FindingClass.ALTERED, "orders", 0, "why", sides=sides)
+    cause = Cause(found.kind, found.place, is_certain=True)
+    lost = both_sides(None, KeyValue(None, HOSTILE.encode(errors="surrogateescape")), HOSTILE)
+    other = Finding(FindingClass.EXTRA, "orders", 0, "why", cause=cause, sides=lost)
+    page = report_with(found, other).to_html()
+    assert "<script" not in page
+    first, second = tree_of(page).findall(".//table[@class='sides']")
+    rows = [["".join(cell.itertext()) for cell in row] for row in first]
+    assert [row[:2] for row in rows] == [["key", "both"], ["value", "source"], ["value", "message"]]
+    assert rows[1][2] == "order 13"
+    assert rows[2][2].startswith("order <17>xxx")
+    assert rows[2][2].endswith("… (5010 bytes)")
+    marked = [mark.text for mark in first.findall(".//mark")]
+    assert marked[0] == "13"
+    assert marked[1].startswith("<17>x")
+    assert second.find("./tr/td").text == "null"  # below the sample that it comes from
+    assert HOSTILE[:20] in words_of(page)
 
 
 # ---- in a browser

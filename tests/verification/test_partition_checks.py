@@ -35,7 +35,8 @@ def write_segment(
 def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
     write_log(tmp_path, dialect, first_offset=100)
     summary = check(tmp_path, dialect)
-    assert summary.to_json() == {
+    made = summary.to_json()
+    assert made == {
         "topic": "orders",
         "partition": 0,
         "log_start_offset": 100,
@@ -44,7 +45,19 @@ def test_clean_partition_is_counted_and_has_no_findings(tmp_path, dialect):
         "size_bytes": sum(path.stat().st_size for path in tmp_path.glob("*.log")),
         "segment_count": len(list(tmp_path.glob("*.log"))),
         "finding_count": 0,
+        "segments": made["segments"],
     }
+    names = sorted(path.stem for path in tmp_path.glob("*.log"))
+    assert [row["segment"] for row in made["segments"]] == names
+    for row in made["segments"]:
+        log = tmp_path / f"{row['segment']}.log"
+        index = log.with_suffix(".index")
+        assert row["size_bytes"] == log.stat().st_size
+        assert row["index_entry_count"] == index.stat().st_size // 8
+        assert row["last_offset"] - row["first_offset"] + 1 == row["message_count"]
+        assert row["finding_count"] == 0
+    offsets = [(row["first_offset"], row["last_offset"]) for row in made["segments"]]
+    assert (offsets[0][0], offsets[-1][1]) == (100, 141)
     assert (summary.findings, summary.unchecked) == ([], [])
 
 

@@ -19,7 +19,7 @@ from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
-from kminilog.verification.partition_checks import PartitionSummary
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.report import Report, partition_rule, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 from tests.unreadable import CAUSES, directory_for_all, without_privileges

@@ -35,7 +35,7 @@ from kminilog.spark.source.records import read_source
 from kminilog.spark.verify.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_checks import PartitionSummary
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import PartitionOf
 

@@ -18,7 +18,8 @@ from kminilog.source.task_groups import task_groups
 from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_checks import PartitionSummary, join_segments
+from kminilog.verification.partition_checks import join_segments
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import (
     CheckSegment,

@@ -1,0 +1,72 @@
+"""The page of `verify --report` in a real browser: it fits, is legible, and asks for nothing."""
+
+import pytest
+
+from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.cli.command_line import CommandLine
+from tests.spark.log_content import Content, write_anew
+
+pytestmark = pytest.mark.xdist_group("browser")
+SIZES = [(500, 844), (1280, 800), (1920, 1080)]
+COUNT = 2000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started_browser() as browser:
+        yield browser
+
+
+def damage(content: Content) -> None:
+    one = content[0]
+    one[3] = (one[3][0], one[3][1].replace(b"order", b"ordre"))
+    one[5] = (one[5][0], "\u4e2d\u6587".encode() * 200)
+    one.append((b"mallory", b"\xff" * 1200))
+    del one[9]
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """Every kind of sides, damaged bytes, and more segments than a window has room for."""
+    directory = tmp_path_factory.mktemp("look")
+    source = directory / "lines.txt"
+    source.write_text("".join(f"k{n % 9}:order {n}\n" for n in range(COUNT)))
+    kminilog = CommandLine(directory / "log-dir")
+    reading = ["--key-regex", "^([^:]*):"]
+    small = ["--config", "segment.bytes=2000"]
+    kminilog("ingest", source, "--topic", "t", "--partitions", 2, *small, *reading)
+    copy = CommandLine(write_anew(kminilog.log_dir, directory / "copy", "t", damage))
+    log = sorted((copy.log_dir / "t-1").glob("*.log"))[1]
+    data = bytearray(log.read_bytes())
+    data[-1] ^= 1
+    log.write_bytes(data)
+    file = directory / "page.html"
+    run = copy("verify", "t", "--against", source, *reading, "--report", file)
+    assert run.code == 1
+    return file
+
+
+def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file):
+    with Page(browser, page_file) as page:
+        page.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.page.locator(".sides mark").count() > 2
+        assert page.page.locator(".focus").count() > 2
+        for width, height in SIZES:
+            page.page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.page.emulate_media(color_scheme=scheme)
+                assert page.overflow() <= 0, (width, scheme)
+                assert page.page.evaluate(LOW_CONTRAST) == [], (width, scheme)
+        assert page.complaints == []
+        assert page.requests == [page_file.as_uri()]
+
+
+def test_page_on_paper_has_every_row(browser, page_file):
+    with Page(browser, page_file, java_script_enabled=False) as page:
+        page.page.locator(".segments summary").click()
+        scrolled = page.page.locator(".segments .list")
+        inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
+        assert inside < whole
+        page.page.emulate_media(media="print")
+        inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
+        assert inside >= whole - 1
