@@ -67,3 +67,17 @@ def test_installing_that_fails_shows_all_that_pip_has_said(pip):
     for line in ("Looking in links", "DEPRECATION: something is old", "ERROR: no space left"):
         assert line in run.stderr
     assert "Installed" not in run.stderr
+
+
+def test_tests_of_a_group_run_in_one_worker(tmp_path):
+    """They share what is dear to start: without it each worker has a Spark of its own."""
+    (tmp_path / "test_grouped.py").write_text(
+        "import pytest\n"
+        '@pytest.mark.xdist_group("group")\n'
+        '@pytest.mark.parametrize("number", range(8))\n'
+        "def test_one(number, worker_id, request):\n"
+        '    (request.config.rootpath / f"ran-in-{worker_id}").touch()\n'
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist=loadgroup", "--rootdir", "."]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    assert len(list(tmp_path.glob("ran-in-*"))) == 1
