@@ -40,6 +40,9 @@ COMMANDS = {
     "verify": ("verify",),
     "dump": ("dump", "LOG"),
     "recover": ("recover", "orders-0"),
+    "ingest": ("ingest", "LINES", "--topic", "ingested", "--engine", "local"),
+    "verify against": ("verify", "loaded", "--against", "LINES", "--engine", "local"),
+    "verify in full": ("verify", "loaded", "--against", "LINES", "--engine", "local", "--full"),
     "retain": ("retain", "--dry-run"),
     "ls": ("ls",),
     "ls as a page": ("ls", "--html", "PAGE"),
@@ -54,14 +57,16 @@ ENDLESS = ("consume", "consume as a member")
 
 
 def make(directory: Path) -> LogDir:
-    """Make a log dir of two topics, one of them empty, and a file of lines."""
+    """Make a file of lines, and a log dir: one topic has these lines, two are empty."""
     with LogDirWriter.open(directory, create=True) as writer:
-        for name in ("orders", "written"):
+        for name in ("orders", "written", "ingested"):
             writer.create_topic(Topic(name, 2, settings=SETTINGS))
         for partition in writer.topic("orders").all_partitions():
             log = writer.log(partition)
             log.append((b"key", b"value %d" % number) for number in range(MESSAGES // 2))
     (directory / "LINES").write_bytes(b"".join(b"line %d\n" % n for n in range(MESSAGES)))
+    load = ("ingest", "LINES", "--topic", "loaded", "--partitions", "2", "--engine", "local")
+    assert wait(start(directory, load)) == "0", (directory / "err").read_text()
     return LogDir(directory)
 
 
@@ -99,17 +104,22 @@ def wait(pid: int) -> str:
     return "hung"
 
 
-def count_written(log_dir: LogDir) -> int:
-    """Return how many messages `produce` has written so far."""
-    topic = log_dir.topic("written")
+def count_written(log_dir: LogDir, name: str) -> int:
+    """Return how many messages this command has written so far."""
+    topic = log_dir.topic(written_by(name))
     return sum(log_dir.reader(partition).log_end_offset for partition in topic.all_partitions())
 
 
-def renew_written(log_dir: LogDir) -> None:
-    """Empty the topic to which `produce` writes."""
+def written_by(name: str) -> str:
+    """Return the topic to which this command may write."""
+    return "ingested" if name == "ingest" else "written"
+
+
+def renew(log_dir: LogDir, topic: str) -> None:
+    """Empty a topic."""
     with LogDirWriter.open(log_dir.path) as writer:
-        writer.delete_topic("written")
-        writer.create_topic(Topic("written", 2, settings=SETTINGS))
+        writer.delete_topic(topic)
+        writer.create_topic(Topic(topic, 2, settings=SETTINGS))
 
 
 def is_made(log_dir: LogDir) -> bool:
@@ -128,8 +138,8 @@ def prepare(log_dir: LogDir, name: str) -> None:
                 writer.create_topic(MADE)
             else:
                 writer.delete_topic(MADE.name)
-    if count_written(log_dir) > 5 * MESSAGES:  # or each look at it would take longer
-        renew_written(log_dir)
+    if count_written(log_dir, name) > 5 * MESSAGES:  # or each look at it would take longer
+        renew(log_dir, written_by(name))
 
 
 def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: int) -> list[str]:
@@ -147,14 +157,16 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
         again = wait(start(log_dir.path, COMMANDS[name]))  # what was begun can be finished
         if again != "0":
             found.append(f"once more, it ended with {again}: {(log_dir.path / 'err').read_text()}")
-    if name.startswith(("produce", "recover", "topic")):
+    if name.startswith(("produce", "recover", "topic", "ingest")):
         undone = ["index-sparse"] if name == "recover" else []  # the index was to be rebuilt
         report = verify_storage(log_dir, check_segment=check_segment, allow=undone)
         if report.exit_code:
             found.append(report.to_text())
+    written = count_written(log_dir, name) - written_before
+    if name == "ingest" and written != MESSAGES and (written or code == "0"):
+        found.append(f"{written} written")
     if name.startswith("produce"):
         told = len((log_dir.path / "out").read_bytes().splitlines())
-        written = count_written(log_dir) - written_before
         if told != written:
             found.append(f"{written} written, {told} reported")
         if not (log_dir.path / CLEAN_SHUTDOWN_FILE).exists():
@@ -172,7 +184,7 @@ def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[C
     seconds = max(time.monotonic() - began, SHORTEST_SECONDS)
     for _ in range(times):
         prepare(log_dir, name)
-        before = count_written(log_dir)
+        before = count_written(log_dir, name)
         pid = start(log_dir.path, words)
         delay, number = chance.uniform(0, seconds), chance.choice([signal.SIGINT, signal.SIGTERM])
         time.sleep(delay)
