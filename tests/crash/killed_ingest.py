@@ -25,6 +25,7 @@ PROJECT = Path(__file__).parents[2]
 READING, STAGING, PUBLISHING = "reading", "staging", "publishing"
 EVERYTHING, DRIVER, WORKER, EXECUTOR, FAILURE = "all", "driver", "worker", "executor", "failure"
 JVM = "jvm"  # of the driver
+ALONE = "process without Spark"  # the local engine
 MARKER = "KMINILOG_TEST_FAILS_ONCE"
 _TASK = re.compile(r"pyspark\.daemon pyspark\.worker$")
 _READING_SECONDS = 2.0  # about as long as it takes until the first segment
@@ -164,7 +165,7 @@ class Ingest:
     def strike(self, victim: str, chance: random.Random) -> bool:
         """Kill -9 what is named, as soon as it is there; False if the job is over before."""
         while not self.progress.is_over:
-            if victim in (EVERYTHING, DRIVER):
+            if victim in (EVERYTHING, DRIVER, ALONE):
                 self.process.kill()
                 if victim == EVERYTHING:
                     kill_all(self.process.pid)

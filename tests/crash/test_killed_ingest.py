@@ -1,5 +1,7 @@
 """kill -9 of an ingest at any moment, then the same job again: every source row is there once.
 
+Spark runs it again, even where the process without Spark was killed.
+
 A round counts only if something was killed, or a task failed, before the job was committed.
 """
 
@@ -16,6 +18,7 @@ from kminilog.format.dialect import DIALECTS
 from tests.cli.command_line import CommandLine
 from tests.crash.failing_partitioner import FailsOnce
 from tests.crash.killed_ingest import (
+    ALONE,
     DRIVER,
     EVERYTHING,
     EXECUTOR,
@@ -40,7 +43,7 @@ READING_OPTIONS = {
     TEXT: ["--key-regex", "^(k[0-9]+) "],
     COLUMNS: ["--format", "parquet", "--key", "key", "--value", "value"],
 }
-VICTIMS = [EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR, JVM]
+VICTIMS = [ALONE, EVERYTHING, DRIVER, WORKER, FAILURE, EXECUTOR, JVM]
 TOLD = {
     WORKER: "a Python worker was killed (signal 9",
     JVM: "the JVM of Spark's driver was killed (signal 9)",
@@ -100,10 +103,8 @@ class Round:
         """Kill it and run it again; False if it was over too early to be killed."""
         self.create_topic()
         total_bytes = sum(path.stat().st_size for path in self.source.iterdir())
-        master = "local-cluster[2,1,1024]" if self.victim == EXECUTOR else "local[2]"
-        ingest = Ingest(
-            self.log_dir, "job", self.directory / "scratch", *self.arguments, "--master", master
-        )
+        scratch = self.directory / "scratch"
+        ingest = Ingest(self.log_dir, "job", scratch, *self.arguments, *self.engine())
         try:
             if self.victim != FAILURE and not (
                 ingest.progress.wait_for(self.phase, self.chance.random(), total_bytes)
@@ -123,6 +124,11 @@ class Round:
         self.assert_every_row_once()
         return True
 
+    def engine(self) -> list[str]:
+        if self.victim == ALONE:
+            return ["--engine", "local"]
+        return ["--master", "local-cluster[2,1,1024]" if self.victim == EXECUTOR else "local[2]"]
+
     def create_topic(self) -> None:
         config = ["--config", "segment.bytes=70000", "--dialect", self.dialect.name]
         self.kminilog.ok("topic", "create", "t", "--partitions", PARTITIONS, *config)
@@ -131,7 +137,7 @@ class Round:
             self.kminilog.ok("produce", "t", stdin=lines)
 
     def assert_right_end(self, code: int, complaints: list[str]) -> None:
-        if self.victim in (EVERYTHING, DRIVER):
+        if self.victim in (ALONE, EVERYTHING, DRIVER):
             assert code == -9
         elif self.victim == EXECUTOR:
             assert (code, complaints) == (0, [])
@@ -177,7 +183,7 @@ def files_in(directory: Path) -> list[str]:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "rounds", [3, pytest.param(30, marks=pytest.mark.soak)], ids=["quick", "long"]
+    "rounds", [4, pytest.param(35, marks=pytest.mark.soak)], ids=["quick", "long"]
 )
 def test_ingest_that_is_killed_and_run_again_has_every_row_once(
     tmp_path, sources, rounds, record_property
