@@ -2,7 +2,7 @@
 
 import click
 
-from kminilog.cli.interrupts import interruptible
+from kminilog.cli.interrupts import interruptible, interruptible_wait
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import flush, write_document, write_line
 from kminilog.course.material import all_labs, lab_of
@@ -24,7 +24,8 @@ def check(number: str | None, as_json: bool) -> int:
     labs = all_labs() if number is None else (lab_of(number),)
     found = []
     for lab in interruptible(labs):
-        flaws = list(flaws_of(lab))
+        with interruptible_wait():  # for the processes that judge
+            flaws = list(flaws_of(lab))
         found += flaws
         if not as_json:
             for flaw in flaws:

@@ -118,6 +118,16 @@ def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
         interrupts.check_interrupt()
 
 
+def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, monkeypatch):
+    def judges(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it went on")
+
+    monkeypatch.setattr("kminilog.course.proof.check", judges)
+    run = kminilog("course", "check", "--lab", "1")
+    assert (run.code, run.out, run.err) == (130, "", "")
+
+
 def test_interrupt_while_modules_are_imported_ends_the_command_silently(orders, tmp_path):
     (tmp_path / "click.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     where = {**environment(), "PYTHONPATH": f"{tmp_path}:{PROJECT}"}

@@ -6,10 +6,15 @@ The commands and their options are those of the command line itself, so a new on
 
 import json
 import os
+import re
 import shlex
+import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import click
 import pytest
@@ -30,6 +35,7 @@ LEFT_OUT = {"--engine", "--against", "--master"}
 WAITING = {"kminilog lab watch"}
 ANSWERS_ANYTHING = {"kminilog lab run"}  # the words are another command's
 ENDING = [c for c in ALONE if c.command_path not in ANSWERS_ANYTHING | WAITING]
+SAID = re.compile("has more partitions now|^kminilog runs on your functions")  # by an example
 ODD = ("", "文", "-1", "x y", "\x1b[31m", "1" * 30)
 
 
@@ -107,8 +113,47 @@ def test_closed_pipe_ends_a_command_quietly(context, working_directory):
     )
     os.close(writing)
     _, err = process.communicate(timeout=60)
-    said = [line for line in err.splitlines() if b"has more partitions now" not in line]
+    said = [line for line in err.decode().splitlines() if not SAID.search(line)]
     assert (process.returncode, said) == (141, [])
+
+
+class PressesCtrlC:
+    """The body of a command, which gets Ctrl-C at one of the calls that it makes."""
+
+    def __init__(self, body: Callable[..., object], at: int) -> None:
+        self.body, self.left = body, at
+
+    def __call__(self, *arguments: object, **options: object) -> object:
+        sys.setprofile(self._on_call)
+        try:
+            return self.body(*arguments, **options)
+        finally:
+            sys.setprofile(None)
+
+    def _on_call(self, frame: FrameType, event: str, argument: object) -> None:
+        self.left -= event == "call"
+        if self.left == 0:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGINT)
+
+
+@each(ALONE)
+def test_ctrl_c_ends_a_command_quietly(
+    context, working_directory, monkeypatch, tmp_path, tmp_path_factory
+):
+    """At its first call, soon, and late; a command that makes fewer calls ends as without it."""
+    for at in (1, 200, 2000):
+        copy = tmp_path_factory.mktemp("copy")
+        monkeypatch.chdir(shutil.copytree(tmp_path, copy, dirs_exist_ok=True))
+        with monkeypatch.context() as patched:
+            presses = PressesCtrlC(context.command.callback, at)
+            patched.setattr(context.command, "callback", presses)
+            found = run(words_of(context))
+        assert found.code == (0 if presses.left > 0 else 130), (at, found)
+        assert [line for line in found.err.splitlines() if not SAID.search(line)] == [], at
+        for place, option in (("kminilog-data", "--log-dir"), ("shop", "--cluster")):
+            if Path(place).exists():  # what it leaves is sound
+                assert run([option, place, "verify"]).code == 0, at
 
 
 @each([context for context in WALKED if context.command_path not in ANSWERS_ANYTHING])
