@@ -9,8 +9,9 @@ INSTALLED := $(VENV)/.installed
 # Spark's classes, as Java loads them: with it a JVM of the tests starts in half the time.
 CLASSES := .cache/spark-classes.jsa
 # Test processes: one more than there are processors, since many tests wait; at most four. Tests of
-# one xdist group run in one.
-WORKERS := -n auto --maxprocesses=4 --dist=loadgroup
+# one xdist group run in one. A process that dies ends the run: xdist cannot finish without it, and
+# would wait for ever.
+WORKERS := -n auto --maxprocesses=4 --dist=loadgroup --max-worker-restart=0
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure-java)" && export JAVA_HOME &&
 
 # Hundreds of processes compile the same modules again where this is set.

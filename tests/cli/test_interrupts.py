@@ -92,6 +92,7 @@ def test_interrupt_of_a_member_leaves_the_group_and_commits_what_was_printed(
 
 def test_interrupt_leaves_the_handlers_of_the_process_as_they_were(orders):
     before = [signal.getsignal(number) for number in interrupts.SIGNALS]
+    assert before[0] is not signal.SIG_DFL, "an imported module took Ctrl-C"
     orders.ok("ls")
     assert [signal.getsignal(number) for number in interrupts.SIGNALS] == before
     with pytest.raises(KeyboardInterrupt):
