@@ -31,11 +31,15 @@ def log_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workers(spark: SparkSession, tmp_path: Path, monkeypatch) -> Workers:
-    """Give the session's executors, as if they were elsewhere, a Python that fails as told."""
+def workers(spark: SparkSession, tmp_path: Path, monkeypatch, request) -> Workers:
+    """Give the session's executors, as if they were elsewhere, a Python that fails as told.
+
+    Spark keeps the process of a Python that it has started and knows it by its path; the path of a
+    test that passed may come again as that of the next. So each Python has its test's name.
+    """
 
     def use(shell: str = "", program: str = "") -> None:
-        python = tmp_path / "python"
+        python = tmp_path / request.node.name
         (tmp_path / "sitecustomize.py").write_text(program)
         paths = f'PYTHONPATH="{tmp_path}:$PYTHONPATH"'
         python.write_text(f'#!/bin/sh\n{shell}\n{paths} exec "{sys.executable}" "$@"\n')
