@@ -12,8 +12,8 @@ in Parquet. Spark has two cores. All works of a table take turns.
 The last lines say for which size the local engine, cold, takes as long as Spark for the smallest
 source, which is about what its start takes. On more cores Spark is not faster than that. `--engine
 auto` takes the local engine up to LOCAL_BYTES of `cli.engines`.
-`python -m tests.bench.verifying_sources [RECORDS [MORE_RECORDS]]` shows this part only. Given
-MORE_RECORDS, it shows too what each record costs from RECORDS to so many.
+`python -m tests.bench.verifying_sources [RECORDS [MORE_RECORDS]]` shows this part only; the last
+table shows what each record costs from RECORDS to MORE_RECORDS.
 """
 
 import shutil
@@ -47,7 +47,7 @@ from tests.bench.ingesting import CONFIG
 from tests.bench.ingesting_formats import KEYS, PARTITIONS, REGEX, make_source, values
 from tests.bench.timing import Work, ratio, rounds_of_each, seconds_of_each
 
-RECORDS = 2_000_000
+RECORDS, MORE_RECORDS = 2_000_000, 10_000_000
 FEW_RECORDS = (10_000, 100_000, 500_000)
 ROUNDS = 3
 FORMATS = ("text", "csv", "json", "parquet")
@@ -201,13 +201,12 @@ def by_records(spark: SparkSession, directory: Path, counts: Sequence[int]) -> N
         print(f"  {name:8}the last cost of a record more is {growth:.2f} x the first", flush=True)
 
 
-def measure(records: int = RECORDS, more: int | None = None) -> None:
+def measure(records: int = RECORDS, more: int = MORE_RECORDS) -> None:
     spark = spark_session("local[2]", app_name="kminilog-bench", config=CONFIG)
     with tempfile.TemporaryDirectory() as directory:
         by_format(spark, Path(directory), records)
         by_engine(spark, Path(directory))
-        if more:
-            by_records(spark, Path(directory, "more"), (records // 4, records, more))
+        by_records(spark, Path(directory, "more"), (records // 4, records, more))
     spark.stop()
 
 
