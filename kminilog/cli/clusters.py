@@ -3,7 +3,9 @@
 Nobody keeps a cluster open between two commands, so its time stands still: followers copy only
 while a command lets them.
 
-    reads without a lock     `ls`, `find`, `topic list`, `topic describe`, `cluster describe`
+    reads without a lock     `ls`, `find`, `topic list`, `topic describe`, `cluster describe`,
+                             `group list`, `group describe`
+    changes a group's file   `consume --group`, `group reset`, `group delete`
     reads, and lets copy     `consume`, whenever a leader has messages that are not committed yet
     has it open              `produce`; with acks = -1 it lets followers copy, and waits for them
                              `topic create`, `cluster crash`, `cluster start`, `cluster add-broker`

@@ -16,22 +16,22 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.group_changes import delete, reset
-from kminilog.cli.group_offsets import group_offsets
+from kminilog.cli.group_offsets import group_offsets, offsets_of
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import Command, allow_gaps_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
+from kminilog.cli.places import topics_at
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
-from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.interface import Source
 from kminilog.errors import LogDirError
 from kminilog.notices import OnGap
 from kminilog.plain_text import table
 from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
 from kminilog.steps.consumer.rebalance import document
 from kminilog.steps.text import render_short
-from kminilog.storage.log_dir import LogDir
 from kminilog.system import WallClock
 
 NONE = "-"
@@ -82,7 +82,7 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
 def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show members, assignment, committed offsets and lag of GROUP."""
     group = _coordinator(log_dir_path).describe(name)
-    source = LogDirSource(LogDir(log_dir_path), on_gap=on_gap)
+    source = offsets_of(topics_at(log_dir_path), on_gap=on_gap)
     description = _describe(group, source, WallClock().now_ms())
     if as_json:
         write_document(description)
@@ -141,7 +141,8 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
 
 
 def _coordinator(log_dir_path: Path) -> Coordinator:
-    return Coordinator(log_dir_path, dict, clock=WallClock(), chance=random.Random())
+    path = topics_at(log_dir_path).path
+    return Coordinator(path, dict, clock=WallClock(), chance=random.Random())
 
 
 # ---- describe
@@ -156,7 +157,7 @@ def _summary(group: Group) -> dict[str, Any]:
     }
 
 
-def _describe(group: Group, source: LogDirSource, now_ms: int) -> dict[str, Any]:
+def _describe(group: Group, source: Source, now_ms: int) -> dict[str, Any]:
     idle = group.idle
     return {
         **_summary(group),

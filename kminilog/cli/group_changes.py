@@ -12,13 +12,14 @@ from typing import Any
 
 import click
 
+from kminilog.cli.group_offsets import offsets_of
 from kminilog.cli.options import allow_gaps_option, example, json_option, to_offset
 from kminilog.cli.output import warn, write_document, write_line, write_lines
+from kminilog.cli.places import topics_at
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
-from kminilog.consumer.readers import LogDirSource
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
@@ -90,8 +91,8 @@ def reset(
 
     Without --yes the command shows what would change, and changes nothing.
     """
-    log_dir = LogDir(log_dir_path)
-    source = LogDirSource(log_dir, on_gap=on_gap)
+    log_dir = topics_at(log_dir_path)
+    source = offsets_of(log_dir, on_gap=on_gap)
     coordinator, group = _group_without_members(log_dir, name)
     partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
     if isinstance(target, int) and target >= 0 and len(partitions) > 1:
@@ -116,7 +117,7 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
 
     Without --yes the command shows what would be lost, and deletes nothing.
     """
-    _, group = _group_without_members(LogDir(log_dir_path), name)
+    _, group = _group_without_members(topics_at(log_dir_path), name)
     if is_done:
         delete_group(log_dir_path, name, now_ms=WallClock().now_ms())
     if as_json:

@@ -1,22 +1,35 @@
 """How far a group has read each partition: what `group describe` says of partitions.
 
+In a cluster a group reads up to the high watermark, as it is stored; nobody copies while we look.
+
 Source: Kafka: ConsumerGroupCommand.
 """
 
 from typing import Any
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.cli.places import cluster_at, is_cluster
+from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.group import Group
-from kminilog.consumer.readers import LogDirSource
+from kminilog.consumer.interface import Source
+from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.format.names import TopicPartition
+from kminilog.notices import OnGap
+from kminilog.storage.log_dir import LogDir
 
 
-def group_offsets(group: Group, source: LogDirSource) -> list[dict[str, Any]]:
+def offsets_of(log_dir: LogDir, *, on_gap: OnGap | None) -> Source:
+    """Return what tells where logs begin and end, without changing anything."""
+    if is_cluster():
+        return ClusterFilesSource(cluster_at(log_dir.path), let_copy=lambda: None)
+    return LogDirSource(log_dir, on_gap=on_gap)
+
+
+def group_offsets(group: Group, source: Source) -> list[dict[str, Any]]:
     """Return committed offset and lag for each partition that the group reads or has read."""
     return [_partition_fields(group, source, partition) for partition in _partitions(group, source)]
 
 
-def _partitions(group: Group, source: LogDirSource) -> list[TopicPartition]:
+def _partitions(group: Group, source: Source) -> list[TopicPartition]:
     """Return what the group reads, has read or is to read."""
     subscribed = {topic for member in group.members.values() for topic in member.topics}
     existing = [
@@ -28,13 +41,11 @@ def _partitions(group: Group, source: LogDirSource) -> list[TopicPartition]:
     return sorted({*existing, *group.owners, *group.committed})
 
 
-def _partition_fields(
-    group: Group, source: LogDirSource, partition: TopicPartition
-) -> dict[str, Any]:
+def _partition_fields(group: Group, source: Source, partition: TopicPartition) -> dict[str, Any]:
     committed = group.committed.get(partition)
     try:
         end = source.log_end(partition)
-    except UnknownTopicOrPartitionError:
+    except (UnknownTopicOrPartitionError, LeaderNotAvailableError):
         end = None
     lag = None if committed is None or end is None else end - committed
     is_above = lag is not None and lag < 0

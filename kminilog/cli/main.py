@@ -49,7 +49,17 @@ COMMANDS = (
     "lab",
     "course",
 )
-CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify")
+CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "group")
+WITHOUT_CLUSTER = {
+    "cluster": "name the directory after the command",
+    "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
+    "ingest": "it writes into a log dir; `kminilog --cluster {path} produce TOPIC FILE` writes "
+    "into a cluster",
+    **dict.fromkeys(
+        ("recover", "retain", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"
+    ),
+}
+"""What to do in place of giving such a command --cluster; any other command needs no topics."""
 ANSWER_IS_NO = 1
 NOT_DONE = 2
 CLOSED_PIPE = 141
@@ -140,11 +150,10 @@ def _cluster(ctx: click.Context, path: Path) -> Path:
     if ctx.get_parameter_source("log_dir") is ParameterSource.COMMANDLINE:
         raise click.UsageError("give --log-dir or --cluster, not both", ctx)
     if ctx.invoked_subcommand not in (*CLUSTER_COMMANDS, None):
-        reason = f"`{ctx.invoked_subcommand}` does not take --cluster"
-        if ctx.invoked_subcommand == "cluster":
-            raise click.UsageError(f"{reason}: name the directory after the command", ctx)
-        advice = f"name a log dir, like that of a broker: --log-dir {path / 'broker-0'}"
-        raise click.UsageError(f"{reason}: {advice}", ctx)
+        name = str(ctx.invoked_subcommand)
+        advice = WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed")
+        told = f"`{name}` does not take --cluster: {advice.format(path=path)}"
+        raise click.UsageError(told, ctx)
     return path
 
 

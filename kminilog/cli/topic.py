@@ -194,7 +194,11 @@ def alter(
     log_dir_path: Path, name: str, partitions: int | None, config: tuple[str, ...], as_json: bool
 ) -> None:
     """Add partitions to the topic NAME, or change its settings."""
-    _refuse_cluster("alter")
+    if is_cluster():
+        raise click.UsageError(
+            "a topic of a cluster stays as it was created: create another one, with "
+            f"`kminilog --cluster {log_dir_path} topic create NAME --partitions N`"
+        )
     changes = parse_config(config, TOPIC_SETTINGS)
     if partitions is None and not changes:
         raise click.UsageError("nothing to alter: give --partitions or --config")
@@ -220,7 +224,11 @@ def alter(
 @click.pass_obj
 def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     """Delete the topic NAME with all its messages."""
-    _refuse_cluster("delete")
+    if is_cluster():
+        raise click.UsageError(
+            "a cluster keeps its topics: begin with a new cluster, which has none, with "
+            "`kminilog cluster create DIR --brokers N`"
+        )
     LogDir(log_dir_path).topic(name)
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
@@ -234,11 +242,6 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         write_document({"topic": name, "deleted": True})
     else:
         write_line(f"deleted topic {name}")
-
-
-def _refuse_cluster(what: str) -> None:
-    if is_cluster():
-        raise click.UsageError(f"a topic of a cluster cannot be changed: no `topic {what}` there")
 
 
 def _write_description(description: dict[str, Any]) -> None:

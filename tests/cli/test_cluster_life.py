@@ -399,6 +399,59 @@ def test_members_of_a_group_share_a_cluster_and_go_on_after_a_crash(two_copies):
     assert two_copies.values(*group) == []
 
 
+def test_groups_of_a_cluster_are_listed_described_reset_and_deleted(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.values("--group", "readers")
+    (group,) = two_copies.ok("group", "list", "--json").document
+    assert (group["group"], group["state"]) == ("readers", "Empty")
+
+    def lags() -> list[int]:
+        described = two_copies.ok("group", "describe", "readers", "--json").document
+        return [one["lag"] for one in described["partitions"]]
+
+    assert lags() == [0, 0, 0, 0]
+    shown = two_copies.ok("group", "reset", "readers", "--to", "earliest").out
+    assert "would read 4 messages again" in shown
+    assert lags() == [0, 0, 0, 0]
+    two_copies.ok("group", "reset", "readers", "--topic", "orders:2", "--to", "0", "--yes")
+    assert lags() == [0, 0, 1, 0]
+    assert two_copies.values("--group", "readers") == ["c"]
+    assert "nothing was deleted" in two_copies.ok("group", "delete", "readers").out
+    two_copies.ok("group", "delete", "readers", "--yes")
+    assert two_copies.ok("group", "list").out == "no groups\n"
+
+
+def test_group_is_described_though_a_partition_has_no_leader(one_copy):
+    one_copy.produce()
+    one_copy.values("--group", "readers")
+    one_copy.act("crash", "1")
+    described = one_copy.ok("group", "describe", "readers", "--json").document
+    assert [one["lag"] for one in described["partitions"]].count(None) == 1
+    run = one_copy("group", "reset", "readers", "--to", "latest", "--yes")
+    assert_one_line(run, 2, "No leader for partition", "start a broker")
+
+
+def test_group_of_a_cluster_lags_by_what_is_not_committed_yet_and_nothing_is_copied(two_copies):
+    two_copies.produce("--acks", "1")
+    two_copies.values("--group", "readers")
+    two_copies.produce("--acks", "1")
+    before = two_copies.seen("high_watermark")
+    described = two_copies.ok("group", "describe", "readers", "--json").document
+    assert [one["lag"] for one in described["partitions"]] == [1, 1, 1, 1]
+    moves = two_copies.ok("group", "reset", "readers", "--to", "latest", "--json").document
+    assert [one["new_offset"] for one in moves["partitions"]] == before
+    assert two_copies.seen("high_watermark") == before
+
+
+def test_streams_of_a_group_share_a_cluster(two_copies):
+    two_copies.produce("--acks", "-1")
+    options = ["--streams", "3", "--group", "readers", "--max-messages", "4"]
+    read = two_copies.ok("consume", "orders", *options).out.split()
+    assert sorted(read) == ["a", "b", "c", "d"]
+    described = two_copies.ok("group", "describe", "readers", "--json").document
+    assert [one["committed"] for one in described["partitions"]] == [1, 1, 1, 1]
+
+
 def test_damaged_broker_is_down_with_a_warning_and_the_rest_goes_on(two_copies):
     two_copies.produce("--acks", "-1")
     log = next((two_copies.path / "broker-0" / "orders-0").glob("*.log"))
@@ -447,12 +500,25 @@ def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):
         (["topic", "create", "x", "--partitions", "1", "--replicas", "0"], ["factor 0 with 4"]),
         (["topic", "create", "x", "--partitions", "1", "--replicas", "-1"], ["factor -1 with 4"]),
         (["topic", "create", "x", "--partitions", "1", "--replicas", ""], ["not a valid integer"]),
-        (["topic", "delete", "orders", "--yes"], ["no `topic delete` there"]),
-        (["topic", "alter", "orders", "--partitions", "9"], ["no `topic alter` there"]),
+        (["topic", "delete", "orders"], ["`kminilog cluster create DIR --brokers N`"]),
+        (["topic", "delete", "orders", "--yes"], ["keeps its topics", "begin with a new cluster"]),
+        (["topic", "alter", "orders", "--partitions", "9"], ["create another one", "shop topic"]),
+        (["topic", "alter", "orders", "--config", "segment.bytes=9"], ["topic create NAME"]),
         (["verify", "--engine", "spark"], ["with --cluster there is no --engine spark"]),
         (["recover", "orders-0"], ["`recover` does not take --cluster", "shop/broker-0"]),
-        (["ingest", "x", "--topic", "y"], ["`ingest` does not take --cluster"]),
-        (["group", "list"], ["`group` does not take --cluster"]),
+        (["retain"], ["`retain` does not take --cluster", "--log-dir ", "shop/broker-0"]),
+        (["retain", "--dry-run"], ["`retain` does not take --cluster", "shop/broker-0"]),
+        (["step", "record"], ["`step` does not take --cluster", "shop/broker-0"]),
+        (["dump", "x"], ["`dump` does not take --cluster: leave it out", "broker-0/TOPIC-0/FILE"]),
+        (["ingest", "x", "--topic", "y"], ["`ingest` does not take", "shop produce TOPIC FILE`"]),
+        (["demo"], ["`demo` does not take --cluster: leave it out"]),
+        (["partition", "--partitions", "2"], ["`partition` does not take --cluster: leave it out"]),
+        (["lab", "list"], ["`lab` does not take --cluster: leave it out"]),
+        (["consume", "orders", "--streams", "2"], ["--streams needs --group"]),
+        (["consume", "orders", "--streams", "2", "--group", "g", *END], ["has no --until-end"]),
+        (["group", "describe", "g"], ["Group g doesn't exist"]),
+        (["group", "reset", "g", "--to", "latest"], ["Group g doesn't exist"]),
+        (["group", "delete", "g"], ["Group g doesn't exist"]),
         (["cluster", "describe", "x"], ["name the directory after the command"]),
         (["produce", "nope"], ["Topic nope doesn't exist"]),
         (["produce", "orders", "--partition", "4"], ["record: 4 is not in the range [0...3]"]),
@@ -471,6 +537,10 @@ def test_odd_input_with_a_cluster_is_one_line(one_copy, arguments, parts):
         ["ls"],
         ["topic", "list"],
         ["verify"],
+        ["group", "list"],
+        ["group", "describe", "g"],
+        ["group", "reset", "g", "--to", "latest"],
+        ["group", "delete", "g"],
         ["produce", "x"],
         ["consume", "x"],
         ["find", "x-0", "0"],
