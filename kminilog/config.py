@@ -1,7 +1,6 @@
 """Complete a configuration: given settings, and defaults for the rest. Source: Kafka: ConfigDef."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from kminilog.errors import SettingError
@@ -23,6 +22,8 @@ retention.bytes or retention.ms?
     for setting in table.values():
         if name in (setting.name, setting.older_name):
             return setting
+    from difflib import get_close_matches  # most commands never need it
+
     near = sorted(get_close_matches(name, table, n=3, cutoff=0.6))
     advice = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(table))}"
     raise SettingError(name, reason=f"unknown; {advice}")

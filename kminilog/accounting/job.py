@@ -8,13 +8,11 @@ Only summaries, sums, counts and samples reach the caller. Source: ours.
 
 from collections.abc import Collection, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from kminilog.accounting.engine import Engine
-from kminilog.accounting.source_check import check_against
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError
 from kminilog.job_errors import SourceError
-from kminilog.source.description import Source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
@@ -23,14 +21,18 @@ from kminilog.verification.findings import parse_classes
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.report import Report, partition_rule
 
+if TYPE_CHECKING:
+    from kminilog.accounting.engine import Engine
+    from kminilog.source.description import Source
+
 
 def verify_with(
-    engine: Engine,
+    engine: "Engine",
     clock: Clock,
     log_dir: LogDir,
     topics: Sequence[str],
     *,
-    against: Source | None = None,
+    against: "Source | None" = None,
     job: str | None = None,
     partitioner: str | None = None,
     strict_index: bool = False,
@@ -68,6 +70,8 @@ def verify_with(
         report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
     report.add_records(records)
     if against:
+        from kminilog.accounting.source_check import check_against  # all that reads sources
+
         check_against(
             engine,
             log_dir,
@@ -89,7 +93,7 @@ def verify_with(
 def _topics(
     log_dir: LogDir,
     names: Sequence[str],
-    against: Source | None,
+    against: "Source | None",
     manifest: Manifest | None,
     on_broken: OnBroken,
 ) -> list[Topic]:

@@ -1,31 +1,26 @@
 """Verification in this process: for small sources, which take less time than the start of Spark.
 
-The records are read in one run, and rows stay in memory. If both sides together are large, their
-rows are paired in several passes, each for some buckets. Source: ours.
+Whoever checks stored files alone does not wait for what reads sources: that is imported where a
+source is read. Source: ours.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from kminilog.accounting.engine import Groups, Result
-from kminilog.accounting.log_parts import Part
-from kminilog.accounting.second_step import Item, Judged, SecondStep
 from kminilog.bulk.segment_checks import check_segment
-from kminilog.ingest.local_engine import NEEDS_SPARK
 from kminilog.job_errors import SourceError
-from kminilog.source.columns import Columns, columns_of
-from kminilog.source.description import Source
-from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import CheckSegment, PartitionOf, check_for
+
+if TYPE_CHECKING:
+    from kminilog.accounting.local_reader import LocalReader
+    from kminilog.source.description import Source
+    from kminilog.source.files import SourceFile
 
 
 class LocalEngine:
@@ -61,57 +56,13 @@ class LocalEngine:
                 yield check_partition(reader, rules[topic.name], jobs, check_segment=check)
 
     @contextmanager
-    def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["LocalReader"]:
+    def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":
         """Yield a reader of a source; SourceError if only Spark can read it."""
+        from kminilog.accounting.local_reader import LocalReader
+        from kminilog.ingest.local_engine import NEEDS_SPARK
+        from kminilog.source.columns import columns_of
+
         columns = columns_of(source, files)
         if columns is None:
             raise SourceError(str(source), reason=NEEDS_SPARK)
         yield LocalReader(columns, self._progress)
-
-
-class LocalReader:
-    """Reads a source that needs no SQL."""
-
-    cores, by_rows, task_count = 1, False, 1
-
-    def __init__(self, columns: Columns[Any], progress: Callable[[str], None]) -> None:
-        self._columns = columns
-        self._progress = progress
-
-    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
-        """Return what `work` returns for all records."""
-        return work(self._batches())
-
-    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
-        """Return what `work` returns for each part."""
-        return [found for part in self._parts(groups) for found in work(part)]
-
-    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
-        """Return what the second step finds; both sides are read once for each bucket."""
-        partitions: dict[int, list[Any]] = defaultdict(list)
-        for bucket in range(step.buckets):
-            rows: dict[int, list[Any]] = {bucket: [], step.buckets: []}
-            for number, item in self._rows(step, groups):
-                if number in rows:
-                    rows[number].append(item)
-            others = rows[step.buckets] if bucket == 0 else []
-            for partition, item in (*step.pair(bucket, rows[bucket]), *others):
-                partitions[partition].append(item)
-        return [step.judge(partition, items) for partition, items in partitions.items()]
-
-    def _rows(self, step: SecondStep, groups: Groups) -> Iterator[Item]:
-        yield from step.read_records(self._batches())
-        for part in self._parts(groups):
-            yield from step.read_messages(part)
-
-    def _parts(self, groups: Groups) -> Iterator[Part]:
-        for group in groups:
-            for part in group:
-                self._progress(f"reading {part.topic_partition}")
-                yield part
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        for group in self._columns.groups(1):
-            for batch in self._columns.read(group):
-                self._progress(f"reading {batch.num_rows} records")
-                yield batch

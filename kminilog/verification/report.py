@@ -11,7 +11,7 @@ so it is a contract. Source: ours.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError
@@ -22,8 +22,6 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
-from kminilog.verification.html_findings import BytesOf
-from kminilog.verification.html_report import Made, render_html
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
@@ -35,6 +33,10 @@ from kminilog.verification.segment_summary import (
     check_for,
 )
 from kminilog.verification.text_report import render_text, report_lines
+
+if TYPE_CHECKING:
+    from kminilog.verification.html_findings import BytesOf
+    from kminilog.verification.html_report import Made
 
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
@@ -114,8 +116,12 @@ class Report:
         """Return the report as lines of text."""
         return render_text(self.to_json())
 
-    def to_html(self, bytes_of: BytesOf = lambda kind, sample: "", made: Made | None = None) -> str:
+    def to_html(
+        self, bytes_of: "BytesOf" = lambda kind, sample: "", made: "Made | None" = None
+    ) -> str:
         """Return the report as one self-contained HTML page; see `render_html`."""
+        from kminilog.verification.html_report import render_html  # only a page waits for it
+
         return render_html(self.to_json(), bytes_of, made)
 
     def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
