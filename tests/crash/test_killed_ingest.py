@@ -82,8 +82,8 @@ class Round:
         self.victim = VICTIMS[number % len(VICTIMS)]
         self.plan = PLANS[number % 2]
         self.dialect = list(DIALECTS.values())[number // 2 % 2]
-        ends_itself = self.victim in (WORKER, EXECUTOR)
-        phases = [READING, STAGING] if ends_itself else [READING, STAGING, PUBLISHING]
+        is_needed_to_the_end = self.victim in (ALONE, EVERYTHING, DRIVER)  # they publish
+        phases = [READING, STAGING, PUBLISHING] if is_needed_to_the_end else [READING, STAGING]
         self.phase = (
             "tasks" if self.victim == FAILURE else phases[number // len(VICTIMS) % len(phases)]
         )
