@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from xxhash import xxh3_128_digest
 
@@ -36,19 +37,36 @@ class Digests(NamedTuple):
     families: Words
 
 
-def digests(keys: Any, values: Any) -> Digests:
+def digests(keys: Any, values: Any, wanted: NDArray[np.bool_] | None = None) -> Digests:
     """Return the digests of records, for two Arrow columns of bytes. O(bytes).
 
+    With `wanted`, which tells for each cell if it is, values of other cells are not read: only the
+    families of these records are right.
+
     >>> import pyarrow as pa
-    >>> found = digests(pa.array([b"k", b"k", None]), pa.array([b"v", None, b""]))
+    >>> keys, values = pa.array([b"k", b"k", None]), pa.array([b"v", None, b""])
+    >>> found = digests(keys, values)
     >>> len({*found.low.tolist()}), len({*found.families[:2].tolist()})
     (3, 1)
+    >>> none = digests(keys, values, wanted=np.array([False, False]))
+    >>> none.families.tolist() == found.families.tolist(), (none.low == found.low).tolist()
+    (True, [False, False, True])
     """
-    low, high = _words(values)
     key_low, key_high = map(mixed, _words(keys))
-    low, high = mixed(low ^ key_low), mixed(high ^ key_high)
     is_null = keys.is_null().to_numpy(zero_copy_only=False)
+    if wanted is None:
+        low, high = _words(values)
+    else:
+        read = is_null | wanted[cells_of(key_low, len(wanted))]
+        low, high = np.zeros_like(key_low), np.zeros_like(key_high)
+        low[read], high[read] = _words(values.filter(pa.array(read)))
+    low, high = mixed(low ^ key_low), mixed(high ^ key_high)
     return Digests(low, high, np.where(is_null, low, key_low))
+
+
+def cells_of(families: Words, cell_count: int) -> NDArray[np.int64]:
+    """Return the cell of each family; `cell_count` is a power of 2."""
+    return (families & np.uint64(cell_count - 1)).astype(np.int64)
 
 
 def _words(column: Any) -> tuple[Words, Words]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Judged, SecondStep
+from kminilog.source.columns import AnyColumns
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
@@ -33,6 +34,11 @@ class Reader(Protocol):
     @property
     def cores(self) -> int:
         """How many tasks run at once."""
+        ...
+
+    @property
+    def columns(self) -> AnyColumns | None:
+        """What reads the source in tasks; None if it needs SQL."""
         ...
 
     @property

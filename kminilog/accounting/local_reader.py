@@ -13,7 +13,7 @@ import pyarrow as pa
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Item, Judged, SecondStep
-from kminilog.source.columns import Columns
+from kminilog.source.columns import AnyColumns, Columns
 
 
 class LocalReader:
@@ -21,8 +21,8 @@ class LocalReader:
 
     cores, by_rows, task_count = 1, False, 1
 
-    def __init__(self, columns: Columns[Any], progress: Callable[[str], None]) -> None:
-        self._columns = columns
+    def __init__(self, columns: AnyColumns, progress: Callable[[str], None]) -> None:
+        self.columns = columns
         self._progress = progress
 
     def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
@@ -58,7 +58,8 @@ class LocalReader:
                 yield part
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        for group in self._columns.groups(1):
-            for batch in self._columns.read(group):
+        columns: Columns[Any] = self.columns
+        for group in columns.groups(1):
+            for batch in columns.read(group):
                 self._progress(f"reading {batch.num_rows} records")
                 yield batch

@@ -79,23 +79,24 @@ def scattered(
 
     `columns` are numpy arrays; digests, families and the beginnings of `keys` come with them.
     """
-    shown = pc.binary_slice(keys, 0, SHOWN_BYTES + 1)
+    chosen = np.flatnonzero(wanted)
+    if not len(chosen):
+        return
     rows = pa.record_batch(
         {
-            **{name: pa.array(column) for name, column in columns.items()},
-            "low": pa.array(found.low),
-            "high": pa.array(found.high),
-            "family": pa.array(found.families),
-            "key": shown,
+            **{name: pa.array(column[chosen]) for name, column in columns.items()},
+            "low": pa.array(found.low[chosen]),
+            "high": pa.array(found.high[chosen]),
+            "family": pa.array(found.families[chosen]),
+            "key": pc.binary_slice(keys.take(pa.array(chosen)), 0, SHOWN_BYTES + 1),
         }
     )
-    chosen = np.flatnonzero(wanted)
     # High bits: the low ones are those of the cell, and all wanted rows may be of few cells.
     numbers = (found.families[chosen] >> np.uint64(33)).astype(np.int64) % buckets
     order = np.argsort(numbers, kind="stable")
     borders = np.searchsorted(numbers[order], np.arange(buckets + 1))
     for bucket in range(buckets):
-        there = chosen[order[borders[bucket] : borders[bucket + 1]]]
+        there = order[borders[bucket] : borders[bucket + 1]]
         if len(there):
             yield bucket, rows.take(pa.array(there))
 

@@ -19,11 +19,11 @@ import pyarrow as pa
 
 from kminilog.accounting.account import Groups
 from kminilog.accounting.alterations import PartitionPairs
+from kminilog.accounting.digests import cells_of
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs
 from kminilog.accounting.rows import UNKNOWN, Bits, Breaks, Integers, Tally, numbered, scattered
 from kminilog.accounting.sides import Messages, Records, Sides
-from kminilog.accounting.sums import cells_of
 from kminilog.source.description import Place
 from kminilog.source.places import breaks, places_of
 
@@ -74,7 +74,7 @@ class SecondStep:
         count, counted = 0, 0
         breaks: list[tuple[Integers, Integers]] = []
         next_offset = -1
-        for messages in self.sides.messages(part):
+        for messages in self.sides.messages(part, self.wanted):
             numbers = counted + np.cumsum(messages.is_counted) - messages.is_counted
             columns = {
                 "partition": np.full(len(numbers), partition),
@@ -135,7 +135,7 @@ class RecordReader:
 
     def __init__(self, step: SecondStep) -> None:
         self._step = step
-        self._records = step.sides.reader()
+        self._records = step.sides.reader(step.wanted)
         self._before = np.zeros(step.sides.partitions, np.int64)
         self._previous: Place | None = None
         self._run = NOTHING

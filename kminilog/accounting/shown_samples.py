@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from kminilog.accounting.account import Sample, StoredPlace
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
+from kminilog.source.columns import AnyColumns
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.source.reading_again import Stamps, records_at
@@ -33,12 +34,13 @@ class ShownSamples:
         files: Sequence[SourceFile],
         stamps: Stamps,
         samples: Iterable[Sample],
+        columns: AnyColumns | None = None,
     ) -> None:
-        """Read the records of `samples`; see `records_at` for what that costs."""
+        """Read the records of `samples`; see `records_at` for `columns`, and for what it costs."""
         self._log_dir = log_dir
         self._topic = topic
         places = [sample.source for sample in samples if sample.source]
-        self._records = records_at(source, files, stamps, places) if places else {}
+        self._records = records_at(source, files, stamps, places, columns) if places else {}
 
     def both_sides(self, sample: Sample) -> BothSides:
         """Return the record and the message of a sample, and why one of them is not shown."""

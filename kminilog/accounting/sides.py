@@ -64,8 +64,11 @@ class Sides:
     rejections: Rejections
     order: Order
 
-    def reader(self) -> Callable[[pa.RecordBatch], Records]:
-        """Return a new function of a batch with the columns of `read_source`; O(bytes)."""
+    def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], Records]:
+        """Return a new function of a batch with the columns of `read_source`; O(bytes).
+
+        Both sides read values only of the cells that are `wanted`; None stands for all.
+        """
         choose = self.expected.chooser()
 
         def read(batch: pa.RecordBatch) -> Records:
@@ -76,13 +79,14 @@ class Sides:
             partitions = choose(keys, places)
             if is_rejected.any():
                 partitions = np.where(is_rejected, UNKNOWN, partitions)
-            found = _of_records(keys, batch.column("value"), is_undecodable, numbers)
+            found = digests(keys, batch.column("value"), wanted)
+            found = _without_copies(found, is_undecodable, numbers)
             has_key = _bits(keys.is_valid())
             return Records(keys, found, numbers, partitions, has_key, is_rejected)
 
         return read
 
-    def messages(self, part: Part) -> Iterator[Messages]:
+    def messages(self, part: Part, wanted: Bits | None = None) -> Iterator[Messages]:
         """Yield the messages of a part; O(bytes)."""
         for segment, batch in messages_of(self.log_dir, part, self.within):
             keys = batch.column("key")
@@ -91,7 +95,7 @@ class Sides:
             yield Messages(
                 segment,
                 keys,
-                digests(keys, batch.column("value")),
+                digests(keys, batch.column("value"), wanted),
                 batch.column("offset").to_numpy(),
                 batch.column("position").to_numpy(),
                 has_key,
@@ -104,11 +108,8 @@ def _bits(column: pa.Array) -> Bits:
     return found
 
 
-def _of_records(
-    keys: pa.Array, values: pa.Array, is_undecodable: Bits, numbers: Integers
-) -> Digests:
+def _without_copies(found: Digests, is_undecodable: Bits, numbers: Integers) -> Digests:
     """Return the digests of records; one that cannot be decoded is a copy of nothing."""
-    found = digests(keys, values)
     if not is_undecodable.any():
         return found
     own = mixed(numbers.astype(np.uint64)), mixed(~numbers.astype(np.uint64))

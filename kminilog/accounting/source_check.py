@@ -88,7 +88,8 @@ def check_against(
         )
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
-    shown = ShownSamples(log_dir, topic, source, files, stamps, _shown_samples(account))
+    samples = _shown_samples(account)
+    shown = ShownSamples(log_dir, topic, source, files, stamps, samples, reader.columns)
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
     _add(report, topic, source, account, locators, shown)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kminilog.accounting.digests import Digests, Words
+from kminilog.accounting.digests import Digests, Words, cells_of
 
 _COUNT, _SUM, _ORDER = 0, slice(1, 3), slice(3, 5)
 
@@ -62,11 +62,6 @@ class Sums:
         """Return for each cell if it differs in any row."""
         found: NDArray[np.bool_] = (self._cells != other._cells).any(axis=(0, 1))
         return found
-
-
-def cells_of(families: Words, cell_count: int) -> NDArray[np.int64]:
-    """Return the cell of each family; `cell_count` is a power of 2."""
-    return (families & np.uint64(cell_count - 1)).astype(np.int64)
 
 
 def _ranks(places: NDArray[np.int64], place_count: int) -> Words:

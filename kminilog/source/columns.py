@@ -20,6 +20,7 @@ from kminilog.source.parquet_columns import ParquetColumns
 from kminilog.source.tasks import Tasks
 
 Item = TypeVar("Item")
+AnyColumns = ParquetColumns | FileColumns
 
 
 class Columns(Protocol[Item]):
@@ -41,7 +42,7 @@ class Columns(Protocol[Item]):
 
 def columns_of(
     source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
-) -> ParquetColumns | FileColumns | None:
+) -> AnyColumns | None:
     """Return the columns of a source; None if `read_source` has to read it.
 
     With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).

@@ -76,6 +76,10 @@ class FileColumns:
         """Return the pieces of each task: neighbours, with about as many bytes in each task."""
         return task_groups(self.pieces, lambda piece: piece.size_bytes, cores=cores)
 
+    def first_row(self, piece: Piece) -> int:
+        """Return the row of a piece's first record: for CSV; a header is no row."""
+        return max(piece.records_before - self.source.header, 0)
+
     def read(self, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
         """Yield the records of pieces, with the columns of `read_source`.
 
@@ -107,7 +111,7 @@ class FileColumns:
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         source = self.source
         header = source.header and piece.records_before == 0
-        row = max(piece.records_before - source.header, 0)
+        row = self.first_row(piece)
         needs_all = source.value is None or source.key_regex is not None
         names = self.names if needs_all else [n for n in (source.key, source.value) if n]
         wanted = [self.names.index(name) for name in names]

@@ -2,13 +2,16 @@
 
     text, JSON lines    the line itself: its place says at which byte it begins
     Parquet             its row group, up to the row
-    CSV, compressed     the file, up to the record; none of a file above MOST_BYTES
+    CSV                 its piece, if tasks have cut the file; else the file up to the record
+    compressed          the file, up to the record
 
-Nothing is read again if it needs SQL, or if the file has changed since a `Stamps` was made of it.
+Nothing is read again if it needs SQL, if more than MOST_BYTES would have to be read, or if the file
+has changed since a `Stamps` was made of it.
 Whoever asks gets a reason then. This module compares nothing. Source: ours.
 """
 
 import os
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -16,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kminilog.job_errors import SourceError
-from kminilog.source.columns import columns_of
+from kminilog.source.columns import AnyColumns, columns_of
 from kminilog.source.compression import compression_of
 from kminilog.source.description import Place, Source
 from kminilog.source.file_columns import FileColumns
@@ -45,10 +48,15 @@ class Stamps:
 
 
 def records_at(
-    source: Source, files: Sequence[SourceFile], stamps: Stamps, places: Iterable[Place]
+    source: Source,
+    files: Sequence[SourceFile],
+    stamps: Stamps,
+    places: Iterable[Place],
+    columns: AnyColumns | None = None,
 ) -> Found:
     """Return for each place the record's key and value, or why it cannot be shown.
 
+    `columns` have read the source before, if anybody has: they may know where to begin.
     Raises nothing for a file that cannot be read: that is such a reason. Costs what the module
     says.
     """
@@ -60,7 +68,7 @@ def records_at(
         reason = CHANGED
         if stamps.is_same(file):
             try:
-                known, reason = _read(source, files, file, here)
+                known, reason = _read(source, columns or columns_of(source, files), file, here)
             except SourceError as error:
                 reason = str(error)
             if not stamps.is_same(file):  # while it was read
@@ -70,20 +78,16 @@ def records_at(
 
 
 def _read(
-    source: Source, files: Sequence[SourceFile], file: SourceFile, places: Sequence[Place]
+    source: Source, columns: AnyColumns | None, file: SourceFile, places: Sequence[Place]
 ) -> tuple[dict[Place, KeyValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
-    is_from_the_start = source.format == "csv" or (
-        source.format != "parquet" and compression_of(file.path) is not None
-    )
-    if is_from_the_start and file.size_bytes > MOST_BYTES:
-        return {}, _TOO_FAR
-    columns = columns_of(source, files)
     if columns is None:
         return {}, _NEEDS_SQL
     batches: Iterator[Any]
     if isinstance(columns, FileColumns):
-        pieces = _pieces(columns, file, places, is_from_the_start)
+        pieces = _pieces(columns, file, places)
+        if sum(piece.size_bytes for piece in pieces) > MOST_BYTES:
+            return {}, _TOO_FAR
         batches = (batch for piece in pieces for batch in columns.read([piece]))
     else:
         batches = _row_groups(columns, file, places)
@@ -96,12 +100,13 @@ def _read(
     return known, CHANGED
 
 
-def _pieces(
-    columns: FileColumns, file: SourceFile, places: Sequence[Place], is_from_the_start: bool
-) -> list[Piece]:
+def _pieces(columns: FileColumns, file: SourceFile, places: Sequence[Place]) -> list[Piece]:
+    """Return what is to be read to find some records of a file; `places` are in source order."""
     if columns.source.format == "csv":
-        return [piece for piece in columns.pieces if piece.rank == file.rank]
-    if is_from_the_start:
+        pieces = [piece for piece in columns.pieces if piece.rank == file.rank]
+        first_rows = [columns.first_row(piece) for piece in pieces]
+        return [pieces[n] for n in sorted({bisect(first_rows, p.row) - 1 for p in places})]
+    if compression_of(file.path) is not None:
         return [Piece(file.rank, file.path, 0, places[-1].position + 1, is_whole=False)]
     return [
         Piece(file.rank, file.path, place.position, place.position + 1, is_whole=False)

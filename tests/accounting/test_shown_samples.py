@@ -19,15 +19,25 @@ from kminilog.format.dialect import Dialect
 from kminilog.ingest.job import ingest_with
 from kminilog.ingest.local_engine import LocalIngest
 from kminilog.settings import TopicSettings
-from kminilog.source import line_columns, reading_again
+from kminilog.source import line_columns, pieces, reading_again
+from kminilog.source.columns import columns_of
 from kminilog.source.description import Place, Source, files_of
+from kminilog.source.file_columns import FileColumns
+from kminilog.source.pieces import Piece
 from kminilog.source.reading_again import Stamps, records_at
+from kminilog.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.both_sides import KeyValue
 from tests.spark.log_content import Content, write_anew
 
 COUNT = 120
 PAIRS = [(f"k{n % 7}", f"value {n}, größe {n * n}") for n in range(COUNT)]
+
+
+class TwoAtOnce(LocalTasks):
+    """Tasks in this process that say that two run at once."""
+
+    cores = 2
 
 
 def write_source(kind: str, directory: Path) -> Source:
@@ -127,8 +137,6 @@ def test_place_and_record_belong_together(source):
 
 
 def _batches(source: Source) -> Any:
-    from kminilog.source.columns import columns_of
-
     columns = columns_of(source, files_of(source))
     for group in columns.groups(1):
         yield from columns.read(group)
@@ -189,8 +197,36 @@ def test_a_file_too_large_to_be_read_again_is_said(tmp_path, kind, monkeypatch):
     source = write_source(kind, tmp_path)
     files = files_of(source)
     monkeypatch.setattr(reading_again, "MOST_BYTES", 10)
-    (why,) = records_at(source, files, Stamps(files), [Place(0, 0, 0)]).values()
+    (why,) = records_at(source, files, Stamps(files), [Place(0, 10, 0)]).values()
     assert "too large" in why
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_of_a_csv_file_that_was_cut_only_the_piece_is_read(tmp_path, header, monkeypatch):
+    monkeypatch.setattr(pieces, "SPLIT_BYTES", 500)
+    names = ("id", "text") if header else ("_c0", "_c1")
+    written = write_source("csv", tmp_path).paths
+    source = Source(written, format="csv", key=names[0], value=names[1], header=header)
+    files = files_of(source)
+    columns = columns_of(source, files, TwoAtOnce())
+    assert isinstance(columns, FileColumns)
+    assert len(columns.pieces) > 5
+    every = [KeyValue(key.encode(), value.encode()) for key, value in PAIRS]
+    if not header:
+        every.insert(0, KeyValue(b"id", b"text"))
+    read: list[list[Piece]] = []
+    real = FileColumns.read
+    spy = lambda self, some: read.append(some) or real(self, some)  # noqa: E731
+    monkeypatch.setattr(FileColumns, "read", spy)
+    for row, record in enumerate(every):
+        place = Place(0, 0, row)
+        assert records_at(source, files, Stamps(files), [place], columns) == {place: record}
+    assert len(read) == len(every)
+    assert {len(some) for some in read} == {1}
+    # The bound is for what has to be read, and that is a piece.
+    monkeypatch.setattr(reading_again, "MOST_BYTES", max(p.size_bytes for p in columns.pieces))
+    last = Place(0, 0, len(every) - 1)
+    assert records_at(source, files, Stamps(files), [last], columns) == {last: every[-1]}
 
 
 def test_of_a_large_text_file_only_the_lines_are_read(tmp_path, monkeypatch):

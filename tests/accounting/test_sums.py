@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.accounting.digests import digests
+from kminilog.accounting.digests import cells_of, digests
 from kminilog.accounting.rows import numbered, scattered
-from kminilog.accounting.sums import Sums, cells_of
+from kminilog.accounting.sums import Sums
 
 CELLS, ROWS = 16, 3
 

@@ -22,7 +22,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Item, Judged, RecordReader, SecondStep
-from kminilog.source.columns import Columns, columns_of
+from kminilog.source.columns import AnyColumns, Columns, columns_of
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.source.places import RECORD_COLUMNS
@@ -78,9 +78,8 @@ class SparkReader:
         self._spark = spark
         self._source = source
         self._files = files
-        columns: Columns[Any] | None = columns_of(source, files, SparkTasks(spark))
-        self._columns = columns
-        self._groups = columns.groups(self.cores) if columns else []
+        self.columns: AnyColumns | None = columns_of(source, files, SparkTasks(spark))
+        self._groups: Sequence[Any] = self.columns.groups(self.cores) if self.columns else []
 
     @property
     def cores(self) -> int:
@@ -90,7 +89,7 @@ class SparkReader:
     @property
     def by_rows(self) -> bool:
         """Whether Spark may give a task any pieces: so it does with Parquet that it reads."""
-        return self._columns is None and self._source.format == "parquet"
+        return self.columns is None and self._source.format == "parquet"
 
     @property
     def task_count(self) -> int:
@@ -99,7 +98,7 @@ class SparkReader:
 
     def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
         """Return what `work` returns for the records of each task."""
-        columns = self._columns
+        columns: Columns[Any] | None = self.columns
         assert columns is not None, "Spark divides this source"
         found = SparkTasks(self._spark).map(self._groups, lambda group: work(columns.read(group)))
         return [result for results in found for result in results]
@@ -121,7 +120,7 @@ class SparkReader:
         return found
 
     def _records(self, step: SecondStep) -> "RDD[Item]":
-        columns = self._columns
+        columns: Columns[Any] | None = self.columns
         if columns is None:
             return _rows_of(read_source(self._spark, self._source, self._files), step)
 
