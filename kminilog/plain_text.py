@@ -6,6 +6,8 @@ ours.
 
 import json
 import re
+import textwrap
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
@@ -13,6 +15,7 @@ from kminilog.byte_text import columns
 from kminilog.printable import printable
 
 _SPACES = "\u3000"  # the blank of Chinese texts
+_FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
 FIT_COLUMNS = 80
@@ -41,10 +44,35 @@ def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
     return "".join(c if c.isprintable() or c in _SPACES else json.dumps(c)[1:-1] for c in quoted)
 
 
+def shown_in(data: bytes | None, width: int) -> str:
+    r"""Return a key or value as `shown` does, cut further until it takes at most `width` columns.
+
+    Less than what says that it is cut is not possible.
+
+    >>> print(shown_in(b"abcdef", 8), shown_in("中文".encode() * 9, 22))
+    "abcdef" "中文中" … (54 bytes)
+    """
+    whole = shown(data)
+    if data is None or columns(whole) <= width:
+        return whole
+    limits = range(1, min(len(data), SHOWN_BYTES + 1))
+    return shown(data, bisect_right(limits, width, key=lambda n: columns(shown(data, n))))
+
+
+def shown_beside(key: bytes | None, value: bytes | None, width: int) -> tuple[str, str]:
+    """Return a key and a value, the wider one cut until both together take `width` columns.
+
+    >>> shown_beside(b"key", b"v" * 99, 30)
+    ('"key"', '"vvvvvvvvvv" … (99 bytes)')
+    """
+    said = shown_in(key, max(width // 2, width - columns(shown(value))))
+    return said, shown_in(value, width - columns(said))
+
+
 def _cut_text(data: bytes, limit_bytes: int) -> bytes:
     """Shorten some bytes, but never inside a UTF-8 character."""
     end = limit_bytes
-    while limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
+    while end and limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
         end -= 1
     return data[:end]
 
@@ -57,6 +85,25 @@ def count(number: int, singular: str) -> str:
     """
     plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
     return f"{number} {singular if number == 1 else plural}"
+
+
+def wrap(
+    text: str, width: int, *, first: str = "", later: str = "", cuts_words: bool = True
+) -> list[str]:
+    """Return a text as lines of so many columns, as textwrap does: Chinese takes two a character.
+
+    >>> wrap("to read 中文", 8, later="  ")
+    ['to read', '  中文']
+    """
+    wide = "".join(character.ljust(columns(character), _FILL) for character in text)
+    lines = textwrap.wrap(
+        wide,
+        width - (wide != text),  # a long word may be cut in front of a fill
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=cuts_words,
+    )
+    return [line.replace(_FILL, "") for line in lines if line.strip(f"{_FILL} ")]
 
 
 def table(

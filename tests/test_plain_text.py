@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kminilog.byte_text import ascii_cells, columns, text_cells
-from kminilog.plain_text import shown, table, table_rows
+from kminilog.plain_text import shown, shown_in, table, table_rows, wrap
 
 WORDS = st.text("abc中文é", min_size=1, max_size=9)
 CELLS = st.lists(WORDS, max_size=12).map(" ".join) | st.integers(0, 10**12)
@@ -79,6 +79,23 @@ def test_bytes_that_are_no_text_are_shown_as_ascii(data):
 
 def test_text_that_ends_inside_a_character_is_text_up_to_there():
     assert "".join(text_cells("中文".encode()[:5], 16)) == "中 .."
+
+
+@given(
+    st.one_of(st.binary(max_size=300), st.text('中é\x1b"a', max_size=300).map(str.encode)),
+    st.integers(24, 80),
+)
+def test_key_that_is_cut_takes_no_more_columns_and_says_how_long_it_is(data, width):
+    said = shown_in(data, width)
+    assert columns(said) <= width
+    assert said == shown(data) or said.endswith(f" … ({len(data)} bytes)")
+
+
+@given(st.text("中文 ab-", max_size=200), st.integers(4, 40))
+def test_wrapped_text_is_the_same_text_in_so_many_columns(text, width):
+    lines = wrap(text, width)
+    assert max(map(columns, lines), default=0) <= width
+    assert "".join("".join(lines).split()) == "".join(text.split())
 
 
 @given(st.text('中文 key\n\t\x1b\u3000"\\', max_size=30))

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from kminilog.cli.log_dump import Dumped
-from kminilog.cli.message_fields import hex_lines
+from kminilog.cli.message_fields import hex_lines, key_and_value
 from kminilog.format.dialect import Dialect
 from kminilog.painted import BAD, QUIET, Painted, Span, indented
-from kminilog.plain_text import count, shown
+from kminilog.plain_text import FIT_COLUMNS, count
 
 _HEX_BYTES = 512
+_INDENT = "    "
 
 
 def message_lines(
@@ -24,10 +25,12 @@ def message_lines(
 ) -> Iterator[str]:
     """Yield the lines of a message, or of damage: with key and value, and with its bytes."""
     record, message = dumped.record(dialect), dumped.message
-    yield _damage(record) if message is None else _message(record)
-    if print_data and message:
-        key, value = Span(shown(message.key), "key"), Span(shown(message.value), "value")
-        yield Painted("    key ", key, ", value ", value)
+    if message is None:
+        yield _damage(record)
+    else:
+        yield _message(record)
+        if print_data:
+            yield Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
     if as_hex:
         data = dumped.data(dialect)
         for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):

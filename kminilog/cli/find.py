@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.find_key import find_key, found_line
+from kminilog.cli.find_key import find_key, found_lines
 from kminilog.cli.message_fields import message_json
 from kminilog.cli.options import (
     allow_gaps_option,
@@ -19,7 +19,7 @@ from kminilog.cli.options import (
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.places import broker_of, topics_at
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import segment_name
@@ -107,7 +107,7 @@ def _find_offset(
     elif is_explained:
         write_lines(render_text(of_search(search)))
     else:
-        write_line(found_line(reader.topic_partition, found, broker))
+        write_lines(found_lines(reader.topic_partition, found, broker))
 
 
 def found_json(search: Search, found: Found) -> dict[str, Any]:

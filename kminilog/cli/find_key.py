@@ -9,20 +9,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from kminilog.byte_text import columns
 from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.message_fields import message_json
-from kminilog.cli.output import flush, warn, write_line, write_record
+from kminilog.cli.message_fields import key_and_value, message_json
+from kminilog.cli.output import flush, warn, write_lines, write_record
 from kminilog.cli.places import broker_of, topics_at
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.notices import OnGap
 from kminilog.painted import Painted, Span
-from kminilog.plain_text import count, shown
+from kminilog.plain_text import FIT_COLUMNS, count, shown
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found, PartitionReader
 
 _READ_BYTES = 2**20
+_INDENT = "    "
 
 
 def find_key(path: Path, where: str, key: bytes, *, on_gap: OnGap | None, as_json: bool) -> int:
@@ -45,18 +47,22 @@ def find_key(path: Path, where: str, key: bytes, *, on_gap: OnGap | None, as_jso
     return 1
 
 
-def found_line(partition: TopicPartition, found: Found, broker: int | None) -> str:
-    """Return the place of a message, its key and its value as one line."""
+def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> list[str]:
+    """Return the place of a message, its key and its value: as one line, or as two if it is long.
+
+    In two lines, key and value are cut where they do not fit.
+    """
     message = found.located.message
-    place = partition if broker is None else f"broker-{broker}/{partition}"
-    return Painted(
-        f"{place}/{found.segment.log_path.name}, ",
+    at = partition if broker is None else f"broker-{broker}/{partition}"
+    place = (
+        f"{at}/{found.segment.log_path.name}, ",
         Span(f"offset {message.offset}", "offset"),
-        f", byte {found.located.position}: key ",
-        Span(shown(message.key), "key"),
-        ", value ",
-        Span(shown(message.value), "value"),
+        f", byte {found.located.position}:",
     )
+    line = Painted(*place, " ", *key_and_value(message, FIT_COLUMNS))
+    if columns(line) <= FIT_COLUMNS:
+        return [line]
+    return [Painted(*place), Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))]
 
 
 def _matches(reader: PartitionReader, key: bytes) -> Iterator[tuple[int, bool]]:
@@ -95,4 +101,4 @@ def _write(partition: TopicPartition, found: Found, broker: int | None, as_json:
         }
         write_record({**place, "message": message_json(located.position, located.message)})
     else:
-        write_line(found_line(partition, found, broker))
+        write_lines(found_lines(partition, found, broker))

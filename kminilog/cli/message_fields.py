@@ -20,7 +20,7 @@ from kminilog.cli.output import bytes_field
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
 from kminilog.painted import QUIET, Painted, Span
-from kminilog.plain_text import count, table
+from kminilog.plain_text import count, shown_beside, table
 from kminilog.steps.layout import NUMBERS, Part, split_fields
 
 _BYTES_A_ROW = 8
@@ -45,6 +45,14 @@ def message_json(position: int, message: Message) -> dict[str, Any]:
         **bytes_field("key", message.key),
         **bytes_field("value", message.value),
     }
+
+
+def key_and_value(message: Message, width: int) -> tuple[Span | str, ...]:
+    """Return the parts of a line of so many columns: key and value, cut if they are too long."""
+    names = ("key ", ", value ")
+    room = width - sum(map(len, names))
+    key, value = shown_beside(message.key, message.value, room)
+    return names[0], Span(key, "key"), names[1], Span(value, "value")
 
 
 def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:

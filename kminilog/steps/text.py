@@ -15,12 +15,11 @@ each step, and the last one in full. Source: ours.
 """
 
 import shlex
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
-from kminilog.byte_text import text_cells
+from kminilog.byte_text import columns, text_cells
 from kminilog.painted import GOOD, HEADING, MARKED, QUIET, Painted, Span
-from kminilog.plain_text import count, table_rows
+from kminilog.plain_text import count, table_rows, wrap
 from kminilog.steps.document import Ask, Cost, Document, Range, Step, Table, Value
 
 _WIDTH = 78
@@ -56,7 +55,7 @@ def render_short(document: Document, arguments: Sequence[object]) -> Iterator[st
     width = len(str(len(document.steps)))
     for number, step in enumerate(document.steps[:-1], start=1):
         first, later = f"{number:>{width}}  ", " " * (width + 2)
-        yield from textwrap.wrap(step.say, _WIDTH, initial_indent=first, subsequent_indent=later)
+        yield from wrap(step.say, _WIDTH, first=first, later=later)
     yield from list(render_text(document, len(document.steps)))[1:]
     yield ""
     yield f"Each step with its state: {step_command(document.name, arguments)}"
@@ -87,7 +86,7 @@ def step_lines(
     """
     if step.ask:
         yield from ask_lines(step.ask)
-    yield from textwrap.wrap(step.say, width)
+    yield from wrap(step.say, width)
     for focus in step.focus:
         yield ""
         yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
@@ -106,10 +105,10 @@ def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
     later = " " * (longest + 5)
     for name, value in values.items():
         line = f"  {name:<{longest}} = {'none' if value is None else value}"
-        if len(line) <= width:
+        if columns(line) <= width:
             yield line
         else:
-            yield from textwrap.wrap(line, width, subsequent_indent=later, break_long_words=False)
+            yield from wrap(line, width, later=later, cuts_words=False)
 
 
 def _field_lines(document: Document, focus: Range) -> Iterator[str]:
@@ -150,16 +149,11 @@ def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[st
 
 def ask_lines(ask: Ask) -> Iterator[str]:
     """Yield a question, its choices, and what is to be said of each."""
-    question = textwrap.wrap(f"? {ask.question}", _WIDTH, subsequent_indent="  ")
+    question = wrap(f"? {ask.question}", _WIDTH, later="  ")
     yield from (Painted(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
         mark = "right:" if choice.is_right else "no:"
-        lines = textwrap.wrap(
-            f"{choice.answer}: {mark} {choice.why}",
-            _WIDTH,
-            initial_indent="    ",
-            subsequent_indent="      ",
-        )
+        lines = wrap(f"{choice.answer}: {mark} {choice.why}", _WIDTH, first="    ", later="      ")
         yield from (Painted(Span(line, GOOD if choice.is_right else "")) for line in lines)
 
 

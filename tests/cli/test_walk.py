@@ -22,6 +22,9 @@ from click.testing import CliRunner
 
 from kminilog.byte_text import columns
 from kminilog.cli.main import main
+from kminilog.format.names import TopicPartition
+from kminilog.plain_text import shown
+from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory
 from tests.cli.test_tricks import RAW
@@ -273,6 +276,64 @@ def test_tables_fit_80_columns_whatever_the_terminal(large, words, monkeypatch):
     if words[0] != "partition":  # which draws at random
         assert len(outs) == 1
     assert max(columns(line) for out in outs for line in out.splitlines()) <= 80
+
+
+LONG = {
+    "letters": (b"k" * 100, b"v" * 300),
+    "Chinese": ("顾客".encode() * 40, "第1号订单的内容".encode() * 40),
+    "emoji": ("👨‍👩‍👧".encode() * 30, "é\u0301".encode() * 90),
+    "escapes": (b"\x1b[31m" * 30, b"\t\n\0" * 90),
+    "no text": (bytes(range(128, 256)), bytes(range(256))),
+    "no key": (None, "长".encode() * 500),
+    "empty": (b"", b"x" * 1000),
+    "long key": ("键".encode() * 300, b"v"),
+    "short": (b"k", "值".encode()),
+}
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+@pytest.mark.parametrize("name", LONG)
+def test_keys_and_values_of_dump_and_find_fit_80_columns_and_show_what_is_cut(
+    tmp_path, monkeypatch, dialect, name
+):
+    kminilog = CommandLine(tmp_path / "kminilog-data")
+    topic = "purchases-of-the-year"
+    kminilog.ok("topic", "create", topic, "--partitions", 1, "--dialect", dialect)
+    partition = TopicPartition(topic, 0)
+    key, value = LONG[name]
+    with LogDirWriter.open(kminilog.log_dir) as writer:
+        log = writer.log(partition)
+        log.append([(key, value)] * 3)
+        path = log.segments()[0].log_path
+    same = set()
+    for width in ("60", "80", "200"):
+        monkeypatch.setenv("COLUMNS", width)
+        outs = [
+            kminilog.ok("dump", path, "--print-data").out,
+            kminilog.ok("dump", path, "--hex").out,
+            kminilog.ok("find", partition, 2).out,
+            kminilog.ok("find", partition, 2, "--explain").out,
+        ]
+        if key and name not in ("no text", "escapes"):
+            outs.append(kminilog.ok("find", topic, "--key", key.decode()).out)
+        same.add(tuple(outs))
+    assert len(same) == 1
+    heads = "offset "  # of messages in a dump: numbers only, a line for each message
+    lines = [line for out in outs for line in out.splitlines() if not line.startswith(heads)]
+    assert max(map(columns, lines)) <= 80, outs
+    for data in (key, value):  # all of it, or how much it is
+        for out in (outs[0], outs[2]):
+            assert shown(data) in out or f"… ({len(data)} bytes)" in out, (data, out)
+    assert outs[2].count("\n") == 2
+
+
+def test_short_find_is_one_line(tmp_path):
+    kminilog = CommandLine(tmp_path / "kminilog-data")
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", "--key-separator", ":", stdin="键:值\n".encode())
+    line = 't-0/00000000000000000000.log, offset 0, byte 0: key "键", value "值"\n'
+    assert kminilog.ok("find", "t-0", 0).out == line
+    assert kminilog.ok("find", "t", "--key", "键").out == line
 
 
 def test_chinese_keys_and_values_are_text_everywhere(large):

@@ -6,7 +6,7 @@ The log is shown from where the walk began; of a long walk, only its end. Source
 from collections.abc import Sequence
 
 from kminilog.format.message import CRC_END, SIZE_END
-from kminilog.plain_text import count, shown
+from kminilog.plain_text import count, shown_in
 from kminilog.recorded_search import HeaderRead
 from kminilog.steps.document import Field, Range, Value
 from kminilog.steps.layout import message_fields
@@ -67,7 +67,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     recording.step(
         f"Found: offset {message.offset} stands at byte {position}, after "
         f"{count(located.scanned_messages, 'message')} and {located.scanned_bytes} bytes. Its key "
-        f"is {shown(message.key)}, its value {shown(message.value, 60)}.",
+        f"is {shown_in(message.key, 70)}, its value {shown_in(message.value, 70)}.",
         focus=recording.in_view(
             Range(segment.log_path.name, position, position + message.length_bytes)
         ),
