@@ -1,14 +1,16 @@
 """Reading a topic in Spark, to nowhere: the data source, a source of tuples, and Spark's Parquet.
 
     arrow     `kminilog`, whose tasks hand over Arrow record batches
-    tuples    the same tasks by the plain codec, handing over a tuple for each message
+    handover  batches of the same rows that are ready in memory: what Spark takes for them
+    tuples    the tasks of arrow by the plain codec, handing over a tuple for each message
     parquet   the same rows in a file of Spark's own, scanned
 
-The three take turns; what counts are the ratios. `python -m tests.bench.reading` shows this only.
+All take turns; what counts are the ratios. `python -m tests.bench.reading` shows this only.
 """
 
 import os
 import random
+import statistics
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,14 +25,49 @@ from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
+from kminilog.spark.datasource.batch_reader import LogReader
 from kminilog.spark.datasource.door import register
+from kminilog.spark.datasource.options import read_options
 from kminilog.spark.runtime.session import spark_session
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.bench.timing import seconds_of_each
+from tests.bench.timing import ratio, rounds_of_each
 
-MESSAGES, PARTITIONS, ROUNDS = 2_000_000, 4, 3
+MESSAGES, PARTITIONS, ROUNDS = 2_000_000, 4, 7
+SCHEMA = "topic string, partition int, offset long, position long, key binary, value binary"
+COLUMNS = "topic, partition, offset, position, key, value"
+
+
+class ReadySource(DataSource):
+    """One task a partition; the same Arrow batch again and again."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kminilog-ready"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return ReadyReader(self.options["path"])
+
+
+class ReadyReader(DataSourceReader):
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(number) for number in range(PARTITIONS)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        options = read_options({"path": self._path, "columns": COLUMNS})
+        reader = LogReader(options)
+        batch = next(iter(reader.read(reader.partitions()[0])))
+        left = MESSAGES // PARTITIONS
+        while left > 0:
+            yield batch.slice(0, left)
+            left -= len(batch)
 
 
 class TupleSource(DataSource):
@@ -41,7 +78,7 @@ class TupleSource(DataSource):
         return "kminilog-tuples"
 
     def schema(self) -> str:
-        return "topic string, partition int, offset long, position long, key binary, value binary"
+        return SCHEMA
 
     def reader(self, schema: Any) -> DataSourceReader:
         return TupleReader(self.options["path"])
@@ -82,6 +119,7 @@ def measure() -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = spark_session("local[2]", app_name="kminilog-bench")
     register(spark)
+    spark.dataSource.register(ReadySource)
     spark.dataSource.register(TupleSource)
     for dialect in DIALECTS.values():
         with tempfile.TemporaryDirectory() as directory:
@@ -92,23 +130,24 @@ def measure() -> None:
 def measure_dialect(spark: SparkSession, dialect: Dialect, directory: Path) -> None:
     log_dir, parquet = str(directory / "log"), str(directory / "parquet")
     write_topic(directory / "log", dialect)
-    columns = "topic, partition, offset, position, key, value"
-    arrow = spark.read.format("kminilog").option("columns", columns).option("cores", 2)
+    arrow = spark.read.format("kminilog").option("columns", COLUMNS).option("cores", 2)
     arrow.load(log_dir).write.parquet(parquet)
-    names = ["arrow", "tuples", "parquet"]
-    taken = seconds_of_each(
+    names = ["arrow", "handover", "tuples", "parquet"]
+    rounds = rounds_of_each(
         [
             lambda: to_nowhere(arrow.load(log_dir)),
+            lambda: to_nowhere(spark.read.format(ReadySource.name()).load(log_dir)),
             lambda: to_nowhere(spark.read.format(TupleSource.name()).load(log_dir)),
             lambda: to_nowhere(spark.read.parquet(parquet)),
         ],
         ROUNDS,
     )
     print(f"\n{dialect.name}: {MESSAGES} messages in Spark, to nowhere")
-    for name, seconds in zip(names, taken, strict=True):
+    for name, times in zip(names, rounds, strict=True):
+        seconds = statistics.median(times)
         speed = MESSAGES / seconds / 1e6
         print(f"  {name:38}{seconds:10.2f} s{speed:10.2f} M messages/s"
-              f"{seconds / taken[0]:10.2f} x as long as arrow")  # fmt: skip
+              f"{ratio(times, rounds[-1]):10.2f} x as long as parquet")  # fmt: skip
 
 
 def to_nowhere(frame: DataFrame) -> None:

@@ -188,7 +188,7 @@ def by_records(spark: SparkSession, directory: Path, counts: Sequence[int]) -> N
         *(lambda job=job: job.ingest(spark) for job in jobs),
         *(lambda job=job: job.verify(spark, job.log_dir) for job in jobs),
     ]
-    times = rounds_of_each(works, ROUNDS)
+    times = rounds_of_each(works, ROUNDS + 2)
     for name, rows in (("ingest", times[: len(jobs)]), ("verify", times[len(jobs) :])):
         marginal = [
             [(more - less) / (larger - smaller) for less, more in zip(*pair, strict=True)]
