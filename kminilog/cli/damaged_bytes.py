@@ -10,6 +10,7 @@ from typing import Any
 
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
+from kminilog.format.message import HEADER_BYTES, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.steps.document import Range
 from kminilog.steps.layout import index_fields, message_fields
@@ -54,8 +55,15 @@ def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
             for field in index_fields(name, data)
         ]
     else:
+        data = data[: _length_bytes(data)]  # what follows belongs to the next message
         fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
     recording = Recording("bytes", name)
     recording.file(name, data, fields, start=start, size_bytes=start + len(data))
     recording.step(kind, focus=[Range(name, start, start + len(data))])
     return bytes_markup(recording.document())
+
+
+def _length_bytes(data: bytes) -> int:
+    """Return how long a message is, by its size field; at least as long as a header."""
+    size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
+    return max(HEADER_BYTES, SIZE_END + size)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.format.dialect import Dialect
+from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.verification.commands import quoted
 from tests.cli.command_line import CommandLine, Run
 from tests.cli.test_ingest import without_progress
+from tests.damage import flip_byte
 from tests.spark.log_content import Content, write_anew
 from tests.verification.faults import (
     FILE_FAULTS,
@@ -192,3 +193,16 @@ def test_html_report_shows_the_bytes_of_each_damage_as_a_step_through_does(topic
     assert len(shown) == len(samples)
     for file, name in ((log, "key length"), (index, "unparsed")):
         assert any(file.name in one and name in one for one in shown)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_html_report_shows_of_a_damaged_message_its_own_bytes_only(kminilog, tmp_path, dialect):
+    kminilog.ok("topic", "create", "t", "--partitions", 1, "--dialect", dialect)
+    kminilog.ok("produce", "t", stdin=b"first\nsecond\n")
+    (log,) = (kminilog.log_dir / "t-0").glob("*.log")
+    first = kminilog.ok("dump", log, "--json").records[0]
+    flip_byte(log, first["size"] + 12 - 1, mask=1)
+    page = tmp_path / "page.html"
+    kminilog("verify", "--report", page)
+    assert f"{log.name}, bytes 0 to {first['size'] + 12 - 1}" in page.read_text()
+    assert "second" not in page.read_text()
