@@ -18,7 +18,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_moves import offset_of
 from kminilog.consumer.interface import ConsumerRecord, Source
-from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.membership import NO_MEMBER, LostShare
 from kminilog.format.names import TopicPartition
 
 _POLL_MS = 100
@@ -94,13 +94,13 @@ class Run:
     def on_revoked(self, partitions: list[TopicPartition]) -> None:
         """Commit what was written, while this member still owns the partitions."""
         self._commit()
-        self.on_lost(partitions)
+        self._forget(partitions)
 
     def on_lost(self, partitions: list[TopicPartition]) -> None:
-        """Forget these partitions: this member may no longer commit for them."""
-        for partition in partitions:
-            self._written.pop(partition, None)
-            self._ends.pop(partition, None)
+        """Report the loss; this member may no longer commit for these partitions."""
+        if self._consumer:
+            warn(str(LostShare(self._consumer.config["group.id"], partitions)))
+        self._forget(partitions)
 
     def on_reset(self, reset: OffsetReset) -> None:
         """Report the reset and read on from there; the old committed offset is void."""
@@ -108,6 +108,11 @@ class Run:
         self._written[reset.topic_partition] = reset.next_offset
 
     # ---- steps
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self._written.pop(partition, None)
+            self._ends.pop(partition, None)
 
     def _limit(self, consumer: Consumer) -> int:
         most = int(consumer.config["max.poll.records"])

@@ -69,6 +69,7 @@ def consume_streams(
         {**settings, "consumer.timeout.ms": -1},  # the run decides, for all streams together
         clock,
         on_reset=lambda reset: warn(str(reset)),
+        on_lost=lambda lost: warn(str(lost)),
     )
     run.run(streams, timeout_ms)
 

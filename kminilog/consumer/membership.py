@@ -38,6 +38,27 @@ class Shares(NamedTuple):
     """Stop reading these partitions without a commit; others may read them already."""
 
 
+class LostShare(NamedTuple):
+    """A group has removed a member that it did not hear in time; what it owned is lost.
+
+    >>> print(LostShare("readers", (TopicPartition("t", 0), TopicPartition("t", 3))))
+    group readers did not hear this member for session.timeout.ms and took 2 partitions from it \
+(t-0, ...); messages since the last commit are read again
+    """
+
+    group: str
+    partitions: Sequence[TopicPartition]
+
+    def __str__(self) -> str:
+        count = len(self.partitions)
+        number = f"{count} partition{'s' * (count > 1)}"
+        first = f"{self.partitions[0]}{', ...' * (count > 1)}"
+        return (
+            f"group {self.group} did not hear this member for session.timeout.ms and took {number} "
+            f"from it ({first}); messages since the last commit are read again"
+        )
+
+
 class GroupSettings(NamedTuple):
     """The settings of a consumer that concern its group."""
 

@@ -27,7 +27,7 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord, Source
-from kminilog.consumer.membership import NO_MEMBER
+from kminilog.consumer.membership import NO_MEMBER, LostShare
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import warn
@@ -63,9 +63,11 @@ class KafkaStream(Iterator[ConsumerRecord]):
         clock: Clock,
         *,
         on_reset: Callable[[OffsetReset], object] = warn,
+        on_lost: Callable[[LostShare], object] = warn,
     ) -> None:
         self.name = name
         self._tell_reset = on_reset
+        self._tell_lost = on_lost
         self.config = complete_config(config, CONSUMER_SETTINGS)
         self._make_consumer = make_consumer
         self._clock = clock
@@ -180,7 +182,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
             consumer = self._make_consumer(
                 on_assigned=self._on_assigned,
                 on_revoked=self._on_revoked,
-                on_lost=self._forget,
+                on_lost=self._on_lost,
                 on_reset=self._on_reset,
             )
             self._consumer = consumer
@@ -237,6 +239,10 @@ class KafkaStream(Iterator[ConsumerRecord]):
         finally:
             self._forget(partitions)
 
+    def _on_lost(self, partitions: list[TopicPartition]) -> None:
+        self._tell_lost(LostShare(self.config["group.id"], partitions))
+        self._forget(partitions)
+
     def _forget(self, partitions: list[TopicPartition]) -> None:
         with self._lock:
             for partition in partitions:
@@ -260,12 +266,13 @@ def open_streams(
     clock: Clock,
     *,
     on_reset: Callable[[OffsetReset], object] = warn,
+    on_lost: Callable[[LostShare], object] = warn,
 ) -> list[KafkaStream]:
     """Return `count` streams, each a member of the group: `<client.id>-0`, `<client.id>-1` ...
 
     `subscribe` is called with each consumer. Each stream gets a source and a coordinator of its
     own, because these belong to one thread. Without coordinators there is no group: then
-    `subscribe` has to call `assign`. `on_reset` is called in the threads of the streams.
+    `subscribe` has to call `assign`. The streams call `on_reset` and `on_lost` in their threads.
     """
     client_id = complete_config(config, CONSUMER_SETTINGS)["client.id"]
 
@@ -280,5 +287,6 @@ def open_streams(
 
     names = [f"{client_id}-{number}" for number in range(count)]
     return [
-        KafkaStream(name, partial(make, name), config, clock, on_reset=on_reset) for name in names
+        KafkaStream(name, partial(make, name), config, clock, on_reset=on_reset, on_lost=on_lost)
+        for name in names
     ]

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -15,7 +16,9 @@ from kminilog.storage.truncation import truncate_log
 from tests.cli.command_line import CommandLine, assert_one_line
 
 PARTITIONS, EACH = 4, 50
-FAST = ["--config", "heartbeat.interval.ms=20", "--config", "consumer.timeout.ms=300"]
+# A machine that stands still for 10 s must not end a session: then messages come twice.
+PATIENT = ["--config", "heartbeat.interval.ms=20", "--config", "session.timeout.ms=600000"]
+FAST = [*PATIENT, "--config", "consumer.timeout.ms=300"]
 GROUP = ["--group", "readers"]
 
 
@@ -120,6 +123,30 @@ def test_streams_take_the_other_options(full):
     run = full.ok("consume", "--pattern", "t|u", *GROUP, *FAST, "--streams", 2, *options)
     assert set(run.out.splitlines()) == {f"t-{number} k3" for number in range(PARTITIONS)}
     assert run.out.count("\n") == PARTITIONS * EACH // 5
+
+
+@pytest.mark.parametrize("streams", [[], ["--streams", "1"]])
+def test_consume_says_that_messages_come_again_after_its_session_was_over(full, streams):
+    short = [
+        "heartbeat.interval.ms=20",
+        "session.timeout.ms=2000",
+        "auto.commit.interval.ms=600000",
+    ]
+    options = [word for setting in short for word in ("--config", setting)]
+    process = full.start("consume", "t", *GROUP, *options, *streams)
+    assert process.stdout
+    first = [process.stdout.readline() for _ in range(PARTITIONS * EACH)]
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(2.2)  # longer than the session
+    process.send_signal(signal.SIGCONT)
+    again = [process.stdout.readline() for _ in range(PARTITIONS * EACH)]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert sorted(again) == sorted(first)
+    assert err.decode() == (
+        "kminilog: group readers did not hear this member for session.timeout.ms and took "
+        "4 partitions from it (t-0, ...); messages since the last commit are read again\n"
+    )
 
 
 def test_streams_of_a_group_that_has_committed_say_that_the_offset_does_not_count(full):
