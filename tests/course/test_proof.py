@@ -125,8 +125,12 @@ def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     material.all_labs.cache_clear()
-    found = [str(each) for each in flaws_of(lab_of(1))]
-    assert any(each.startswith(flaw) for each in found), found
+    found = []
+    for each in map(str, flaws_of(lab_of(1))):  # it runs what it needs for the next flaw, no more
+        found.append(each)
+        if each.startswith(flaw):
+            return
+    pytest.fail(f"not found: {flaw}; only {found}")
 
 
 def test_copy_without_a_fault_has_no_flaw(copied):
