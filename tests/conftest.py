@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from kminilog.format.dialect import DIALECTS, Dialect
+from kminilog.verification import damage_scan
 from tests import processes
 from tests.spark_classes import jvm_options
 
@@ -126,6 +127,13 @@ def without_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests with thousands of openings: fsync matters to a power failure, which none of them
     is, and takes most of their time on a slow disk."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def without_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests with thousands of unfinished messages: verification looks at the end of such a log
+    for milliseconds, for a writer may be at work. None is, in these tests."""
+    monkeypatch.setattr(damage_scan, "_LOOKS", 1)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.verification.faults import (
 )
 from tests.verification.logs import check, found_in, write_log
 
-pytestmark = pytest.mark.usefixtures("without_fsync")
+pytestmark = pytest.mark.usefixtures("without_fsync", "without_writers")
 
 SHAPES = {
     "mixed": {},

@@ -399,7 +399,7 @@ def clean_log(path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> list[St
     return steps
 
 
-@pytest.mark.usefixtures("without_fsync")
+@pytest.mark.usefixtures("without_fsync", "without_writers")
 @pytest.mark.parametrize("tens", range(5))
 def test_clean_logs_of_jobs_are_without_findings(tmp_path, monkeypatch, tens):
     for seed in range(10 * tens, 10 * tens + 10):

@@ -37,6 +37,7 @@ def of_bytes(data: bytes, name: str, dialect=KAFKA, at=None) -> Document:
         return entry.document(path, at) if name == INDEX else record.document(path, dialect, at)
 
 
+@pytest.mark.usefixtures("without_writers")
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=4096) | logs(), dialects, st.data())
 def test_record_of_any_bytes_ends_in_a_finding_at_a_range(data, dialect, draw):
@@ -51,6 +52,7 @@ def test_record_of_any_bytes_ends_in_a_finding_at_a_range(data, dialect, draw):
         assert (final["finding"] == "ok") == isinstance(whole, Message)
 
 
+@pytest.mark.usefixtures("without_writers")
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=4096), st.data())
 def test_record_of_any_bytes_as_an_index_ends_in_a_finding_at_a_range(data, draw):
