@@ -149,9 +149,14 @@ class Run:
             return False
         if any(consumer.position(partition) < end for partition, end in self._ends.items()):
             return False
+        if any(self._is_above_log(consumer.position(found), found) for found in self._ends):
+            return False  # the consumer has yet to reset the offset, or to raise an error
         for partition, end in self._ends.items():
             self._source.fetch(partition, end, 1)  # raises if damage looks like the end of a log
         return True
+
+    def _is_above_log(self, position: int, partition: TopicPartition) -> bool:
+        return position > self._ends[partition] and position > self._source.log_end(partition)
 
     def _tell_start(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Say once that committed offsets count more than the start that the user has given."""

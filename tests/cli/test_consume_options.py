@@ -69,6 +69,19 @@ def test_consume_until_end_reads_all_and_does_not_wait(orders, wide):
     assert len(orders.ok("consume", *pattern).records) == 27
 
 
+def test_consume_until_end_offset_above_the_end_is_the_answer_no(wide):
+    run = wide("consume", "wide", "--partition", 2, "--offset", 99, "--until-end")
+    assert_one_line(run, 1, "wide-2: offset 99 is out of range", "0 up to, not including, 2")
+
+
+@pytest.mark.parametrize(("reset", "printed"), [("earliest", "p2-0\np2-1\n"), ("latest", "")])
+def test_consume_until_end_offset_above_the_end_is_reset_if_wanted(wide, reset, printed):
+    options = ["--partition", 2, "--offset", 99, "--config", f"auto.offset.reset={reset}"]
+    run = wide("consume", "wide", *options, "--until-end")
+    assert (run.code, run.out) == (0, printed)
+    assert "wide-2: offset 99 is above the log end 2; reading goes on at" in run.err
+
+
 @pytest.mark.parametrize("group", [[], ["--group", "g"]])
 def test_consume_until_end_stops_at_the_end_that_the_log_had_at_the_start(
     orders, monkeypatch, group
