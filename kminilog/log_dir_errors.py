@@ -39,7 +39,7 @@ class NoClusterError(KMiniLogError):
 
     def __init__(self, path: str, *, file: str) -> None:
         super().__init__(
-            f"{path}: no cluster is here, for there is no {file} in it; "
+            f"{path}: not a cluster: it has no {file}; "
             f"`kminilog cluster create DIR --brokers N` makes one"
         )
         self.path = path

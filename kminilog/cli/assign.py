@@ -73,8 +73,7 @@ class Answer(NamedTuple):
 @click.option(
     "--explain",
     is_flag=True,
-    help="Show the numbers behind the assignment: n and extra, or M; each position's start and "
-    "count; who gets nothing.",
+    help="Show how the numbers were calculated, topic by topic, and which members get nothing.",
 )
 @json_option
 def command(

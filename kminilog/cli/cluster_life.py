@@ -86,7 +86,8 @@ def describe(directory: Path, topic: str | None, ask: int | None, as_json: bool)
 def crash(directory: Path, broker: int, as_json: bool) -> None:
     """End BROKER of the cluster in DIR as if its process were killed.
 
-    Followers do not copy before that: what only its leader has is lost, if another one leads.
+    The followers copy nothing first. Messages that only this broker has are lost if another broker
+    becomes the leader.
     """
     _check_live(cluster_at(directory).state(), directory, broker)
     with open_cluster(directory) as cluster:

@@ -13,11 +13,11 @@ FLAWED = 1
 
 @click.group("course", no_args_is_help=False, epilog=example("kminilog course check --lab 1"))
 def command() -> None:
-    """Prepare a course, and prove that its labs judge rightly."""
+    """Check that every lab accepts right answers and rejects wrong ones."""
 
 
 @command.command("check", epilog=example("kminilog course check --lab 1"))
-@click.option("--lab", "number", help="Only this lab.", metavar="N")
+@click.option("--lab", "number", help="Lab to check.  [default: all]", metavar="N")
 @json_option
 def check(number: str | None, as_json: bool) -> int:
     """Prove that every lab accepts the library's answers and rejects its wrong answers."""

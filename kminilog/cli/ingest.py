@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     type=int,
     default=0,
     show_default=True,
-    help="Seed for the random generator of the partitioner.",
+    help="Seed for the choices of the partitioner.",
 )
 @dialect_option
 @config_option("Setting of the topic, if it is created. Repeatable.")
@@ -72,8 +72,8 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "sorted", "runs"]),
     default="auto",
     show_default=True,
-    help="How Spark divides the work: sorted uses a shuffle and one writer for each partition, "
-    "runs needs no shuffle.",
+    help="Plan for the work of Spark tasks: sorted shuffles, and one task writes each partition; "
+    "runs needs no shuffle. The local engine always makes one run. All give the same files.",
 )
 @click.option(
     "--max-rejected",
@@ -120,8 +120,8 @@ def command(
     A source is a file, a folder or a pattern. A partitioner of your own is called record by record,
     which is slow. A record that cannot become a message (undecodable, too large, or null in the
     documented dialect) is rejected. It goes to .quarantine/JOB-ID.jsonl in the log dir if
-    --max-rejected allows it; else the job fails. If part of a job that is committed was cut off
-    since, the exit code is 1.
+    --max-rejected allows it; else the job fails. If messages of a committed job were later cut off
+    the log, the command says so, and the exit code is 1.
     """
     from kminilog.bulk.partitioning import check_partitioner
 
@@ -185,6 +185,8 @@ def ingest_lines(result: dict[str, Any]) -> Iterator[str]:
         )
     written = count(sum(partition["count"] for partition in result["partitions"]), "message")
     plan = f", plan {result['plan']}" if result["plan"] else ""
+    if result["engine"] == "local" and result["plan"] == "sorted":
+        plan = ", one run with the files of plan sorted"
     origin = ", ".join(result["source"]["paths"]) if result["source"] else "a DataFrame"
     already = f"; it was committed before, from {origin}; nothing was written now"
     yield (

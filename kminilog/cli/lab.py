@@ -81,7 +81,11 @@ def _state(lab: Lab) -> str:
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for the work folder.  [default: the current one, or beside other labs]",
 )
-@click.option("--name", help="Your name; it seeds your files.  [default: the user's name]")
+@click.option(
+    "--name",
+    help="Your name; the files of your exercises are generated from it.  "
+    "[default: the user's name]",
+)
 @language_option
 def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
     """Make the work folder of a lab."""
@@ -104,7 +108,7 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
 
 @command.command("reset", epilog=example("kminilog lab reset 1.2"))
 @click.argument("what", metavar="N[.M]", required=False)
-@click.option("--all", "is_all", is_flag=True, help="All labs that have a work folder here.")
+@click.option("--all", "is_all", is_flag=True, help="Reset all labs that have a work folder here.")
 @language_option
 def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
     """Put the starter back in the place of an answer, and keep a backup."""

@@ -117,7 +117,7 @@ def _to_key(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) 
     "interval_ms",
     type=click.IntRange(0, INT64_MAX),
     metavar="MS",
-    help="Milliseconds that pass between two records: each shows when it was created.",
+    help="Milliseconds between two records; the output then shows the time of each record.",
 )
 @click.option(
     "--seed", type=int, metavar="S", help="Seed for the random generator of the partitioner."

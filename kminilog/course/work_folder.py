@@ -34,7 +34,8 @@ class NoWorkFolderError(KMiniLogError):
     def __init__(self, lab: Lab, where: Path) -> None:
         super().__init__(
             f"{where}: no work folder of lab {lab.number} here; "
-            f"type `kminilog lab start {lab.number}`, or go where you did"
+            f"type `kminilog lab start {lab.number}`, or change to the directory "
+            "where you ran it"
         )
 
 

@@ -1,6 +1,8 @@
 """Bulk ingest in this process: for small sources, which take less time than the start of Spark.
 
-All records are one run; joining gives it its offsets. So the files are those of Spark's plans.
+All records are one run; joining gives it its offsets. So the files are those of both plans of
+Spark. A plan that the user names changes nothing here: the manifest records it, so that a repeat of
+the job is recognised.
 Source: ours.
 """
 
@@ -19,7 +21,10 @@ from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.source.tasks import LocalTasks
 
-NEEDS_SPARK = "only Spark reads such a source (SQL, or columns that are no text): --engine spark"
+NEEDS_SPARK = (
+    "the local engine cannot read this source: it needs SQL, or has columns that are not text; "
+    "give --engine spark"
+)
 
 
 class LocalIngest:

@@ -549,7 +549,7 @@ def test_odd_input_with_a_cluster_is_one_line(one_copy, arguments, parts):
 def test_no_cluster_is_one_line(tmp_path, arguments):
     for path in (tmp_path, tmp_path / "missing"):
         run = Cluster(path)(*arguments)
-        assert_one_line(run, 2, f"{path}: no cluster is here", "`kminilog cluster create DIR")
+        assert_one_line(run, 2, f"{path}: not a cluster", "`kminilog cluster create DIR")
     assert not (tmp_path / "missing").exists()
 
 

@@ -325,6 +325,12 @@ def test_reset_of_labs_keeps_backups_and_names_and_restores_the_files(tmp_path):
     assert (folders[0].path / "answers.1.bak").read_text() == HEADER
 
 
+def test_reset_of_a_question_says_how_to_answer_it_again(tmp_path):
+    start_lab(tmp_path)
+    run = lab("reset", "1.7")
+    assert_one_line(run, 2, "1.7 is a question", "kminilog lab predict 1.7")
+
+
 def test_reset_of_an_exercise_in_a_file_that_cannot_be_read_says_what_helps(tmp_path):
     folder = start_lab(tmp_path, "def header(:\n")
     run = lab("reset", "1.1")

@@ -152,7 +152,7 @@ def test_broker_whose_log_dir_is_in_use_is_not_down(tmp_path):
 
 
 def test_reopen_where_no_cluster_is_makes_nothing(tmp_path):
-    with pytest.raises(NoClusterError, match="no cluster is here"):
+    with pytest.raises(NoClusterError, match="not a cluster"):
         reopen(tmp_path / "missing")
     assert not (tmp_path / "missing").exists()
     with pytest.raises(NoClusterError):

@@ -82,7 +82,9 @@ def _ask(question: str) -> str | None:
 
 @click.command("solution", epilog=example("kminilog lab solution 1.1 --anyway"))
 @click.argument("what", metavar="N.M")
-@click.option("--anyway", is_flag=True, help="Show it before your own answer has passed.")
+@click.option(
+    "--anyway", is_flag=True, help="Show the function even if your own answer has not passed."
+)
 @language_option
 def solution(what: str, anyway: bool, catalogue: Catalogue) -> int:
     """Show the library's own function."""

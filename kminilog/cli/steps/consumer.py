@@ -13,7 +13,7 @@ from kminilog.steps.document import Document
 
 @scene(
     "range",
-    "Who gets which partition, and what moves",
+    "Show who gets which partition, and what moves when a member joins.",
     shows="kminilog step range --topic orders=10 --member a --member b --member c --joining d",
 )
 @topic_counts_option(default=("orders=10", "views=4"))
@@ -42,7 +42,7 @@ def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: 
 
 @scene(
     "rebalance",
-    "Members come, go and hang",
+    "Watch a group while members come, go and hang.",
     shows="kminilog step rebalance --strategy cooperative-sticky",
 )
 @rebalance_options
@@ -57,10 +57,10 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
 
 @scene(
     "journey",
-    "A line, from its source to a committed offset",
+    "Follow a line from its source to a committed offset.",
     shows="kminilog step journey alice:book --partitions 2",
 )
-@click.argument("line", default="customer-20:two teapots", metavar="LINE")
+@click.argument("line", default="customer-20:two teapots", metavar="[LINE]")
 @click.option(
     "--key-separator",
     default=":",
@@ -80,7 +80,10 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
 def journey(
     line: str, key_separator: str, partitions: int, dialect: Dialect, seed: int
 ) -> Document:
-    """Follow LINE through producer, batch, segment, index, search and consumer group."""
+    """Follow LINE through producer, batch, segment, index, search and consumer group.
+
+    Without LINE, it follows "customer-20:two teapots".
+    """
     from kminilog.steps.consumer.journey import document
 
     return document(

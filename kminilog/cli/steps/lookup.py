@@ -23,7 +23,7 @@ def _if_given(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 _partition_argument = click.argument(
     "topic_partition",
-    metavar="TOPIC-P",
+    metavar="[TOPIC-P]",
     required=False,
     callback=_if_given(to_topic_partition),
 )
@@ -31,7 +31,7 @@ _partition_argument = click.argument(
 
 @scene(
     "find-offset",
-    "One message, from the names of files to its bytes",
+    "Find a message, from the names of files to its bytes.",
     shows="kminilog step find-offset orders-1 0",
 )
 @_partition_argument
@@ -54,7 +54,7 @@ def find_offset(
 
 @scene(
     "edges",
-    "Offsets at a name, at both ends, and past them",
+    "Search for offsets at a name, at both ends, and past them.",
     shows="kminilog step edges orders-1",
 )
 @_partition_argument

@@ -40,7 +40,7 @@ def _to_bytes(text: str) -> bytes:
 
 @scene(
     "record",
-    "A message, field by field; or what is damaged in a file",
+    "Show a message field by field, or the damage in a file.",
     shows="kminilog step record kminilog-data/orders-1/00000000000000000000.log --at 40",
 )
 @click.argument(
@@ -49,7 +49,12 @@ def _to_bytes(text: str) -> bytes:
     type=SegmentFile(),
     callback=lambda ctx, param, file: file and Path(file),
 )
-@click.option("--at", type=click.IntRange(min=0), metavar="BYTE", help="A byte of the message.")
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="BYTE",
+    help="Position of a byte in FILE; shown is the message or entry that holds it.",
+)
 @click.option(
     "--dialect",
     type=click.Choice(list(DIALECTS)),
@@ -77,7 +82,7 @@ def record(file: Path | None, at: int | None, dialect: str | None, seed: int) ->
 
 @scene(
     "docs-vs-bytes",
-    "One message in both dialects, and as Kafka's old web pages have it",
+    "Encode a message in both dialects, and read it as Kafka's old web pages do.",
     shows="kminilog step docs-vs-bytes --key k --value hello",
 )
 @_key_option
@@ -91,11 +96,17 @@ def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
 
 @scene(
     "null-or-empty",
-    "No key, an empty key, a null value, an empty value",
+    "Compare what is null with what is empty, as key and as value.",
     shows="kminilog step null-or-empty --dialect documented",
 )
 @click.option("--key", metavar="TEXT", default="k", show_default=True, help="Key to compare with.")
-@click.option("--value", metavar="TEXT", default="v", show_default=True, help="Value beside keys.")
+@click.option(
+    "--value",
+    metavar="TEXT",
+    default="v",
+    show_default=True,
+    help="Value of the messages that show the keys.",
+)
 @_dialect_option
 def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document:
     """Write what is null and what is empty, see the bytes of each, and read it again."""
@@ -106,18 +117,18 @@ def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document
 
 @scene(
     "flip",
-    "One byte is changed, and who notices",
+    "Change one byte of a message, and see which check notices.",
     shows="kminilog step flip --at 11 --to 40",
 )
 @_key_option
 @_value_option
 @_dialect_option
-@click.option("--at", type=int, metavar="BYTE", help="Change this byte, too.")
+@click.option("--at", type=int, metavar="BYTE", help="Position of one more byte to change.")
 @click.option(
     "--to",
     callback=_to_byte,
     metavar="HEX",
-    help="Its new value, two hex digits; the next value by default.",
+    help="New value of the byte at --at, two hex digits.  [default: its old value plus one]",
 )
 def flip(
     key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None, seed: int

@@ -13,10 +13,12 @@ from kminilog.steps.document import Document
 _KEY = "TT0124"
 
 
-@scene("murmur2", "From a key to its partition", shows="kminilog step murmur2 --key TT0124")
+@scene(
+    "murmur2", "Hash a key, and choose its partition.", shows="kminilog step murmur2 --key TT0124"
+)
 @click.option("--key", metavar="TEXT", help=f"Key to hash, as text.  [default: {_KEY}]")
 @click.option(
-    "--key-hex", "hex_key", type=hex_bytes, metavar="H", help="The same, in hexadecimal digits."
+    "--key-hex", "hex_key", type=hex_bytes, metavar="H", help="Key to hash, in hexadecimal digits."
 )
 @click.option(
     "--partitions",
@@ -37,7 +39,7 @@ def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) 
     return document(hex_key, partitions)
 
 
-@scene("sticky", "The same twelve sends under each partitioner", shows="kminilog step sticky")
+@scene("sticky", "Compare the partitioners by the same twelve sends.", shows="kminilog step sticky")
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),
@@ -75,7 +77,7 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
 
 @scene(
     "buffer-pool",
-    "The memory of a producer",
+    "Lend the memory of a producer, and take it back.",
     shows="kminilog step buffer-pool --total 1024 --batch 128",
 )
 @click.option(
@@ -84,7 +86,7 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     default=256,
     show_default=True,
     metavar="N",
-    help="Bytes of the whole pool: buffer.memory.",
+    help="Size of the pool in bytes: buffer.memory.",
 )
 @click.option(
     "--batch",
@@ -92,7 +94,7 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     default=64,
     show_default=True,
     metavar="N",
-    help="Bytes of a buffer that is kept for reuse: batch.size.",
+    help="Size in bytes of a buffer that the pool keeps for reuse: batch.size.",
 )
 def buffer_pool(total: int, batch: int, seed: int) -> Document:
     """Lend memory and take it back: reuse, a fair queue, a time-out, a batch in flight."""
@@ -101,7 +103,7 @@ def buffer_pool(total: int, batch: int, seed: int) -> Document:
     return document(total, batch)
 
 
-@scene("failover", "A broker dies and comes back", shows="kminilog step failover --switch on")
+@scene("failover", "Stop a broker, and start it again.", shows="kminilog step failover --switch on")
 @click.option(
     "--switch",
     type=click.Choice(["on", "off"]),

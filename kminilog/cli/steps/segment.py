@@ -13,7 +13,7 @@ _dialect_option = dialect_option(DOCUMENTED)
 
 @scene(
     "append-roll",
-    "A log grows, and a new segment begins",
+    "Append to a log until a new segment begins.",
     shows="kminilog step append-roll --segment-bytes 60 first second third fourth",
 )
 @click.argument("messages", nargs=-1, metavar="[LINE]...")
@@ -41,7 +41,7 @@ def append_roll(
 
 @scene(
     "sparse-index",
-    "Which messages get an index entry",
+    "See which messages get an index entry.",
     shows="kminilog step sparse-index --interval 200",
 )
 @click.option(
@@ -50,7 +50,8 @@ def append_roll(
     default=300,
     show_default=True,
     metavar="N",
-    help="Bytes of .log without an entry: index.interval.bytes.",
+    help="Value of index.interval.bytes: a message gets an entry if it begins more than N bytes "
+    "after the last indexed one.",
 )
 @click.option(
     "--count",
@@ -73,7 +74,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
 
 @scene(
     "torn-tail",
-    "A process dies in the middle of an append",
+    "Kill a process in the middle of an append, and recover the log.",
     shows="kminilog step torn-tail --cut 5",
 )
 @click.option(
@@ -94,7 +95,7 @@ def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
 
 @scene(
     "rebuild-index",
-    "An index is damaged, and made again from the log",
+    "Damage an index, and rebuild it from the log.",
     shows="kminilog step rebuild-index --damage missing",
 )
 @click.option(
