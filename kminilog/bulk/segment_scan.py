@@ -19,7 +19,7 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import MAX_INSIDE, Message
 from kminilog.storage.log_file import find_message, scan_file
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, Remains, SegmentScans
+from kminilog.storage.segment_scan import Examined, SegmentScans, WholeMessages
 from kminilog.storage.segment_scan import examine as examine_plainly
 
 _FIRST_WINDOW_BYTES = 1 << 16
@@ -36,7 +36,7 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
     segment.index.load()  # as the plain twin does
     present = index_entries(segment.index.path)
     hints = present[:, 1].copy()  # contiguous: else numpy would copy it for each search
-    true_count = 0
+    right_entry_count = 0
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
         positions = messages.positions + start
@@ -46,28 +46,30 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
             entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
             last_indexed = entries[-1].position
         if len(messages):
-            true_count += _count_true(segment, present, positions, messages.offsets, next_offset)
+            right_entry_count += _count_right(
+                segment, present, positions, messages.offsets, next_offset
+            )
             next_offset = int(messages.offsets[-1]) + 1
         sound_bytes = start + messages.end
         if len(messages) < len(found):
             break
     if sound_bytes == segment.file_bytes:
-        return Examined(next_offset, sound_bytes, entries, None, true_count)
+        return Examined(next_offset, sound_bytes, entries, None, right_entry_count)
     here = IndexEntry(next_offset - segment.base_offset, sound_bytes)
     stopped = examine_plainly(segment, here)
     if stopped.sound_bytes != sound_bytes:  # a writer has appended meanwhile
         return examine_plainly(segment)
-    return Examined(next_offset, sound_bytes, entries, stopped.fault, true_count)
+    return Examined(next_offset, sound_bytes, entries, stopped.fault, right_entry_count)
 
 
-def survey(
+def count_whole_messages(
     segment: Segment,
     position: int = 0,
     *,
     few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
-) -> Remains:
-    """Return what `storage.segment_scan.survey` returns; O(bytes), memory O(window).
+) -> WholeMessages:
+    """Return what `storage.segment_scan.count_whole_messages` returns; O(bytes), memory O(window).
 
     The first `few` messages after each damage are read one by one. Else frequent damage would cost
     a whole window each time.
@@ -77,7 +79,7 @@ def survey(
     for offsets in _offsets_of_whole(segment, position, few, window_bytes):
         message_count += len(offsets)
         next_offset = max(next_offset, int(offsets[offsets < limit].max(initial=-1)) + 1)
-    return Remains(message_count, next_offset)
+    return WholeMessages(message_count, next_offset)
 
 
 def _offsets_of_whole(
@@ -129,7 +131,7 @@ def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Posit
     return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
 
 
-def _count_true(
+def _count_right(
     segment: Segment,
     present: NDArray[np.int64],
     positions: Positions,
@@ -149,4 +151,4 @@ def _count_true(
     return int(is_true.sum())
 
 
-FAST = SegmentScans(examine, survey)
+FAST = SegmentScans(examine, count_whole_messages)

@@ -54,7 +54,7 @@ def topic_size(
     for partition in interruptible(topic.all_partitions()):
         try:
             reader = log_dir.reader(partition)
-            messages, data_bytes = reader.undisturbed(partial(_partition_size, reader))
+            messages, data_bytes = reader.repeat_if_overtaken(partial(_partition_size, reader))
         except (KMiniLogError, OSError) as error:
             on_broken(error)
             is_known = False
@@ -75,7 +75,7 @@ def _partition_size(reader: PartitionReader) -> tuple[int, int]:
 
 def describe_partition(reader: PartitionReader) -> dict[str, Any]:
     """Return a partition's range and size, and its segments; a pending job does not show."""
-    return reader.undisturbed(lambda: _describe_partition(reader))
+    return reader.repeat_if_overtaken(lambda: _describe_partition(reader))
 
 
 def _describe_partition(reader: PartitionReader) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.progress import working_if_long
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, Remains, SegmentScans
+from kminilog.storage.segment_scan import Examined, SegmentScans, WholeMessages
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
@@ -32,13 +32,13 @@ def recovery_reading(title: str) -> Iterator[SegmentScans]:
             at(f"reading {_name(segment)}")
             return examine(segment)
 
-        def survey_fast(segment: Segment, position: int) -> Remains:
-            from kminilog.bulk.segment_scan import survey
+        def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
+            from kminilog.bulk.segment_scan import count_whole_messages
 
             at(f"counting what is whole behind damage in {_name(segment)}")
-            return survey(segment, position)
+            return count_whole_messages(segment, position)
 
-        yield SegmentScans(interruptible_call(examine_fast), interruptible_call(survey_fast))
+        yield SegmentScans(interruptible_call(examine_fast), interruptible_call(count_whole_fast))
 
 
 def _name(segment: Segment) -> str:

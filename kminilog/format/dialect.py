@@ -28,15 +28,15 @@ class Dialect:
         return 14 if self.has_value_length else 10
 
     @property
-    def is_kafkas_own(self) -> bool:
-        """Whether Kafka's brokers write this message format; they index sets, not messages."""
+    def has_kafkas_messages(self) -> bool:
+        """Whether messages have the format of Kafka's brokers: one may have written the index."""
         return self.has_value_length
 
     @property
-    def is_kafkas(self) -> bool:
+    def is_readable_by_kafka(self) -> bool:
         """Tell if Kafka reads and writes files of this dialect.
 
-        >>> DOCUMENTED.is_kafkas, KAFKA.is_kafkas
+        >>> DOCUMENTED.is_readable_by_kafka, KAFKA.is_readable_by_kafka
         (False, True)
         """
         return self.has_value_length and not self.named_by_previous

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 class PartitionFiles(Protocol):
@@ -29,8 +29,8 @@ class PartitionFiles(Protocol):
         """Tell if a job has come or gone since the last listing: what was read may be wrong."""
         ...
 
-    def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
-        """Return the result of `work`, which reads; if it was overtaken, call `look`, repeat."""
+    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
+        """Return what `work` reads; if a job has overtaken it, call `list_again` and repeat."""
         ...
 
 
@@ -49,7 +49,7 @@ class PlainFiles:
     def is_overtaken(self) -> bool:
         return False
 
-    def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
+    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
         return work()
 
 
@@ -63,5 +63,5 @@ def segments_among(names: list[str]) -> list[int]:
     return [base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX]
 
 
-def do_nothing() -> None:
-    """Count nothing: for a log whose files no reader keeps open."""
+def no_reader_to_tell() -> None:
+    """Do nothing: no reader keeps files of this log open."""

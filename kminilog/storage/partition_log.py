@@ -26,7 +26,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_files import do_nothing, segments_among
+from kminilog.storage.partition_files import no_reader_to_tell, segments_among
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.rolling import must_roll
 from kminilog.storage.segment import Segment
@@ -73,7 +73,7 @@ class PartitionLog:
         *,
         base_offset: int = 0,
         recovery_point: int = 0,
-        files_gone: Callable[[], None] = do_nothing,
+        files_gone: Callable[[], None] = no_reader_to_tell,
     ) -> Self:
         """Return the log in a directory, after recovery has made the directory sound.
 

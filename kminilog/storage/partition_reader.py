@@ -74,7 +74,7 @@ class PartitionReader:
     def segments(self) -> list[Segment]:
         """Return the segments of the last listing, ascending; lists first if it knows none."""
         if not self._segments:
-            self._look()
+            self._list_segments()
         return list(self._segments)
 
     def segment_named(self, base_offset: int, directory: Path | None = None) -> Segment:
@@ -97,7 +97,7 @@ class PartitionReader:
 
         It follows from the name of the first segment. 0 for a directory without segments.
         """
-        if not self._segments and not self._look():
+        if not self._segments and not self._list_segments():
             return 0
         return self._segments[0].first_offset
 
@@ -115,9 +115,9 @@ class PartitionReader:
             try:
                 end = segments[-1].end_offset()
             except FileNotFoundError:
-                self._look()
+                self._list_segments()
                 continue
-            if not self._look():
+            if not self._list_segments():
                 return end
 
     def find(self, offset: int, tracer: Tracer = UNTRACED) -> Found:
@@ -141,17 +141,16 @@ class PartitionReader:
         front of damage, and the next read raises. If gaps are allowed, a read ends in front of a
         gap, and a read from inside it begins with the next message. Raises as `find` does.
         """
-        messages = self.undisturbed(lambda: self._read(offset, max_bytes))
+        messages = self.repeat_if_overtaken(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
             segment, located = self.find(messages[0].offset)
             gap = (offset, messages[0].offset, str(segment.log_path), located.position)
             self._on_gap(Gap(self.topic_partition, *gap))
         return messages
 
-    def undisturbed(self, work: Callable[[], Result]) -> Result:
-        """Return the result of `work`, which reads this partition; repeat it if a job was published
-        meanwhile. See PartitionFiles."""
-        return self._files.undisturbed(work, self._look)
+    def repeat_if_overtaken(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` reads of this partition; repeat it if a job has overtaken it."""
+        return self._files.repeat_if_overtaken(work, self._list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
         step = self._locate(offset, UNTRACED)
@@ -168,7 +167,7 @@ class PartitionReader:
             slot = bisect_right(self._base_offsets, segment.base_offset)
             if slot < len(self._segments):
                 return self._segments[slot]
-            if not self._look():
+            if not self._list_segments():
                 return None
 
     def _locate(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
@@ -178,7 +177,7 @@ class PartitionReader:
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
-        if not self._segments and not self._look():
+        if not self._segments and not self._list_segments():
             return None
         while True:
             tracer.begin()
@@ -186,28 +185,28 @@ class PartitionReader:
             try:
                 step = self._locate_from(slot, offset, tracer)
             except FileNotFoundError:
-                self._look()
+                self._list_segments()
                 continue
             except CorruptLogError:
                 is_overtaken = self._files.is_overtaken()
-                if self._look() or is_overtaken:
+                if self._list_segments() or is_overtaken:
                     continue
                 if offset < self.log_start_offset:
                     return None
                 raise
             is_at_the_end = step is None or step[0] is self._segments[-1]
             if is_at_the_end and self._files.is_overtaken():
-                self._look()
-            elif (step and step[1].message.offset == offset) or not self._look():
+                self._list_segments()
+            elif (step and step[1].message.offset == offset) or not self._list_segments():
                 return step
 
     def _locate_from(
-        self, slot: int, offset: int, tracer: Tracer
+        self, first_slot: int, offset: int, tracer: Tracer
     ) -> tuple[Segment, Located] | None:
         segments = self._segments
-        for place in range(slot, len(segments)):
-            segment = segments[place]
-            following = segments[place + 1] if place + 1 < len(segments) else None
+        for slot in range(first_slot, len(segments)):
+            segment = segments[slot]
+            following = segments[slot + 1] if slot + 1 < len(segments) else None
             located = locate(
                 segment,
                 offset,
@@ -221,7 +220,7 @@ class PartitionReader:
                 raise misplaced_segment(following, segment)
         return None
 
-    def _look(self) -> bool:
+    def _list_segments(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""
         try:
             found = self._files.segments()

@@ -243,10 +243,10 @@ def _set_break(
 
     decision = decide(reason, is_whole_message_behind)
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
-    remains = [scans.survey(segment, position)]
-    remains += [scans.survey(later, 0) for later in plan.behind]
-    plan.whole_end_offset = max(found.next_offset for found in remains)
-    lost_messages = sum(found.message_count for found in remains)
+    whole = [scans.count_whole_messages(segment, position)]
+    whole += [scans.count_whole_messages(later, 0) for later in plan.behind]
+    plan.whole_end_offset = max(found.next_offset for found in whole)
+    lost_messages = sum(found.message_count for found in whole)
     found = Break(segment, position, reason, lost_bytes, lost_messages)
     if decision is Decision.REFUSE:
         plan.damage = found

@@ -18,15 +18,15 @@ class Examined(NamedTuple):
     """How far a segment is sound: up to byte `sound_bytes`, where `next_offset` belongs.
 
     `entries` are the index entries that the sound messages are due. `fault` says what stands at
-    `sound_bytes` instead of the next message; None at the end of the file. `true_count` counts the
-    entries of the present index that lead to the message that they name.
+    `sound_bytes` instead of the next message; None at the end of the file. `right_entry_count`
+    counts the entries of the present index that lead to the message that they name.
     """
 
     next_offset: int
     sound_bytes: int
     entries: list[IndexEntry]
     fault: str | None
-    true_count: int
+    right_entry_count: int
 
 
 def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
@@ -40,7 +40,8 @@ def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
     sound = _SoundMessages(segment, start)
     interval_bytes = segment.index_interval_bytes
     entries = list(due_entries(sound, segment.base_offset, interval_bytes, sound.sound_bytes))
-    return Examined(sound.next_offset, sound.sound_bytes, entries, sound.fault, sound.true_count)
+    end = (sound.next_offset, sound.sound_bytes)
+    return Examined(*end, entries, sound.fault, sound.right_entry_count)
 
 
 class _SoundMessages:
@@ -53,7 +54,7 @@ class _SoundMessages:
             self.next_offset = segment.base_offset + start.relative_offset
             self.sound_bytes = start.position
         self.fault: str | None = None
-        self.true_count = 0
+        self.right_entry_count = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         entries = {entry.position: entry for entry in self._segment.index.entries()}
@@ -64,7 +65,7 @@ class _SoundMessages:
                 return
             if entry := entries.get(position):
                 entry_offset = base_offset + entry.relative_offset
-                self.true_count += leads_to(entry_offset, self.next_offset, outcome.offset)
+                self.right_entry_count += leads_to(entry_offset, self.next_offset, outcome.offset)
             self.next_offset = outcome.offset + 1
             self.sound_bytes = position + outcome.length_bytes
             yield outcome.offset, position
@@ -102,9 +103,9 @@ def may_keep_index(segment: Segment, examined: Examined) -> bool:
         return True
     present = index.entries()
     return (
-        segment.dialect.is_kafkas_own
+        segment.dialect.has_kafkas_messages
         and present != examined.entries[: len(present)]
-        and len(present) == examined.true_count
+        and len(present) == examined.right_entry_count
         and index.holds_exactly(present)
     )
 
@@ -123,14 +124,14 @@ def sound_end(segment: Segment) -> int | None:
     return None if examined.fault or examined.entries else examined.next_offset
 
 
-class Remains(NamedTuple):
+class WholeMessages(NamedTuple):
     """The whole messages behind damage: their number, and one past their greatest offset."""
 
     message_count: int
     next_offset: int
 
 
-def survey(segment: Segment, position: int = 0) -> Remains:
+def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
     """Return the number of whole messages at or behind a position; skip damage between them.
 
     O(bytes). `next_offset` ignores an offset that is too great for the segment, because that is
@@ -142,7 +143,7 @@ def survey(segment: Segment, position: int = 0) -> Remains:
         message_count += 1
         if next_offset <= message.offset < limit:
             next_offset = message.offset + 1
-    return Remains(message_count, next_offset)
+    return WholeMessages(message_count, next_offset)
 
 
 def next_offset(segment: Segment) -> int:
@@ -160,10 +161,10 @@ class SegmentScans(NamedTuple):
     """The two functions that read whole segments: the plain ones, or faster equivalents."""
 
     examine: Callable[[Segment], Examined]
-    survey: Callable[[Segment, int], Remains]
+    count_whole_messages: Callable[[Segment, int], WholeMessages]
 
 
-PLAIN = SegmentScans(examine, survey)
+PLAIN = SegmentScans(examine, count_whole_messages)
 
 
 def check_segment(segment: Segment) -> Examined:

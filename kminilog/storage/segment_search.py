@@ -126,20 +126,21 @@ def locate(
     entry, end = segment.index.interval(offset, tracer)
     if end is None and segment.index.load():  # the writer has added entries meanwhile
         entry, end = segment.index.interval(offset, tracer)
-    way = _Walk(segment, descriptor, entry, end)
-    outcome = way.go(offset, tracer)
-    if way.is_at_a_false_entry(outcome):
-        way = _Walk(segment, descriptor, None, None)
-        outcome = way.go(offset, tracer)
+    walk_state = _Walk(segment, descriptor, entry, end)
+    outcome = walk_state.go(offset, tracer)
+    if walk_state.is_at_a_false_entry(outcome):
+        walk_state = _Walk(segment, descriptor, None, None)
+        outcome = walk_state.go(offset, tracer)
     while True:
-        message = _expected(way, outcome, offset, following_offset)
+        message = _expected(walk_state, outcome, offset, following_offset)
         if message is None:
             return None
-        way.pass_by(message)
+        walk_state.pass_by(message)
         if message.offset >= offset:
-            position = way.position - message.length_bytes
-            return Located(position, message, way.entry, way.passed, way.position - way.start)
-        outcome = way.go(offset, tracer)
+            message_end = walk_state.position
+            read = (walk_state.passed, message_end - walk_state.start)
+            return Located(message_end - message.length_bytes, message, walk_state.entry, *read)
+        outcome = walk_state.go(offset, tracer)
 
 
 def refuse_compressed(segment: Segment, located: Located) -> None:
@@ -153,10 +154,10 @@ def refuse_compressed(segment: Segment, located: Located) -> None:
 
 
 def _expected(
-    way: _Walk, outcome: Outcome, offset: int, following_offset: int | None
+    walk_state: _Walk, outcome: Outcome, offset: int, following_offset: int | None
 ) -> Message | None:
     """Return the message at the walk's position; None at the segment's end; else raise damage."""
-    segment, position = way.segment, way.position
+    segment, position = walk_state.segment, walk_state.position
     if isinstance(outcome, NeedMoreBytes):
         if position == segment.file_bytes:
             return None
@@ -170,8 +171,8 @@ def _expected(
         outcome = finished
     if isinstance(outcome, CorruptMessage):
         raise damage_error(segment, position, f"{outcome.fault}, {outcome.detail}")
-    if not segment.is_in_order(position, outcome, way.next_offset, following_offset):
-        raise misplaced_message(segment, position, outcome.offset, way.next_offset)
+    if not segment.is_in_order(position, outcome, walk_state.next_offset, following_offset):
+        raise misplaced_message(segment, position, outcome.offset, walk_state.next_offset)
     return outcome
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kminilog.bulk.boundaries import find_beginnings
 from kminilog.bulk.checking import check
-from kminilog.bulk.segment_scan import FAST, count_following, examine, survey
+from kminilog.bulk.segment_scan import FAST, count_following, count_whole_messages, examine
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.message import encode, follows, scan
 from kminilog.format.names import TopicPartition
@@ -42,7 +42,7 @@ def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int = 0
 @each_library
 @both_dialects
 @given(data=st.data(), base_offset=st.sampled_from([0, 6, 2**63 - 1]), window_bytes=WINDOWS)
-def test_examine_and_survey_say_what_the_plain_ones_say(
+def test_examine_and_count_whole_messages_say_what_the_plain_ones_say(
     library, dialect, data, base_offset, window_bytes
 ):
     first = min(dialect.first_offset(base_offset), 2**63 - 100)
@@ -64,8 +64,8 @@ def test_examine_and_survey_say_what_the_plain_ones_say(
             segment.index.path.write_bytes(index)
         assert examine(segment, window_bytes=window_bytes) == plain.examine(segment)
         position, few = data.draw(st.integers(0, end)), data.draw(st.integers(1, 5))
-        remains = survey(segment, position, few=few, window_bytes=window_bytes)
-        assert remains == plain.survey(segment, position)
+        whole = count_whole_messages(segment, position, few=few, window_bytes=window_bytes)
+        assert whole == plain.count_whole_messages(segment, position)
 
 
 @given(
@@ -194,7 +194,9 @@ def test_writer_recovers_by_the_examination_that_is_handed_in(tmp_path, dialect)
 
     with LogDirWriter.open(tmp_path / "one") as plainly:
         pass
-    with LogDirWriter.open(tmp_path / "other", scans=SegmentScans(watched, survey)) as quickly:
+    with LogDirWriter.open(
+        tmp_path / "other", scans=SegmentScans(watched, count_whole_messages)
+    ) as quickly:
         pass
     assert examined == sorted(path.stem for path in directory.glob("*.log"))
     expected = [line.replace("/one/", "/other/") for line in plainly.warnings]

@@ -112,4 +112,6 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
         in_tasks.unchecked.append(NO_SOURCE)
         assert found(in_tasks) == found(fast) == found(plain)
         assert {kind.value for kind in plain.tally.counts()} == expected
-        assert plain.tally.total() == len(expected) + (bool(expected) and not dialect.is_kafkas)
+        assert plain.tally.total() == len(expected) + (
+            bool(expected) and not dialect.is_readable_by_kafka
+        )

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.storage.changes import change_count
-from kminilog.storage.partition_files import Result, segments_among
+from kminilog.storage.partition_files import T, segments_among
 from kminilog.storage.publish.manifests import Manifest, pending_path, read_manifest
 
 STAGING_DIR = ".staging"
@@ -95,15 +95,15 @@ class VisibleFiles:
         near the end of the log, may be part of it. One system call."""
         return self._pending() != self._pending_seen
 
-    def undisturbed(self, work: Callable[[], Result], look: Callable[[], object]) -> Result:
+    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
         """Return the result of `work`, which reads this partition. If a job began or finished
-        meanwhile, part of what `work` saw may not be committed: call `look`, and repeat."""
+        meanwhile, part of what `work` saw may not be committed: call `list_again`, and repeat."""
         while True:
             seen = self._pending_seen
             result = work()  # this may list, too
             if self._pending_seen == seen and not self.is_overtaken():
                 return result
-            look()
+            list_again()
 
     def _is_below(self, name: str, cap: Cap) -> bool:
         parsed = parse_segment_file(name)
