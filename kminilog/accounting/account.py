@@ -54,14 +54,14 @@ class Sample(NamedTuple):
     slot: Slot | None = None
 
 
-class Group(NamedTuple):
+class PairGroup(NamedTuple):
     """The pairs of one kind: how many, and the first SAMPLE_COUNT."""
 
     total: int
     samples: list[Sample]
 
 
-Groups = dict[str, Group]
+Groups = dict[str, PairGroup]
 
 
 class Account(NamedTuple):
@@ -91,9 +91,9 @@ def merged(parts: Iterable[Groups]) -> Groups:
     found: Groups = {}
     for part in parts:
         for kind, group in part.items():
-            before = found.get(kind, Group(0, []))
+            before = found.get(kind, PairGroup(0, []))
             samples = first_samples([*before.samples, *group.samples])
-            found[kind] = Group(before.total + group.total, samples)
+            found[kind] = PairGroup(before.total + group.total, samples)
     return found
 
 

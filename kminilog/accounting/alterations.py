@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kminilog.accounting.account import REJECTED, SHOWN, Group, Groups, Sample, StoredPlace
+from kminilog.accounting.account import REJECTED, SHOWN, Groups, PairGroup, Sample, StoredPlace
 from kminilog.accounting.pairing import ELSEWHERE, KINDS, NOTHING, SURVIVOR
-from kminilog.accounting.rows import UNKNOWN, Breaks, Integers, Tally, joined
+from kminilog.accounting.rows import UNKNOWN, Breaks, CountedRows, Integers, joined
 from kminilog.source.places import Order
 from kminilog.verification.causes import Slot
 from kminilog.verification.findings import SAMPLE_COUNT, FindingClass
@@ -45,7 +45,7 @@ class PartitionPairs:
     def __init__(
         self, partition: int, items: Sequence[Any], order: Order, bounds: tuple[int, int] | None
     ) -> None:
-        """Take what was found of a partition: batches of `unsound_pairs`, Tally, Breaks.
+        """Take what was found of a partition: batches of `unsound_pairs`, CountedRows, Breaks.
 
         The partition may be UNKNOWN. `bounds` are the first and the next offset of what jobs wrote.
         """
@@ -53,7 +53,7 @@ class PartitionPairs:
         self._order = order
         self._bounds = bounds or (0, _UNBOUNDED)
         batches = [item for item in items if isinstance(item, pa.RecordBatch)]
-        tallies = [item for item in items if isinstance(item, Tally)]
+        tallies = [item for item in items if isinstance(item, CountedRows)]
         self._breaks = [item for item in items if isinstance(item, Breaks)]
         self._runs, _ = _bases(tally for tally in tallies if tally.is_source)
         self._parts, self._stored_count = _bases(t for t in tallies if not t.is_source)
@@ -182,14 +182,16 @@ class PartitionPairs:
         numbers = [one.numbers + self._parts.get(one.part, 0) for one in found]
         return np.concatenate(numbers), np.concatenate([one.offsets for one in found])
 
-    def _group(self, records: Integers, messages: Integers, slots: Sequence[Slot] = ()) -> Group:
+    def _group(
+        self, records: Integers, messages: Integers, slots: Sequence[Slot] = ()
+    ) -> PairGroup:
         first = slice(SAMPLE_COUNT)
         rows = zip(records[first].tolist(), messages[first].tolist(), strict=True)
         samples = [
             self._sample(record, message, slots[number] if slots else None)
             for number, (record, message) in enumerate(rows)
         ]
-        return Group(len(records), samples)
+        return PairGroup(len(records), samples)
 
     def _sample(self, record: int, message: int, slot: Slot | None) -> Sample:
         columns = self._columns

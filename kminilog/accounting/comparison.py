@@ -11,7 +11,7 @@ source, or if offsets are not ascending. Source: ours.
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from kminilog.accounting.account import REJECTED, Account, Group, merged
+from kminilog.accounting.account import REJECTED, Account, PairGroup, merged
 from kminilog.accounting.engine import Groups, Reader
 from kminilog.accounting.first_step import (
     FirstStep,
@@ -51,7 +51,7 @@ def compare(
         first = _first_step(reader, sides, groups, total_bytes)
         steps.append("sums")
         if first.differing is not None and not first.differing.any() and not shown:
-            rejected = {REJECTED: Group(first.rejected, [])} if first.rejected else {}
+            rejected = {REJECTED: PairGroup(first.rejected, [])} if first.rejected else {}
             return Account(first.source, first.stored, rejected, steps)
         wanted = first.differing if not shown else None
     steps.append("account" if wanted is None else _described(wanted))
@@ -59,7 +59,7 @@ def compare(
     step = SecondStep(sides, buckets, wanted, shown, bounds, reader.by_rows)
     judged = reader.compare(step, groups)
     counted = add_counts(one.counted for one in judged)
-    left_out = {REJECTED: Group(counted.left_out, [])} if counted.left_out else {}
+    left_out = {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
     found = merged([left_out, *(one.groups for one in judged)])
     return Account(counted.source, counted.stored, found, steps)
 

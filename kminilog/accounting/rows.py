@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 
 
-class Tally(NamedTuple):
+class CountedRows(NamedTuple):
     """How many rows that count a run of the source, or a part of the log, has in one partition.
 
     `start` is the column `run` or `part` of these rows.

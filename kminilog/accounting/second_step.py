@@ -22,7 +22,15 @@ from kminilog.accounting.alterations import PartitionPairs
 from kminilog.accounting.digests import cells_of
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.pairing import ELSEWHERE, KINDS, NOTHING, unsound_pairs
-from kminilog.accounting.rows import UNKNOWN, Bits, Breaks, Integers, Tally, numbered, scattered
+from kminilog.accounting.rows import (
+    UNKNOWN,
+    Bits,
+    Breaks,
+    CountedRows,
+    Integers,
+    numbered,
+    scattered,
+)
 from kminilog.accounting.sides import Messages, Records, Sides
 from kminilog.source.description import Place
 from kminilog.source.places import breaks, places_of
@@ -63,13 +71,13 @@ class SecondStep:
     by_rows: bool
 
     def read_records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
-        """Yield the rows of records by bucket, and a Tally of each run. O(bytes)."""
+        """Yield the rows of records by bucket, and CountedRows of each run. O(bytes)."""
         reader = RecordReader(self)
         for batch in batches:
             yield from reader.read(batch)
 
     def read_messages(self, part: Part) -> Iterator[Item]:
-        """Yield the rows of messages by bucket, a Tally of the part, and its Breaks. O(bytes)."""
+        """Yield the rows of messages by bucket, CountedRows of the part, its Breaks. O(bytes)."""
         partition = part.topic_partition.partition
         count, counted = 0, 0
         breaks: list[tuple[Integers, Integers]] = []
@@ -94,7 +102,7 @@ class SecondStep:
                 next_offset = int(offsets[-1]) + 1
             count, counted = count + len(numbers), counted + len(offsets)
         yield self.buckets, (UNKNOWN, Counted(0, count, 0))
-        yield self.buckets, (partition, Tally(part.start, counted, is_source=False))
+        yield self.buckets, (partition, CountedRows(part.start, counted, is_source=False))
         if breaks:
             numbers, offsets = (np.concatenate(side) for side in zip(*breaks, strict=True))
             found = Breaks(part.start, numbers, offsets)
@@ -170,7 +178,7 @@ class RecordReader:
         yield step.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))
         counts = self._before - counted_before
         for partition in np.flatnonzero(counts).tolist():
-            tally = Tally(self._run, int(counts[partition]), is_source=True)
+            tally = CountedRows(self._run, int(counts[partition]), is_source=True)
             yield step.buckets, (partition, tally)
 
 

@@ -20,7 +20,7 @@ from kminilog.settings import TopicSettings
 Integers = NDArray[np.int64]
 
 
-class Piece(NamedTuple):
+class SegmentMessages(NamedTuple):
     """Consecutive messages that go into one segment: those with the numbers `start` to `stop` - 1.
 
     `entries` has their index entries as rows of relative offset and position.
@@ -105,7 +105,7 @@ class Layout:
         self.entry_count = entry_count
         self.last_indexed_position = last_indexed_position
 
-    def place(self, lengths: Integers) -> Iterator[Piece]:
+    def place(self, lengths: Integers) -> Iterator[SegmentMessages]:
         """Yield where the next messages go, in order; O(messages) in numpy, O(entries) in Python.
 
         A piece with another `base_offset` than the piece before begins a new segment. No length may
@@ -153,14 +153,14 @@ class Layout:
     def _first_too_large(self, ends: Integers, shift: int) -> int:
         return int(ends.searchsorted(self.settings.segment_bytes - shift, "right"))
 
-    def _take(self, messages: range, entry_slots: Integers, positions: Integers) -> Piece:
+    def _take(self, messages: range, entry_slots: Integers, positions: Integers) -> SegmentMessages:
         relative = entry_slots + (self.next_offset - self.base_offset - messages.start)
         self.next_offset += len(messages)
         self.entry_count += len(entry_slots)
         if len(positions):
             self.last_indexed_position = int(positions[-1])
         entries = np.stack([relative, positions], axis=1)
-        return Piece(self.base_offset, messages.start, messages.stop, entries)
+        return SegmentMessages(self.base_offset, messages.start, messages.stop, entries)
 
     def _roll(self) -> None:
         self.base_offset = self.dialect.base_offset_for(self.next_offset)

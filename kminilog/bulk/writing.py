@@ -14,7 +14,7 @@ import numpy as np
 
 from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.encoding import Encoded, encode_columns
-from kminilog.bulk.layout import Layout, Piece
+from kminilog.bulk.layout import Layout, SegmentMessages
 from kminilog.bulk.unnumbered import put_numbers
 from kminilog.storage.durable_file import sync
 from kminilog.storage.partition_log import PartitionLog
@@ -90,7 +90,7 @@ class ColumnWriter:
                 start = end
         return range(first_offset, self.next_offset)
 
-    def _write(self, piece: Piece, data: memoryview) -> None:
+    def _write(self, piece: SegmentMessages, data: memoryview) -> None:
         if piece.base_offset != self._segment.base_offset:
             interval_bytes = self._log.settings.index_interval_bytes
             self._segment = Segment(

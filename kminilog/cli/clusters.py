@@ -38,7 +38,7 @@ from kminilog.system import SystemClock
 
 if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster
-    from kminilog.consumer.interface import Source
+    from kminilog.consumer.interface import MessageSource
 
 LOCK_TIMEOUT_MS = 5_000
 BETWEEN_COPIES_MS = 100
@@ -115,7 +115,7 @@ def leader_side(
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
 
 
-def source_of(log_dir: LogDir, *, on_gap: OnGap | None) -> "Source":
+def source_of(log_dir: LogDir, *, on_gap: OnGap | None) -> "MessageSource":
     """Return what a consumer reads: a log dir, or a cluster up to its high watermarks."""
     from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 

@@ -17,7 +17,7 @@ import click
 from click.core import ParameterSource
 
 from kminilog.cli.clusters import source_of, with_leader
-from kminilog.cli.consume_run import Run, Wanted
+from kminilog.cli.consume_run import ConsumeRun, Wanted
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import (
     allow_gaps_option,
@@ -42,7 +42,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group_file import check_group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
-from kminilog.consumer.interface import Source
+from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
@@ -169,7 +169,7 @@ def command(
     group = settings.get("group.id") or None if group is None else group
     told = str(start) if group is not None and is_start_given else None
     wanted = Wanted(max_messages, is_until_end, key, told)
-    run = Run(source, write, wanted, clock)
+    run = ConsumeRun(source, write, wanted, clock)
     if streams_count is not None and (group is None or is_until_end):
         raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
     if group is None:
@@ -219,11 +219,11 @@ def _writer(
 
 
 def _reader(
-    source: Source,
+    source: MessageSource,
     partitions: list[TopicPartition],
     settings: dict[str, Any],
     start: int | str,
-    run: Run,
+    run: ConsumeRun,
     clock: Clock,
 ) -> Consumer:
     """A consumer of these partitions, without a group."""
@@ -243,11 +243,11 @@ def _reader(
 
 def _member(
     log_dir: LogDir,
-    source: Source,
+    source: MessageSource,
     subscribe: Callable[[Consumer], object],
     settings: dict[str, Any],
     start: int | str,
-    run: Run,
+    run: ConsumeRun,
     clock: Clock,
 ) -> Consumer:
     """A consumer of a share of the topics that it is to subscribe to."""

@@ -17,7 +17,7 @@ from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_moves import offset_of
-from kminilog.consumer.interface import ConsumerRecord, Source
+from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
 from kminilog.format.names import TopicPartition
 
@@ -37,10 +37,12 @@ class Wanted(NamedTuple):
     start: str | None = None
 
 
-class Run:
+class ConsumeRun:
     """One run; the callbacks are for its consumer, which is handed to `run`."""
 
-    def __init__(self, source: Source, write: WriteRecord, wanted: Wanted, clock: Clock) -> None:
+    def __init__(
+        self, source: MessageSource, write: WriteRecord, wanted: Wanted, clock: Clock
+    ) -> None:
         self.is_committing = False
         self._source = source
         self._write = write
@@ -186,5 +188,5 @@ class Run:
                 self._consumer.commit(self._written)
 
 
-def _start_of(source: Source, partition: TopicPartition, start: str) -> int:
+def _start_of(source: MessageSource, partition: TopicPartition, start: str) -> int:
     return offset_of(start, source.beginning(partition), source.end(partition))

@@ -23,7 +23,7 @@ from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.interface import ConsumerRecord, Source
+from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.notices import OnGap
@@ -46,7 +46,7 @@ def consume_streams(
     """Write the records of `count` streams until the run is to end; raises what a stream raises."""
     timeout_ms = complete_config(settings, CONSUMER_SETTINGS)["consumer.timeout.ms"]
 
-    def coordinator(source: Source) -> Coordinator:
+    def coordinator(source: MessageSource) -> Coordinator:
         return Coordinator(log_dir.path, source.topics, clock=WallClock(), chance=random.Random())
 
     run = StreamsRun(write, wanted)

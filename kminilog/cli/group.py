@@ -25,7 +25,7 @@ from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
-from kminilog.consumer.interface import Source
+from kminilog.consumer.interface import MessageSource
 from kminilog.errors import LogDirError
 from kminilog.notices import OnGap
 from kminilog.plain_text import table
@@ -157,7 +157,7 @@ def _summary(group: Group) -> dict[str, Any]:
     }
 
 
-def _describe(group: Group, source: Source, now_ms: int) -> dict[str, Any]:
+def _describe(group: Group, source: MessageSource, now_ms: int) -> dict[str, Any]:
     idle = group.idle
     return {
         **_summary(group),

@@ -10,26 +10,26 @@ from typing import Any
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.group import Group
-from kminilog.consumer.interface import Source
+from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.format.names import TopicPartition
 from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
 
 
-def offsets_of(log_dir: LogDir, *, on_gap: OnGap | None) -> Source:
+def offsets_of(log_dir: LogDir, *, on_gap: OnGap | None) -> MessageSource:
     """Return what tells where logs begin and end, without changing anything."""
     if is_cluster():
         return ClusterFilesSource(cluster_at(log_dir.path), let_copy=lambda: None)
     return LogDirSource(log_dir, on_gap=on_gap)
 
 
-def group_offsets(group: Group, source: Source) -> list[dict[str, Any]]:
+def group_offsets(group: Group, source: MessageSource) -> list[dict[str, Any]]:
     """Return committed offset and lag for each partition that the group reads or has read."""
     return [_partition_fields(group, source, partition) for partition in _partitions(group, source)]
 
 
-def _partitions(group: Group, source: Source) -> list[TopicPartition]:
+def _partitions(group: Group, source: MessageSource) -> list[TopicPartition]:
     """Return what the group reads, has read or is to read."""
     subscribed = {topic for member in group.members.values() for topic in member.topics}
     existing = [
@@ -41,7 +41,9 @@ def _partitions(group: Group, source: Source) -> list[TopicPartition]:
     return sorted({*existing, *group.owners, *group.committed})
 
 
-def _partition_fields(group: Group, source: Source, partition: TopicPartition) -> dict[str, Any]:
+def _partition_fields(
+    group: Group, source: MessageSource, partition: TopicPartition
+) -> dict[str, Any]:
     committed = group.committed.get(partition)
     try:
         end = source.log_end(partition)

@@ -22,7 +22,7 @@ from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.errors import UnknownMemberError
 from kminilog.consumer.fetching import Fetching, OffsetReset
-from kminilog.consumer.interface import ConsumerRecord, Coordination, Source
+from kminilog.consumer.interface import ConsumerRecord, Coordination, MessageSource
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.consumer.settings import CONSUMER_SETTINGS
@@ -50,7 +50,7 @@ class Consumer:
 
     def __init__(
         self,
-        source: Source,
+        source: MessageSource,
         config: Mapping[str, object] | None = None,
         *,
         clock: Clock,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.errors import NoOffsetError
-from kminilog.consumer.interface import ConsumerRecord, Source
+from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
@@ -57,7 +57,7 @@ class Fetching:
 
     def __init__(
         self,
-        source: Source,
+        source: MessageSource,
         *,
         reset: str,
         max_bytes: int,

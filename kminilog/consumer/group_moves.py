@@ -13,7 +13,7 @@ is written here: who agrees with the plan commits it. Source: Kafka: ConsumerGro
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kminilog.consumer.interface import Source
+from kminilog.consumer.interface import MessageSource
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 
@@ -45,7 +45,7 @@ class Move(NamedTuple):
 
 
 def plan_moves(
-    source: Source,
+    source: MessageSource,
     committed: Mapping[TopicPartition, int],
     partitions: Iterable[TopicPartition],
     target: int | str,
@@ -72,7 +72,7 @@ def offset_of(target: int | str, log_start_offset: int, log_end_offset: int) -> 
 
 
 def _move(
-    source: Source, committed: int | None, partition: TopicPartition, target: int | str
+    source: MessageSource, committed: int | None, partition: TopicPartition, target: int | str
 ) -> Move:
     start, end = source.beginning(partition), source.end(partition)
     new_offset = offset_of(target, start, end)

@@ -1,7 +1,7 @@
 """What a consumer needs from outside, as two interfaces, and the records that it returns.
 
-    Source        topics and messages: a log dir, a cluster
-    Coordination  its group: the members, the owner of each partition, committed offsets
+    MessageSource  topics and messages: a log dir, a cluster
+    Coordination   its group: the members, the owner of each partition, committed offsets
 
 Source: S1, S3; Kafka: Fetcher, ConsumerCoordinator, ConsumerRecord.
 """
@@ -29,7 +29,7 @@ class ConsumerRecord(NamedTuple):
         return TopicPartition(self.topic, self.partition)
 
 
-class Source(Protocol):
+class MessageSource(Protocol):
     """What a consumer needs of a log dir or a cluster."""
 
     def topics(self) -> dict[str, int]:

@@ -26,7 +26,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
 from kminilog.consumer.fetching import OffsetReset
-from kminilog.consumer.interface import ConsumerRecord, Source
+from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
@@ -260,8 +260,8 @@ class KafkaStream(Iterator[ConsumerRecord]):
 def open_streams(
     count: int,
     subscribe: Callable[[Consumer], object],
-    make_source: Callable[[], Source],
-    make_coordinator: Callable[[Source], Coordinator] | None,
+    make_source: Callable[[], MessageSource],
+    make_coordinator: Callable[[MessageSource], Coordinator] | None,
     config: Mapping[str, object],
     clock: Clock,
     *,

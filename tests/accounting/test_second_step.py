@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kminilog.accounting.expected import ExpectedPartition
 from kminilog.accounting.rejections import Rejections
-from kminilog.accounting.rows import Tally
+from kminilog.accounting.rows import CountedRows
 from kminilog.accounting.second_step import RecordReader, SecondStep
 from kminilog.accounting.sides import Sides
 from kminilog.source.places import RECORD_COLUMNS, Order
@@ -58,6 +58,6 @@ def test_rows_that_do_not_follow_each_other_are_runs_of_their_own(tmp_path: Path
     ]
     counts: dict[int, int] = {}
     for bucket, item in items:
-        if bucket == step.buckets and isinstance(item[1], Tally):
+        if bucket == step.buckets and isinstance(item[1], CountedRows):
             counts[item[1].start] = counts.get(item[1].start, 0) + item[1].total
     assert counts == {0: 3, second: 2, other_file: 1}

@@ -32,7 +32,7 @@ from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import read_options
 from kminilog.spark.datasource.ranges import selected_ranges
 from kminilog.spark.datasource.stream_reader import LogStreamReader
-from kminilog.spark.datasource.writer import Placement
+from kminilog.spark.datasource.writer import RowPartitioner
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -378,7 +378,7 @@ def test_placement_of_many_rows_is_that_of_each_whatever_the_batches(rows, task,
     topic = Topic("orders", 3, KAFKA)
     keys, named = map(list, zip(*rows, strict=True))
     for partitions in (named, [None] * len(rows)):
-        place, found = Placement(topic, "built-in", first_row=task), []
+        place, found = RowPartitioner(topic, "built-in", first_row=task), []
         for start in range(0, len(rows), batch):
             part = slice(start, start + batch)
             names = None if partitions is not named else pa.array(named[part])

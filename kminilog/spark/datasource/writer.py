@@ -106,14 +106,14 @@ class Sink:
 
         Raises SettingError for a value that the log assigns, and what `RunWriter.write` raises.
         """
-        place = Placement(self.topic, self.options.partitioner, first_row=task)
+        place = RowPartitioner(self.topic, self.options.partitioner, first_row=task)
         staging = runs_path(self.log_dir, job_id)
         writer = RunWriter(staging / uuid4().hex, self.topic)
         for batch in filter(len, batches):
             self._write(writer, place, batch)
         return Runs(job_id, writer.close(staging))
 
-    def _write(self, writer: RunWriter, place: "Placement", batch: pa.RecordBatch) -> None:
+    def _write(self, writer: RunWriter, place: "RowPartitioner", batch: pa.RecordBatch) -> None:
         nothing = pa.nulls(len(batch), pa.binary())
         values = batch.column("value").cast(pa.binary())
         keys = batch.column("key").cast(pa.binary()) if "key" in self.columns else nothing
@@ -141,7 +141,7 @@ class Sink:
         )
 
 
-class Placement:
+class RowPartitioner:
     """Chooses the partition of each row of one task."""
 
     def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:

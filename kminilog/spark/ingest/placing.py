@@ -141,7 +141,7 @@ def _packed(job: StagingJob) -> Callable[..., Column]:
     return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
 
 
-class Group(InputPartition):
+class TaskInput(InputPartition):
     """The items that one task reads."""
 
     def __init__(self, items: list[Any]) -> None:
@@ -178,13 +178,13 @@ class _PlacedReader(DataSourceReader):
         self._order = order
         self._job = job
 
-    def partitions(self) -> Sequence[Group]:
-        return [Group(group) for group in self._groups]
+    def partitions(self) -> Sequence[TaskInput]:
+        return [TaskInput(group) for group in self._groups]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if partition is None:  # Spark's way to say that there are no partitions
             return
-        assert isinstance(partition, Group)
+        assert isinstance(partition, TaskInput)
         freeze_modules()
         choose = self._job.chooser()
         for records in self._columns.read(partition.items):
