@@ -13,7 +13,13 @@ import numpy as np
 
 from kminilog.bulk.boundaries import Positions, everywhere, places
 from kminilog.bulk.columns import allocate
-from kminilog.bulk.crc import UNCOVERED_BYTES, Words, crc32, crcs_match, in_place_of_uncovered
+from kminilog.bulk.crc import (
+    UNCOVERED_BYTES,
+    Words,
+    crc32,
+    crcs_match,
+    replacements_for_first_bytes,
+)
 from kminilog.bulk.structure import Structure, read_structure
 from kminilog.format.dialect import Dialect
 
@@ -43,7 +49,7 @@ def _count_right_crcs(data: memoryview, messages: Structure) -> int:
             scratch = allocate(size_bytes)
         scratch[:size_bytes] = np.frombuffer(data[inside[0] : inside[-1]], np.uint8)
         at = places(inside[:-1] - inside[0])
-        everywhere(scratch, UNCOVERED_BYTES)[at] = in_place_of_uncovered(crcs)
+        everywhere(scratch, UNCOVERED_BYTES)[at] = replacements_for_first_bytes(crcs)
         if not crcs_match(scratch[:size_bytes], crcs):
             return start + _count_one_by_one(data, inside, crcs)
         start = stop

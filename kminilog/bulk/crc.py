@@ -66,10 +66,10 @@ def _crcs(pieces: Iterable[bytes], count: int) -> Words:
     return np.fromiter(map(crc32, pieces), np.uint32, count)
 
 
-def in_place_of_uncovered(crcs: Words) -> NDArray[np.void]:
+def replacements_for_first_bytes(crcs: Words) -> NDArray[np.void]:
     """Return the 16 bytes that replace the first ones of each message for `crcs_match`.
 
-    >>> in_place_of_uncovered(np.array([0x12345678, 0], np.uint32))[1].tobytes()[:12].hex()
+    >>> replacements_for_first_bytes(np.array([0x12345678, 0], np.uint32))[1].tobytes()[:12].hex()
     '87a9cbed0000000000000000'
     """
     table = np.zeros(len(crcs), _IN_PLACE)
@@ -82,7 +82,7 @@ def crcs_match(data: Any, crcs: Words) -> bool:
     """Return whether the stored CRCs of all messages in a buffer are right; O(bytes), in one call.
 
     `data` holds the messages back to back, at least one. The first 16 bytes of each must be
-    replaced by `in_place_of_uncovered(crcs)`.
+    replaced by `replacements_for_first_bytes(crcs)`.
     """
     return crc32(data, _ALL_ONES) == int(crcs[-1])
 

@@ -60,7 +60,7 @@ def command(
         write_lines(f"kept in {path}" for path in side_files)
         if is_refused:
             write_line("nothing was changed; --force cuts the log there, and loses what is behind")
-    return int(is_refused or (dry_run and diagnosis.is_losing))
+    return int(is_refused or (dry_run and diagnosis.has_lost_messages))
 
 
 def _to_json(

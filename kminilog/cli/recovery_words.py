@@ -30,7 +30,7 @@ class Diagnosis(NamedTuple):
     findings: list[Finding]
 
     @property
-    def is_losing(self) -> bool:
+    def has_lost_messages(self) -> bool:
         """Tell if the log would lose something at its end, or has lost something already."""
         return bool(self.plan.cut or self.plan.damage or self.lost)
 

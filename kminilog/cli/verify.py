@@ -206,10 +206,10 @@ def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
 def _page(report: "Report", log_dir: LogDir) -> str:
     from kminilog.cli.damaged_bytes import damaged_bytes
     from kminilog.verification.commands import quoted
-    from kminilog.verification.html_report import Made
+    from kminilog.verification.html_report import ReportOrigin
 
     words = click.get_current_context().meta.get(ARGUMENTS, ())
-    made = Made(
+    made = ReportOrigin(
         time=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
         version=import_module("kminilog").__version__,
         directory=_directory(),

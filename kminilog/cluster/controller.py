@@ -27,7 +27,7 @@ from kminilog.log_dir_errors import TopicExistsError
 from kminilog.storage.topics import Topic
 
 
-class Led(NamedTuple):
+class LeaderReplica(NamedTuple):
     """A partition that has a leader: that node's copy, and what it knows of its followers."""
 
     node: int
@@ -169,7 +169,7 @@ class Controller:
 
     # ---- for those who add the requests
 
-    def _leader(self, partition: TopicPartition) -> Led:
+    def _leader(self, partition: TopicPartition) -> LeaderReplica:
         """Return what leads a partition.
 
         Raises UnknownTopicOrPartitionError, LeaderNotAvailableError, ClientClosedError.
@@ -181,7 +181,7 @@ class Controller:
         if node is None:
             raise LeaderNotAvailableError(partition.topic, partition=partition.partition)
         replica = self._brokers[node].replica(partition)
-        return Led(node, leadership, replica, self._progress[partition])
+        return LeaderReplica(node, leadership, replica, self._progress[partition])
 
     def _change_in_sync(self, partition: TopicPartition, nodes: set[int]) -> Leadership:
         """Store another list of in-sync replicas and return the new leadership."""
@@ -277,11 +277,11 @@ class Controller:
 
     def _advance(self, partition: TopicPartition) -> None:
         """Compute the leader's high watermark from what it knows now."""
-        led = self._leader(partition)
-        led.replica.high_watermark = led.progress.high_watermark(
-            led.leadership.in_sync,
-            leader_end=led.replica.log.log_end_offset,
-            current=led.replica.high_watermark,
+        leader = self._leader(partition)
+        leader.replica.high_watermark = leader.progress.high_watermark(
+            leader.leadership.in_sync,
+            leader_end=leader.replica.log.log_end_offset,
+            current=leader.replica.high_watermark,
         )
 
     def _begin_epoch(self, partition: TopicPartition) -> None:

@@ -18,7 +18,7 @@ from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker
 from kminilog.cluster.cluster_files import ClusterFiles
-from kminilog.cluster.controller import Controller, Led
+from kminilog.cluster.controller import Controller, LeaderReplica
 from kminilog.cluster.controller_state import AnyPath, ControllerState
 from kminilog.cluster.replica import FETCH_BYTES
 from kminilog.cluster.replication import agree, pull
@@ -112,11 +112,11 @@ class MiniCluster(Controller):
         if acks not in (-1, 0, 1):
             raise ValueError(f"acks is -1, 0 or 1, not {acks}")
         with self._lock:
-            led = self._leader(topic_partition)
-            place = (led.node, led.leadership.leader_epoch)
+            leader = self._leader(topic_partition)
+            place = (leader.node, leader.leadership.leader_epoch)
             offsets = range(UNKNOWN_OFFSET, UNKNOWN_OFFSET)
             try:
-                appended = self._append(led, data)
+                appended = self._append(leader, data)
                 self._advance(topic_partition)
                 if acks:
                     offsets = appended
@@ -125,16 +125,18 @@ class MiniCluster(Controller):
                     raise
             return Produced(offsets.start, offsets.stop, *place)
 
-    def _append(self, led: Led, data: bytes) -> range:
+    def _append(self, leader: LeaderReplica, data: bytes) -> range:
         try:
-            return led.replica.append_request(data, now_ms=self._clock.now_ms())
+            return leader.replica.append_request(data, now_ms=self._clock.now_ms())
         except (WriteFailedError, LogClosedError) as error:
             if isinstance(error, WriteFailedError) and error.restored:
                 raise
             # Its log refuses writes until it is opened again: another replica can lead meanwhile.
-            self.crash(led.node)
-            topic, partition = led.replica.log.topic_partition
-            raise NotLeaderForPartitionError(topic, partition=partition, node=led.node) from error
+            self.crash(leader.node)
+            topic, partition = leader.replica.log.topic_partition
+            raise NotLeaderForPartitionError(
+                topic, partition=partition, node=leader.node
+            ) from error
 
     def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:
         """Tell if all in-sync replicas have these messages: then they are committed.

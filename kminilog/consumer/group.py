@@ -197,7 +197,7 @@ class Group:
         """
         for member in self.members.values():
             member.heard_ms = min(member.heard_ms, now_ms)
-        self._remove([m.id for m in self.members.values() if m.is_silent(now_ms)])
+        self._remove([m.id for m in self.members.values() if m.has_expired(now_ms)])
 
     def check(self, *, is_cooperative: bool) -> None:
         """Assert what holds after every call; see also the module's text."""

@@ -68,11 +68,11 @@ class KnownMember:
     is_waiting: bool = False
     is_told: bool = False
 
-    def is_silent(self, now_ms: int) -> bool:
+    def has_expired(self, now_ms: int) -> bool:
         """Return whether its session is over.
 
         >>> member = KnownMember("c", ("orders",), session_timeout_ms=10, heard_ms=100)
-        >>> member.is_silent(109), member.is_silent(110)
+        >>> member.has_expired(109), member.has_expired(110)
         (False, True)
         """
         return now_ms - self.heard_ms >= self.session_timeout_ms

@@ -162,7 +162,7 @@ def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
     return Ask(question, tuple(sorted(choices, key=lambda choice: _order(choice.answer))))
 
 
-def if_it_asks(question: Ask) -> Ask | None:
+def question_with_enough_choices(question: Ask) -> Ask | None:
     """Return a question, or None if the right answer has left it fewer than three choices."""
     return question if len(question.choices) >= _FEWEST_CHOICES else None
 

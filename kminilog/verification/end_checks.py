@@ -64,7 +64,7 @@ def judge_end(
 
 def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
     last_filled = [segment for segment in segments if segment.log_bytes][-1:]
-    return any(segment.ends_in_damage or segment.doubt for segment in last_filled)
+    return any(segment.ends_in_damage or segment.undecided for segment in last_filled)
 
 
 def _with_end(found: Finding, end: int, known_end: int) -> Finding:

@@ -6,9 +6,9 @@
     findings     by severity; what each class means, and its samples
     coverage     what was checked, and what was not
 
-It uses only what `verify --json` prints, and a `Made` of the run. Names and keys may hold any
-characters, so the page escapes all text, even control characters. It is valid XML as well as HTML.
-Source: ours.
+It uses only what `verify --json` prints, and the `ReportOrigin` of the run. Names and keys may hold
+any characters, so the page escapes all text, even control characters. It is valid XML as well as
+HTML. Source: ours.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _VERDICTS = {
 Json = Mapping[str, Any]
 
 
-class Made(NamedTuple):
+class ReportOrigin(NamedTuple):
     """How a report was made: when (UTC), by which version, in which directory, by which command."""
 
     time: str
@@ -40,7 +40,7 @@ class Made(NamedTuple):
 
 
 def render_html(
-    report: Json, bytes_of: BytesOf = lambda kind, sample: "", made: Made | None = None
+    report: Json, bytes_of: BytesOf = lambda kind, sample: "", made: ReportOrigin | None = None
 ) -> str:
     """Return the page as text; `report` is what `verify --json` prints.
 
@@ -57,7 +57,7 @@ def render_html(
     return "<!DOCTYPE html>\n" + "\n".join(parts) + "\n"
 
 
-def _head(report: Json, made: Made | None) -> Iterator[str]:
+def _head(report: Json, made: ReportOrigin | None) -> Iterator[str]:
     verdict, scope = report["verdict"], report["scope"]
     topics = ", ".join(scope.get("topics", [])) or "no topic"
     title = f"verify {topics}: {verdict}"

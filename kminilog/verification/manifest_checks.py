@@ -85,7 +85,7 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
                 continue
             reason = f"it names partition {number} {named.count(number)} times"
         if not reason:
-            _believe(manifest, staged, jobs[number])
+            _accept_staged_partition(manifest, staged, jobs[number])
             continue
         contradictions += 1
         is_known = 0 <= number < len(jobs)
@@ -114,7 +114,9 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
             partition.end, partition.last_job = end, manifest.job_id
 
 
-def _believe(manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs) -> None:
+def _accept_staged_partition(
+    manifest: Manifest, staged: StagedPartition, jobs: PartitionJobs
+) -> None:
     left = shortened(manifest, staged, jobs.cuts)
     if left.count or not staged.count:
         jobs.staged.append((manifest.job_id, left))

@@ -160,9 +160,9 @@ def _settle_doubts(summaries: Sequence[SegmentSummary]) -> list[SegmentSummary]:
     settled = list(summaries)
     for slot in range(len(settled) - 1):
         summary, following = settled[slot], settled[slot + 1]
-        if not summary.doubt or following.start_offset != summary.doubt.expected_offset + 1:
+        if not summary.undecided or following.start_offset != summary.undecided.expected_offset + 1:
             continue
-        finding, expected = summary.doubt
+        finding, expected = summary.undecided
         detail = f"offset {summary.last_offset} where {expected} belongs"
         if summary.last_offset == expected + 1 and following.first_offset == expected:
             detail = f"offsets {expected + 1} and {expected} have changed places"

@@ -36,7 +36,7 @@ from kminilog.verification.text_report import render_text, report_lines
 
 if TYPE_CHECKING:
     from kminilog.verification.html_findings import BytesOf
-    from kminilog.verification.html_report import Made
+    from kminilog.verification.html_report import ReportOrigin
 
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
@@ -117,7 +117,7 @@ class Report:
         return render_text(self.to_json())
 
     def to_html(
-        self, bytes_of: "BytesOf" = lambda kind, sample: "", made: "Made | None" = None
+        self, bytes_of: "BytesOf" = lambda kind, sample: "", made: "ReportOrigin | None" = None
     ) -> str:
         """Return the report as one self-contained HTML page; see `render_html`."""
         from kminilog.verification.html_report import render_html  # only a page waits for it

@@ -31,7 +31,7 @@ from kminilog.verification.offset_checks import (
     judge_offset,
     overlap,
 )
-from kminilog.verification.segment_summary import Doubt, PartitionOf, SegmentSummary
+from kminilog.verification.segment_summary import PartitionOf, SegmentSummary, UndecidedFinding
 
 
 def check_segment(
@@ -76,7 +76,7 @@ class _SegmentCheck:
         self._has_index = False
         self._indexes: list[IndexCheck] = []
         self._misnamed: Finding | None = None
-        self._doubt: Doubt | None = None
+        self._undecided: UndecidedFinding | None = None
         self._swapped_offset: int | None = None
         self._missing = range(0)
         self._ends_in_damage = False
@@ -99,7 +99,7 @@ class _SegmentCheck:
         if self._misnamed:
             self._tally.add(self._misnamed)
             if self._message_count == 1:
-                self._doubt = Doubt(self._misnamed, segment.first_offset)
+                self._undecided = UndecidedFinding(self._misnamed, segment.first_offset)
 
     def summary(self, unchecked: list[str]) -> SegmentSummary:
         return SegmentSummary(
@@ -115,7 +115,7 @@ class _SegmentCheck:
             start_offset=self._start_offset,
             next_offset=None if unchecked else self._expected,
             ends_in_damage=self._ends_in_damage,
-            doubt=self._doubt,
+            undecided=self._undecided,
             compressed_count=self._compressed_count,
             fingerprints=tuple(self._sums.rows()),
         )
@@ -168,7 +168,7 @@ class _SegmentCheck:
         place = fault.concerned.start if is_disorder else offset
         finding = self._add(fault.kind, fault.detail, place, position)
         if not (is_disorder or has_witness):
-            self._doubt = Doubt(finding, self._expected)
+            self._undecided = UndecidedFinding(finding, self._expected)
         if fault.kind == FindingClass.OFFSET_GAP:
             is_next_gap = fault.concerned.start == self._missing.stop + 1
             start = self._missing.start if is_next_gap else fault.concerned.start
@@ -176,7 +176,7 @@ class _SegmentCheck:
         self._swapped_offset = fault.swapped_offset
         for index in self._indexes:
             index.tell_fault(fault.concerned.start, fault.concerned.stop)
-            if self._doubt:
+            if self._undecided:
                 index.tell_fault(self._expected, self._expected + 1)
         self._expected = fault.next_offset
 

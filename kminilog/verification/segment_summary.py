@@ -30,7 +30,7 @@ class KeyedPartition:
         return self.rule(key, self.partitions)
 
 
-class Doubt(NamedTuple):
+class UndecidedFinding(NamedTuple):
     """A finding about the last message, which only the next segment can decide.
 
     If the next segment begins with `expected_offset` + 1, the message's offset was altered.
@@ -62,7 +62,7 @@ class SegmentSummary(NamedTuple):
     start_offset: int
     next_offset: int | None
     ends_in_damage: bool = False
-    doubt: Doubt | None = None
+    undecided: UndecidedFinding | None = None
     compressed_count: int = 0
     fingerprints: tuple[list[int], ...] = ()
     notes: tuple[Finding, ...] = ()

@@ -20,7 +20,7 @@ def laid_out(pieces: list[bytes]) -> tuple[bytes, np.ndarray]:
 
 
 def put_in_front(pieces: list[bytes], crcs: np.ndarray) -> bytes:
-    fronts = [front.tobytes() for front in crc.in_place_of_uncovered(crcs)]
+    fronts = [front.tobytes() for front in crc.replacements_for_first_bytes(crcs)]
     assert {len(front) for front in fronts} == {crc.UNCOVERED_BYTES}
     return b"".join(front + piece for front, piece in zip(fronts, pieces, strict=True))
 

@@ -122,7 +122,7 @@ class GroupMachine(RuleBasedStateMachine):
         """A membership of an earlier time: refused, unless it is still in force."""
         old = self.old[number % len(self.old)]
         is_in_force = old.generation == self.group.generation and any(
-            member.id == old.member_id and not member.is_silent(self.now_ms)
+            member.id == old.member_id and not member.has_expired(self.now_ms)
             for member in self.group.members.values()
         )
         offsets = {TopicPartition("orders", 0): offset}

@@ -70,7 +70,9 @@ def test_each_sentence_that_the_code_names_is_there():
         text = path.read_text()
         said |= set(
             re.findall(
-                r"""(?:Said|error_of|Forbidden|TakesFromLibrary)\(\s*(?:\w+, )?"([a-z-]+)\"""", text
+                r"(?:CatalogueSentence|error_of|Forbidden|TakesFromLibrary)"
+                r"""\(\s*(?:\w+, )?"([a-z-]+)\"""",
+                text,
             )
         )
         assert not set(re.findall(r'\.say\(\s*"([a-z-]+)"', text)) - ENGLISH["runner"].keys()

@@ -9,7 +9,7 @@ import pytest
 from kminilog.course.comparing import SENTENCE_CHARACTERS
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
-from kminilog.course.judging.sandbox import Ran, run_module
+from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import exercise_of, lab_of
 from tests.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
 from tests.trees import tree_of
@@ -105,7 +105,7 @@ def test_line_of_an_error_is_the_line_in_the_students_file(folder):
 def test_thread_that_does_not_end_does_not_keep_the_check_waiting(folder, monkeypatch):
     codes = []
 
-    def ran(*words: Any, **options: Any) -> Ran:
+    def ran(*words: Any, **options: Any) -> ProcessResult:
         found = run_module(*words, **options)
         codes.append(found.code)
         return found

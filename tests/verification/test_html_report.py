@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
-from kminilog.verification.html_report import Made, render_html
+from kminilog.verification.html_report import ReportOrigin, render_html
 from kminilog.verification.plain_words import advice, meaning
 from kminilog.verification.report import Report
 
@@ -168,7 +168,7 @@ def test_page_says_what_each_class_means_in_plain_words(many):
 
 
 def test_page_says_when_by_which_version_and_by_which_command_it_was_made():
-    made = Made("2026-11-24 03:20:35 UTC", "1.2.3", HOSTILE, "kminilog verify 'a b'")
+    made = ReportOrigin("2026-11-24 03:20:35 UTC", "1.2.3", HOSTILE, "kminilog verify 'a b'")
     page = report_with(seconds=1.25).to_html(made=made)
     words = words_of(page)
     assert "made 2026-11-24 03:20:35 UTC, by kminilog 1.2.3" in " ".join(

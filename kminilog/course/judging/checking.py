@@ -22,8 +22,16 @@ from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableErr
 from kminilog.course.judging.command_check import run_command
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, TODO, Outcome, Said, error_of
-from kminilog.course.judging.sandbox import Ran, end_all, run_module
+from kminilog.course.judging.outcome import (
+    FAIL,
+    PASS,
+    TIMEOUT,
+    TODO,
+    CatalogueSentence,
+    Outcome,
+    error_of,
+)
+from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
 from kminilog.course.material import Exercise
 from kminilog.course.work_folder import WorkFolder
 
@@ -102,7 +110,7 @@ def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Pat
         values = _whose(exercise, answers, answer=untouched[0])
         return error_of(exercise, "not-filled-in", **values)
     if exercise.symbol and (line := answers.imports_reference(exercise)):
-        said = Said("takes-from-library", {"line": str(line), "answer": exercise.name})
+        said = CatalogueSentence("takes-from-library", {"line": str(line), "answer": exercise.name})
         return Outcome(exercise, FAIL, IMPORTS_REFERENCE, said)
     began = time.monotonic()
     outcome = run_judge(exercise, given, str(folder.answers_path), answers)
@@ -121,7 +129,7 @@ def run_judge(
         return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
     values = _whose(exercise, answers)
     if ran.is_too_slow:
-        return Outcome(exercise, TIMEOUT, said=Said("endless", values))
+        return Outcome(exercise, TIMEOUT, said=CatalogueSentence("endless", values))
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 
@@ -133,7 +141,7 @@ def run_judge_of_all(exercises: Sequence[Exercise], folder: Path, source: str) -
     return [_as_told(exercise, ran.result[exercise.id], None) for exercise in exercises]
 
 
-def _judge(exercises: Sequence[Exercise], folder: Path, source: str) -> Ran:
+def _judge(exercises: Sequence[Exercise], folder: Path, source: str) -> ProcessResult:
     ids = ",".join(exercise.id for exercise in exercises)
     arguments = ("course.judging.judge", ids, str(folder), source, "RESULT")
     seconds = _JUDGE_SECONDS
@@ -147,7 +155,7 @@ def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) 
         exercise,
         told["state"],
         told["code"],
-        Said(told["name"], values) if told["name"] else None,
+        CatalogueSentence(told["name"], values) if told["name"] else None,
         comparisons=int(told["comparisons"]),
         printed=told["printed"],
         traceback=told.get("traceback", ""),

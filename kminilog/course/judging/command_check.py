@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, Outcome, Said
-from kminilog.course.judging.sandbox import Ran, run_module
+from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, CatalogueSentence, Outcome
+from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import Exercise
 from kminilog.course.scenery import LOG_DIR, write_scenery
 from kminilog.errors import KMiniLogError
@@ -64,14 +64,14 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
         calls = (ran.result or {}).get("calls", {})
     if failed.status != PASS:
         return {each.id: replace(failed, exercise=each) for each in exercises}
-    never = Outcome(one, FAIL, said=Said("never-called", {"command": one.command}))
+    never = Outcome(one, FAIL, said=CatalogueSentence("never-called", {"command": one.command}))
     return {
         each.id: replace(failed if calls.get(each.symbol) else never, exercise=each)
         for each in exercises
     }
 
 
-def _failed_command(exercise: Exercise, ran: Ran) -> Outcome | None:
+def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
     """Return what went wrong if the command failed on the student's functions."""
     values = {"command": exercise.command}
     told = (ran.result or {}).get("complaint")
@@ -79,17 +79,17 @@ def _failed_command(exercise: Exercise, ran: Ran) -> Outcome | None:
         values |= {"answer": str(told["symbol"]).rpartition(".")[2], "error": told["error"]}
         is_taken = told["name"] == "command-takes-from-library"
         code = IMPORTS_REFERENCE if is_taken else None
-        return Outcome(exercise, FAIL, code, Said(told["name"], values))
+        return Outcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
     if ran.is_too_slow:
-        return Outcome(exercise, TIMEOUT, said=Said("command-endless", values))
+        return Outcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
     if ran.code:
         last = (ran.errors.strip().splitlines() or [f"exit code {ran.code}"])[-1]
         values["error"] = last.removeprefix("kminilog: ")
-        return Outcome(exercise, FAIL, said=Said("command-failed", values))
+        return Outcome(exercise, FAIL, said=CatalogueSentence("command-failed", values))
     return None
 
 
-def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> Outcome:
+def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary: Path) -> Outcome:
     if exercise.judge == "same-output":
         library = temporary / "library"
         library.mkdir()
@@ -98,20 +98,22 @@ def _verdict(exercise: Exercise, ran: Ran, directory: Path, temporary: Path) -> 
         right = run_module("cli.start", *command, folder=library)
         if ran.output == right.output:
             return Outcome(exercise, PASS)
-        said = Said("output-differs", {"command": exercise.command})
+        said = CatalogueSentence("output-differs", {"command": exercise.command})
         return Outcome(exercise, FAIL, said=said)
     _, _, partitioner = exercise.judge.partition(" --partitioner ")
     log_dir = LogDir(directory / LOG_DIR)
     try:
         report = verify_storage(log_dir, partitioner=partitioner or None).to_json()
     except (KMiniLogError, OSError) as error:
-        return Outcome(exercise, FAIL, said=Said("verify-failed", {"error": str(error)}))
+        return Outcome(
+            exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": str(error)})
+        )
     if report["verdict"] == "ok":
         return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
     first = report["findings"][0]
     samples = first["samples"] or [{}]
     values = {"finding": first["class"], "detail": str(samples[0].get("detail", ""))}
-    return Outcome(exercise, FAIL, said=Said("verify-finds", values))
+    return Outcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
 
 
 def _dump(exercise: Exercise, directory: Path) -> list[str]:

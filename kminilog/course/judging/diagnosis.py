@@ -13,7 +13,7 @@ from typing import Any
 from kminilog.course.broken import PARTITIONER, Diagnosis, write_copy
 from kminilog.course.broken_assignment import AssignmentDiagnosis, diagnosis_by_check
 from kminilog.course.comparing import short
-from kminilog.course.judging.outcome import FAIL, Outcome, Said, error_of
+from kminilog.course.judging.outcome import FAIL, CatalogueSentence, Outcome, error_of
 from kminilog.course.material import Exercise
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.report import verify_storage
@@ -29,7 +29,7 @@ def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
     truth, lines = diagnosis_of(exercise, folder)
     for what, got, right in zip(form._fields, given, truth, strict=True):
         if got != right:
-            said = Said(f"wrong-{what}", {"got": short(got)})
+            said = CatalogueSentence(f"wrong-{what}", {"got": short(got)})
             return replace(outcome, status=FAIL, said=said, comparisons=3)
     return replace(outcome, comparisons=3, verdict=tuple(lines))
 

@@ -8,7 +8,7 @@ from kminilog.course.material import Exercise
 TODO, FAIL, ERROR, TIMEOUT, PASS = "todo", "fail", "error", "timeout", "pass"
 
 
-class Said(NamedTuple):
+class CatalogueSentence(NamedTuple):
     """A sentence of the catalogue, by its name, and the values in it."""
 
     name: str
@@ -22,7 +22,7 @@ class Outcome:
     exercise: Exercise
     status: str
     code: str | None = None
-    said: Said | None = None
+    said: CatalogueSentence | None = None
     seconds: float = 0.0
     comparisons: int = 0
     printed: str = ""
@@ -37,4 +37,6 @@ class Outcome:
 
 def error_of(exercise: Exercise, name: str, /, **values: str) -> Outcome:
     """Return the outcome of an answer that could not be judged, and the sentence that says why."""
-    return Outcome(exercise, ERROR, said=Said(name, values | {"exercise": exercise.id}))
+    return Outcome(
+        exercise, ERROR, said=CatalogueSentence(name, values | {"exercise": exercise.id})
+    )

@@ -20,7 +20,7 @@ _OUTPUT_BYTES = 1 << 20
 _at_work: set["subprocess.Popen[bytes]"] = set()
 
 
-class Ran(NamedTuple):
+class ProcessResult(NamedTuple):
     """What became of a process. `result` is what it wrote as JSON; None if it did not come so far.
 
     `code` is negative for a signal, and None after the time-out.
@@ -43,7 +43,7 @@ def run_module(
     folder: Path,
     wall_seconds: float = WALL_SECONDS - 1,  # before the process ends itself
     needs_result: bool = False,
-) -> Ran:
+) -> ProcessResult:
     """Run `python -m kminilog.<module>` in a folder; with `needs_result`, `RESULT` in the arguments
     is the path of a JSON file that it writes."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -56,7 +56,7 @@ def run_module(
         if result.is_file():
             with contextlib.suppress(ValueError):
                 told = json.loads(result.read_text(encoding="utf-8"))
-        return Ran(code, output, errors, told)
+        return ProcessResult(code, output, errors, told)
 
 
 def end_all() -> None:

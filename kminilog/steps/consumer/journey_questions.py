@@ -8,7 +8,7 @@ Source: ours.
 
 from kminilog.format.index_entry import IndexEntry
 from kminilog.steps.document import Ask
-from kminilog.steps.recording import ask, if_it_asks
+from kminilog.steps.recording import ask, question_with_enough_choices
 
 
 def who_chooses(*, has_key: bool) -> Ask:
@@ -31,7 +31,7 @@ def who_chooses(*, has_key: bool) -> Ask:
 
 def what_the_batch_says(slot: int, offset: int) -> Ask | None:
     """Ask which offset a message has in its batch."""
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             "Which offset stands in the message, as long as it is in the batch?",
             str(slot),
@@ -64,12 +64,14 @@ def where_reading_begins(entry: IndexEntry | None, position: int) -> Ask | None:
         wrong["nowhere: the message is not found"] = (
             "A message without an entry is found, too: the walk comes to it."
         )
-    return if_it_asks(ask("At which byte does the search begin to read?", str(begin), why, wrong))
+    return question_with_enough_choices(
+        ask("At which byte does the search begin to read?", str(begin), why, wrong)
+    )
 
 
 def what_is_committed(offset: int, committed: int, polled: int, position: int) -> Ask | None:
     """Ask which offset a consumer commits when it has read a message."""
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"The consumer has read offset {offset}, the last one of this partition, and commits. "
             "Which offset does the group store for the partition?",

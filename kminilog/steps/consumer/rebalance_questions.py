@@ -9,7 +9,7 @@ protocols, at-least-once delivery; the misconceptions are ours.
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.replays.rebalance import HANGS, SECOND_MS, Plan, Second
 from kminilog.steps.document import Ask
-from kminilog.steps.recording import ask, if_it_asks
+from kminilog.steps.recording import ask, question_with_enough_choices
 
 
 def what_is_given_up(member: str, strategy: str) -> Ask:
@@ -49,7 +49,7 @@ def when_removed(member: str, second: int, plan: Plan) -> Ask | None:
     session, interval = (
         ms // SECOND_MS for ms in (plan.session_timeout_ms, plan.heartbeat_interval_ms)
     )
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"{member} hangs from second {hung} on. In which second does the group remove it? The "
             f"session time-out is {session} s, the heartbeat interval {interval} s.",
@@ -77,7 +77,7 @@ def how_many_again(before: Second, now: Second) -> Ask | None:
     ]
     taker = now.reader_by_partition[begun[0]]
     read = sum(now.read_to_by_partition[n] - before.committed_by_partition[n] for n in begun)
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"{taker} takes over partitions whose reader has stopped without a commit. How many "
             "messages are read a second time?",

@@ -13,12 +13,12 @@ from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.plain_text import count
 from kminilog.steps.document import Ask
-from kminilog.steps.recording import ask, if_it_asks
+from kminilog.steps.recording import ask, question_with_enough_choices
 
 
 def who_is_first(joined: Sequence[str], ordered: Sequence[str]) -> Ask | None:
     """Ask for the order in which members are served."""
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"The members joined in the order {', '.join(joined)}. Who is served first?",
             ordered[0],
@@ -36,7 +36,7 @@ def who_is_first(joined: Sequence[str], ordered: Sequence[str]) -> Ask | None:
 def shares_of_range(topic: str, partitions: int, members: int) -> Ask | None:
     """Ask for the counts of one topic by range."""
     each, extra = divmod(partitions, members)
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"range: {topic} has P = {partitions} partitions, the group has C = {members} members. "
             "How many does each member get, in order?",
@@ -59,7 +59,7 @@ def totals_of_range(
 ) -> Ask | None:
     """Ask for the counts of all topics together by range."""
     lasts = [_to_last(partitions, len(ordered)) for partitions in topics.values()]
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"range, {count(len(topics), 'topic')}: how many partitions does each member get in "
             "all?",
@@ -79,7 +79,7 @@ def last_share_of_multiple(topic: str, partitions: int, members: int) -> Ask | N
     """Ask how much is left for the last member by multiple."""
     shares = multiple_runs(partitions, members)
     each, last = shares[0][1], shares[-1][1]
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"multiple: {topic} has {count(partitions, 'partition')}, and M = {partitions} / "
             f"{members} rounded up = {each}. How many does the last member get?",
@@ -102,7 +102,7 @@ def first_of_topic(
     """Ask who gets the first partition of a topic by round robin, after `dealt` of others."""
     taker = next(i for i, member in enumerate(ordered) if (topic, 0) in assignment[member])
     last, after = ordered[taker - 1], ordered[(taker + 1) % len(ordered)]
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"roundrobin has dealt {count(dealt, 'partition')}, the last one to {last}. Who gets "
             f"{topic}-0?",
@@ -122,7 +122,7 @@ def how_many_move(
     name: str, joining: str, partitions: int, *, moved: int, gained: int
 ) -> Ask | None:
     """Ask how many of all partitions move when a member joins, of which it gets `gained`."""
-    return if_it_asks(
+    return question_with_enough_choices(
         ask(
             f"{joining} joins. How many of the {partitions} partitions get another owner, by "
             f"{name}?",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kminilog.format.names import segment_name
 from kminilog.steps.document import Document, Table
 from kminilog.steps.lookup.search import Search, tried
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.partition_reader import PartitionReader
 
@@ -79,7 +79,7 @@ def _record(
     said = f"Segment {answer} holds it." if search.found else "The log does not hold it."
     recording.step(
         f"Offset {search.offset} is {where}. {said}",
-        ask=if_it_asks(question),
+        ask=question_with_enough_choices(question),
         values={"offset": search.offset, "segment": answer if search.found else None},
         tables=[Table("Edges", ("offset", "what it is", "segment"), rows, (len(rows) - 1,))],
     )

@@ -10,7 +10,7 @@ from kminilog.plain_text import count
 from kminilog.steps.document import Range, Table, Value
 from kminilog.steps.layout import index_fields
 from kminilog.steps.lookup.search import Search, compared, first_shown, window
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.storage.lookup import ENTRIES
 from kminilog.storage.segment import Segment
 
@@ -91,7 +91,7 @@ def _record_entry(
     )
     recording.step(
         said,
-        ask=if_it_asks(question),
+        ask=question_with_enough_choices(question),
         focus=[] if slot is None else _of_entry(recording, segment.index.path.name, slot),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],

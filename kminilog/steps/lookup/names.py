@@ -9,7 +9,7 @@ from kminilog.format.names import segment_name
 from kminilog.plain_text import count
 from kminilog.steps.document import Table
 from kminilog.steps.lookup.search import Search, compared, window
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.storage.lookup import NAMES
 
 
@@ -60,7 +60,7 @@ def _record_segment(recording: Recording, search: Search, names: Sequence[int], 
     recording.step(
         f"{segment.name} it is: its .index and its .log. Only the walk will tell if the message is "
         "really there.",
-        ask=if_it_asks(question),
+        ask=question_with_enough_choices(question),
         values={"offset": offset, "segment": segment.name},
         tables=[_names_table(names, slot)],
     )

@@ -15,7 +15,7 @@ from kminilog.plain_text import count
 from kminilog.steps.document import Document, Range, Table, Value
 from kminilog.steps.layout import index_fields
 from kminilog.steps.message.stretches import read_range
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.storage.regular_file import read_regular
 from kminilog.verification.findings import FindingClass
 
@@ -98,7 +98,7 @@ def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset:
     recording.step(
         f"Bytes {start} to {start + 3}: the relative offset, {relative}. With the name, it is "
         f"offset {base_offset + relative}.",
-        ask=if_it_asks(question),
+        ask=question_with_enough_choices(question),
         focus=recording.in_view(Range(path.name, start, start + 4)),
         values={**values, "offset": base_offset + relative},
     )

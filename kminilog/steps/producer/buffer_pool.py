@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from kminilog.plain_text import count
 from kminilog.steps.document import Ask, Document, Table, Value
 from kminilog.steps.producer.in_flight import MESSAGE_ROOM_BYTES, say_in_flight
-from kminilog.steps.producer.pool_run import Act, GiveBack, LetPass, Outcome, PoolRun, Take
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.producer.pool_run import Act, GiveBack, Outcome, PoolRun, Take, TimePasses
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 
 MAX_TOTAL_BYTES = 1 << 20
 
@@ -35,7 +35,7 @@ def default_plan(total_bytes: int, batch_bytes: int) -> list[Act]:
         Take("g", total_bytes, wait_ms=300),
         Take("h", batch_bytes),
         GiveBack("c"),
-        LetPass(300),
+        TimePasses(300),
         GiveBack("e"),
         GiveBack("f"),
         GiveBack("h"),
@@ -74,7 +74,7 @@ def document(
                 _said(run, outcome),
                 ask=_question(run, outcome, asked),
                 values=_values(run),
-                tables=_tables(run, () if isinstance(act, LetPass) else (act.who,)),
+                tables=_tables(run, () if isinstance(act, TimePasses) else (act.who,)),
             )
         if plan is None:
             say_in_flight(recording, run.stepped)
@@ -194,7 +194,7 @@ def _question(run: PoolRun, outcome: Outcome, asked: set[str]) -> Ask | None:
     if not kind or kind in asked:
         return None
     made = {"gives up": _ask_gives_up, "queue": _ask_queue, "comes back": _ask_comes_back}[kind]
-    question = if_it_asks(made(run, outcome))
+    question = question_with_enough_choices(made(run, outcome))
     if question:
         asked.add(kind)
     return question

@@ -2,7 +2,7 @@
 
     Take("a", 64)      a asks for 64 bytes, and may wait some time
     GiveBack("a")      a gives its buffer back
-    LetPass(300)       time passes; who has waited too long gives up
+    TimePasses(300)    time passes; who has waited too long gives up
 
 The pool is the real one, with callers that move one at a time (`replays.stepped_callers`). Source:
 ours.
@@ -28,13 +28,13 @@ class GiveBack(NamedTuple):
     who: str
 
 
-class LetPass(NamedTuple):
+class TimePasses(NamedTuple):
     """Time passes."""
 
     duration_ms: int
 
 
-Act = Take | GiveBack | LetPass
+Act = Take | GiveBack | TimePasses
 
 
 class Ledger(NamedTuple):

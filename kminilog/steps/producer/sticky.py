@@ -18,7 +18,7 @@ from kminilog.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_
 from kminilog.steps.document import Ask, Document, Table, Value
 from kminilog.steps.producer.choice import BY_MURMUR2, asked_again
 from kminilog.steps.producer.twelve_sends import KEYS, Run, counts, grid, send_twelve
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 
 MAX_PARTITIONS = 20
 _STICKY = ("default-2.4", "uniform-sticky", "sticky-cache")
@@ -180,7 +180,7 @@ def _say_bug(recording: Recording, runs: Sequence[Run], partitions: int) -> None
         f"KAFKA-9965: {used} of {partitions} get records. The producer asks again when a batch "
         "begins, as sticky partitioners need it; round robin counted that as a turn, in Kafka 2.4 "
         "to 3.9. Mended, it repeats its answer.",
-        ask=if_it_asks(question),
+        ask=question_with_enough_choices(question),
         tables=[counts(both, partitions)],
     )
 

@@ -17,7 +17,7 @@ from kminilog.format.message import SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.plain_text import count
 from kminilog.steps.document import Ask, Document, Range, Table, Value
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.steps.segment.index_damage import (
     INTERVAL_BYTES,
     Rebuilt,
@@ -259,4 +259,4 @@ def _ask_difference(rebuilt: Rebuilt, differing: int) -> Ask | None:
             "always gives the same entries.",
         },
     )
-    return if_it_asks(question)
+    return question_with_enough_choices(question)

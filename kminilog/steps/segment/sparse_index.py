@@ -19,7 +19,7 @@ from kminilog.format.message import SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.plain_text import count
 from kminilog.steps.document import Ask, Document, Range, Table, Value
-from kminilog.steps.recording import Recording, ask, if_it_asks
+from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.steps.segment.indexed_segment import (
     FIRST_OFFSET,
     Placed,
@@ -233,4 +233,4 @@ def _ask_size(written: Written, interval_bytes: int) -> Ask | None:
         f"{count(entry_count, 'entry')} of {ENTRY_SIZE_BYTES} bytes.",
         {str(number * ENTRY_SIZE_BYTES): thought for number, thought in thoughts.items()},
     )
-    return if_it_asks(question)
+    return question_with_enough_choices(question)

@@ -36,7 +36,7 @@ class _Moment(NamedTuple):
     changes: int | None
 
 
-class Cap(NamedTuple):
+class HiddenRange(NamedTuple):
     """What a pending job hides: offsets from `first_offset` on; `replaced` has the kept copies."""
 
     first_offset: int
@@ -50,7 +50,7 @@ def replaced_path(log_dir: Path, job_id: str, topic_partition: TopicPartition) -
 
 class _Look(NamedTuple):
     names: list[str]
-    cap: Cap | None
+    hidden: HiddenRange | None
     replaced_names: list[str]
 
 
@@ -67,27 +67,27 @@ class VisibleFiles:
         self._log_dir = directory.parent
         self._pending_path = str(pending_path(self._log_dir))
         self._pending_seen: Identity | None = None
-        self._cap: Cap | None = None
+        self._hidden: HiddenRange | None = None
 
     def segments(self) -> dict[int, Path]:
         """Return the directory in which to read each segment, by base offset. O(files).
 
         FileNotFoundError if the partition's directory is gone.
         """
-        names, cap, replaced_names = self._look()
+        names, hidden, replaced_names = self._look()
         bases = segments_among(names)
-        if cap is None:
+        if hidden is None:
             return dict.fromkeys(bases, self._directory)
-        below = [b for b in bases if self._dialect.first_offset(b) < cap.first_offset]
+        below = [b for b in bases if self._dialect.first_offset(b) < hidden.first_offset]
         found = dict.fromkeys(below, self._directory)
-        return found | dict.fromkeys(segments_among(replaced_names), cap.replaced)
+        return found | dict.fromkeys(segments_among(replaced_names), hidden.replaced)
 
     def names(self) -> list[str]:
         """Return the names of all files but a pending job's; FileNotFoundError as `segments`."""
-        names, cap, replaced_names = self._look()
-        if cap is None:
+        names, hidden, replaced_names = self._look()
+        if hidden is None:
             return names
-        below = [name for name in names if self._is_below(name, cap)]
+        below = [name for name in names if self._is_below(name, hidden)]
         return sorted({*below, *replaced_names})
 
     def is_overtaken(self) -> bool:
@@ -105,19 +105,19 @@ class VisibleFiles:
                 return result
             list_again()
 
-    def _is_below(self, name: str, cap: Cap) -> bool:
+    def _is_below(self, name: str, hidden: HiddenRange) -> bool:
         parsed = parse_segment_file(name)
-        return not parsed or self._dialect.first_offset(parsed[0]) < cap.first_offset
+        return not parsed or self._dialect.first_offset(parsed[0]) < hidden.first_offset
 
     def _look(self) -> _Look:
         while True:
             moment = self._moment()
             if moment.pending != self._pending_seen:
                 # In this order: a job counts as seen only once its manifest was read.
-                self._cap = self._read_cap() if moment.pending else None
+                self._hidden = self._read_hidden() if moment.pending else None
                 self._pending_seen = moment.pending
             names = os.listdir(self._directory)
-            look = _Look(names, self._cap, _names(self._cap.replaced) if self._cap else [])
+            look = _Look(names, self._hidden, _names(self._hidden.replaced) if self._hidden else [])
             if self._moment() == moment:
                 return look
 
@@ -131,15 +131,17 @@ class VisibleFiles:
             return None
         return status.st_ino, status.st_mtime_ns
 
-    def _read_cap(self) -> Cap | None:
+    def _read_hidden(self) -> HiddenRange | None:
         try:
             manifest = read_manifest(Path(self._pending_path))
         except FileNotFoundError:
             return None  # committed meanwhile: the next round notices it
-        return _cap(manifest, self._log_dir, self._topic_partition)
+        return _hidden_range(manifest, self._log_dir, self._topic_partition)
 
 
-def _cap(manifest: Manifest, log_dir: Path, topic_partition: TopicPartition) -> Cap | None:
+def _hidden_range(
+    manifest: Manifest, log_dir: Path, topic_partition: TopicPartition
+) -> HiddenRange | None:
     firsts = [
         staged.first_offset
         for staged in manifest.partitions
@@ -147,7 +149,7 @@ def _cap(manifest: Manifest, log_dir: Path, topic_partition: TopicPartition) -> 
     ]
     if not firsts:
         return None
-    return Cap(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
+    return HiddenRange(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
 
 
 def _names(directory: Path) -> list[str]:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kminilog.replays.stepped_callers import SteppedPool
 from kminilog.steps.producer.buffer_pool import default_plan, document
 from kminilog.steps.producer.in_flight import FIRST, SECOND
-from kminilog.steps.producer.pool_run import GiveBack, LetPass, PoolRun, Take
+from kminilog.steps.producer.pool_run import GiveBack, PoolRun, Take, TimePasses
 from tests.cli.command_line import CommandLine, assert_one_line
 
 BATCH = 16
@@ -37,7 +37,7 @@ def run_plain(total, drawn):
                 for who, caller in names.items():
                     if caller.is_waiting and deadlines[who] <= stepped.clock.now_ms():
                         stepped.go_on(caller, False)
-                plan.append(LetPass(size))
+                plan.append(TimePasses(size))
         pool = stepped.pool
         sizes = {w: c.size_bytes for w, c in names.items() if c.buffer is not None}
         queue = [who for who, caller in names.items() if caller.is_waiting]
