@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kminilog.format.hashing import murmur2, to_positive
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
-    from kminilog.notices import KMiniLogWarning
     from kminilog.producer.hand_driven import HandDrivenProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer
     from kminilog.settings import TopicSettings
     from kminilog.storage.log_dir import LogDir
     from kminilog.storage.log_dir_writer import LogDirWriter
+    from kminilog.storage.notices import KMiniLogWarning
     from kminilog.storage.topics import Topic
     from kminilog.system import SystemClock
 
@@ -40,7 +40,7 @@ _HOMES = {
     "HandDrivenProducer": "producer.hand_driven",
     "KAFKA": "format.dialect",
     "KMiniLogError": "errors",
-    "KMiniLogWarning": "notices",
+    "KMiniLogWarning": "storage.notices",
     "KafkaStream": "consumer.stream",
     "LogDir": "storage.log_dir",
     "LogDirSource": "consumer.readers",

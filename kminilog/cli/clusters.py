@@ -29,10 +29,10 @@ from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config import complete_config
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError
-from kminilog.notices import OnGap
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock
 

@@ -45,8 +45,8 @@ from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
 from kminilog.system import SystemClock, WallClock
 

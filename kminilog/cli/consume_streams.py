@@ -26,8 +26,8 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
-from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
 
 _LOOK_SECONDS = 0.05

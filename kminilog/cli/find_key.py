@@ -17,10 +17,10 @@ from kminilog.cli.places import broker_of, topics_at
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.notices import OnGap
 from kminilog.painted import Painted, Span
 from kminilog.plain_text import FIT_COLUMNS, count, shown
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
 
 _READ_BYTES = 2**20

@@ -27,11 +27,11 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.errors import LogDirError
-from kminilog.notices import OnGap
 from kminilog.plain_text import table
 from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
 from kminilog.steps.consumer.rebalance import document
 from kminilog.steps.text import render_short
+from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
 
 NONE = "-"

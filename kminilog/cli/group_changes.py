@@ -21,9 +21,9 @@ from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
 
 _HEADINGS = ("partition", "committed", "new offset", "log start", "log end")

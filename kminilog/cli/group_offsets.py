@@ -13,8 +13,8 @@ from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 
 
 def offsets_of(log_dir: LogDir, *, on_gap: OnGap | None) -> MessageSource:

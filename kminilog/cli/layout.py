@@ -15,8 +15,8 @@ from kminilog.cli.interrupts import interruptible
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic

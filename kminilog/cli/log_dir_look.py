@@ -17,7 +17,6 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.readers import LogDirSource
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OnGap
 from kminilog.steps.page.lanes import MAX_TICKS
 from kminilog.steps.page.log_dir import MAX_PARTITIONS
 from kminilog.steps.page.look import (
@@ -29,6 +28,7 @@ from kminilog.steps.page.look import (
 )
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock

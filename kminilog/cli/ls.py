@@ -14,9 +14,9 @@ from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
 from kminilog.cli.places import cluster_at, is_cluster
-from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")

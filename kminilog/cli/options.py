@@ -14,7 +14,7 @@ from kminilog.cli.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.format.topic_names import check_topic, parse_topic_partition
-from kminilog.notices import OnGap
+from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import MAX_PARTITIONS
 
 ARGUMENTS = "kminilog.arguments"

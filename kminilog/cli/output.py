@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap, OnGap
 from kminilog.painted import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.printable import printable, printable_json
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.notices import Gap, OnGap
 from kminilog.storage.regular_file import regular_status
 
 _COLOURS = {

@@ -25,10 +25,10 @@ from kminilog.config_parsing import parse_config, topic_settings
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.log_dir_errors import TopicExistsError
-from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
 

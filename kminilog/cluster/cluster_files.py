@@ -20,9 +20,9 @@ from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, re
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
 from kminilog.log_dir_errors import NoClusterError
-from kminilog.notices import OnGap
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import OnBroken, Topic
 

@@ -28,7 +28,7 @@ from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, 
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
 from kminilog.format.names import TopicPartition
-from kminilog.notices import warn
+from kminilog.storage.notices import warn
 
 PAUSE_MS = 10
 Change = Callable[[list[TopicPartition]], object]

@@ -16,8 +16,8 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.notices import OnGap
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.notices import OnGap
+from kminilog.storage.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles

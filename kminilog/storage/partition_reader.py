@@ -22,9 +22,9 @@ from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap, OnGap
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import segment_slot
+from kminilog.storage.notices import Gap, OnGap
 from kminilog.storage.partition_files import PartitionFiles, PlainFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located, locate, misplaced_segment, refuse_compressed

@@ -21,10 +21,10 @@ from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError,
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap, KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.notices import Gap, KMiniLogWarning
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log

@@ -20,7 +20,6 @@ from kminilog.errors import (
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.spark.datasource import ranges
 from kminilog.spark.datasource.batch_reader import ranges_to_batches
@@ -30,6 +29,7 @@ from kminilog.spark.datasource.ranges import ranges_between, selected_ranges
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte, message_positions

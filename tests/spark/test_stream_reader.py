@@ -14,7 +14,6 @@ from kminilog.errors import CorruptLogError, KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import KMiniLogWarning
 from kminilog.settings import TopicSettings
 from kminilog.spark.datasource.door import register
 from kminilog.spark.datasource.options import read_options
@@ -22,6 +21,7 @@ from kminilog.spark.datasource.stream_reader import LogStreamReader
 from kminilog.spark.runtime.failures import spark_failures
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.damage import flip_byte

@@ -17,10 +17,10 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap
 from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import NAMES
+from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment

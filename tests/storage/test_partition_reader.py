@@ -8,8 +8,8 @@ from kminilog.errors import CorruptLogError, OffsetOutOfRangeError
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.notices import Gap
 from kminilog.settings import TopicSettings
+from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.truncation import truncate_log

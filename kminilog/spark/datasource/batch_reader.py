@@ -16,7 +16,6 @@ from kminilog.bulk.message_batches import (
     sound_messages,
     to_batch,
 )
-from kminilog.notices import Gap, warn
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
     SegmentRange,
@@ -26,6 +25,7 @@ from kminilog.spark.datasource.ranges import (
     selected_ranges,
 )
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import Gap, warn
 from kminilog.storage.segment import Segment
 
 

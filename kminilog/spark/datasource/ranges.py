@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.notices import warn
 from kminilog.source.task_groups import task_groups
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import warn
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
