@@ -48,6 +48,22 @@ def read_floor_plan() -> list[Room]:
     ]
 
 
+def rows_of_the_table(page: str) -> list[str]:
+    """Return the rows of the floor plan, without its head: all tables of its section."""
+    section = page.split("\n## The floor plan\n")[1].split("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("|")][2:]
+
+
+def rows_of_no_room(page: str) -> list[str]:
+    return [row for row in rows_of_the_table(page) if not ROW.fullmatch(row)]
+
+
+def listed_rooms(docstring: str) -> list[str]:
+    """Return the names that a package lists in reading order; none if it has no list."""
+    listed = re.search(r"reading\s+order[^:]*:\n((?:\n    .+)+)", docstring)
+    return re.findall(r"\n    (\w+) +\S", listed[1]) if listed else []
+
+
 ROOMS = read_floor_plan()
 BUILT = [room.name for room in ROOMS if not room.is_to_come]
 KINDS = {room.name: room.kind for room in ROOMS}
@@ -227,6 +243,33 @@ def test_floor_plan_lists_each_room_once_and_nothing_that_is_gone():
     assert len(ROOMS) > 20
     assert len({room.name for room in ROOMS}) == len(ROOMS)
     assert set(BUILT) == {room_of(path) for path in MODULES}
+
+
+def test_floor_plan_has_only_rows_of_rooms():
+    page = (PROJECT / "docs" / "architecture.md").read_text()
+    assert len(rows_of_the_table(page)) == len(ROOMS)
+    assert rows_of_no_room(page) == []
+
+
+def test_floor_plan_row_that_is_of_no_room_is_named():
+    page = (PROJECT / "docs" / "architecture.md").read_text()
+    first = rows_of_the_table(page)[0]
+    stray = "| `file` | files, but no clock |"
+    assert rows_of_no_room(page.replace(first, f"{first}\n{stray}")) == [stray]
+
+
+@pytest.mark.parametrize("path", INITS, ids=lambda path: str(path.parent.name))
+def test_package_lists_its_rooms_in_the_order_of_the_floor_plan(path: Path):
+    listed = listed_rooms(ast.get_docstring(ast.parse(path.read_text()), clean=False) or "")
+    inside = ".".join(path.parent.relative_to(PACKAGE).parts) + "."
+    names = [room.removeprefix(inside).split(".")[0] for room in BUILT if room.startswith(inside)]
+    assert listed in ([], list(dict.fromkeys(names)))
+
+
+def test_package_lists_are_found():
+    lists = {str(path.parent.relative_to(PACKAGE)): path.read_text() for path in INITS}
+    with_list = {name for name, text in lists.items() if listed_rooms(text)}
+    assert with_list >= {"accounting", "bulk", "ingest", "source", "spark", "spark/datasource"}
 
 
 @pytest.mark.parametrize(

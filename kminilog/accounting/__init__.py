@@ -11,7 +11,7 @@ order:
     rows           the rows that are compared: records and messages without their values
     expected       in which partition a record belongs, as far as that can be known
     rejections     which records are known to be rejected, and so are not missing
-    log_parts      the messages of a topic, damage passed over
+    log_parts      the whole messages of a topic, part by part; damage is skipped
     sides          both sides of a comparison: batches become rows
     first_step     sums of both sides, each in one pass
     account        what became of records and messages: counts and samples
@@ -23,5 +23,6 @@ order:
     shown_samples  what samples hold: their records and messages, read again
     source_check   the account of a source in a report
     job            storage checks and accounting, in one report
+    local_reader   a source and its log, read in this process
     local_engine   verification in this process
 """

@@ -9,6 +9,7 @@ In reading order:
     layout           the segment of each message, and which messages get an index entry
     unnumbered       messages without offsets, to be sorted first
     writing          columns into the segments of a partition
+    mixing           mix the bits of numbers, so that they spread evenly
     murmur2          the partition of many keys
     partitioning     the partition of many records, by key and place
     fingerprints     fingerprints of many messages
@@ -18,5 +19,6 @@ In reading order:
     windows          a `.log` in windows of whole messages
     staged_logs      what tasks stage: runs, several runs joined into one, and sealed logs
     segment_scan     how far a segment is sound
-    segment_checks   the checks of verification, for segments that are mostly sound
+    segment_checks   the checks of one segment, fast if it is sound
+    message_batches  from the bytes of a `.log` to Arrow record batches
 """

@@ -1,6 +1,6 @@
 """The Spark jobs: bulk ingest, verification, and the log as a data source.
 
-Five folders, in reading order. A folder imports only folders above it:
+A folder imports only folders above it. In reading order:
 
     runtime      Spark itself: session, errors, tasks, what executors must have
     source       sources that need SQL: Spark reads them
