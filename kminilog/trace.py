@@ -1,8 +1,8 @@
-"""Who watches a search, such as `find --explain`; by default nobody does.
+"""The interface of a tracer, which may watch a search, as `find --explain` does.
 
 A search is `bisect` on a plain sequence; a walk reads headers with a plain function. A tracer may
-wrap either, and the same code runs on the wrapper. `UNTRACED` wraps nothing, so an unwatched search
-costs nothing extra. This module knows neither segments nor messages.
+wrap either, and the same code runs on the wrapper. The default, `UNTRACED`, wraps nothing, so an
+unwatched search costs nothing extra. This module knows neither segments nor messages.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A record that is missing and a message that is extra in the same place: the record was altered.
+"""A missing record and an extra message in the same place: one altered record.
 
 In a partition, records and messages that are sound pairs follow each other on both sides. A missing
 record has a number of them in front of it in the source, an extra message has one in the log:

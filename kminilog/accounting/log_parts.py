@@ -1,8 +1,9 @@
-"""The messages of a topic for accounting: all whole messages, also those between damage.
+"""The whole messages of a topic, part by part; damage is skipped.
 
-Damage is passed over, because the storage checks report it. So is a segment that retention has
-deleted meanwhile. A message that a writer adds after planning may be read or not. A *part* is a
-stretch of a partition that one task reads: some segments that follow each other. Source: ours.
+Messages between damage count, too. The storage checks report the damage. A segment that retention
+has deleted meanwhile is skipped as well. A message that a writer adds after planning may be read or
+not. A *part* is a stretch of a partition that one task reads: some segments that follow each other.
+Source: ours.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ belongs to the n-th message of it:
     digest    5  5  5  5  5  8  8        group 5: 2 records, 3 messages
     side      r  r  m  m  m  r  m        pairs: 0-2, 1-3; message 4 is a duplicate
 
-The result is what is not a sound pair in its own partition, as columns (see `Unsound`). A row of it
-is of one kind. `account` says what the kinds mean. Source: ours.
+The result, of `unsound_pairs`, is what is not a sound pair in its own partition, as columns. A row
+of it is of one kind. `account` says what the kinds mean. Source: ours.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,8 +1,8 @@
 """From the bytes of a `.log` to Arrow record batches, by windows.
 
     file --windows--> sound messages that follow each other --> columns --> batches
-                          | stops at anything else
-                      Segment.locate: a gap, a large message, the end of the log, or the damage
+                | stops at anything else
+            segment_search.locate: a gap, a large message, the end of the log, or the damage
 
 `bulk` checks and decodes a window as a whole. If it stops, the plain engine looks at that place, so
 that faults have the same names and positions as everywhere else. The index gives hints where

@@ -1,4 +1,6 @@
-"""Numbers whose bits are spread: each bit of a number changes about half of the bits of the result.
+"""Mix the bits of numbers, so that they spread evenly.
+
+Each bit of a number changes about half of the bits of the result.
 
 Source: SplitMix64 (Steele, Lea, Flood 2014).
 """

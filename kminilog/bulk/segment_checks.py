@@ -1,4 +1,6 @@
-"""The checks of one segment; the fast twin of `verification.segment_checks.check_segment`.
+"""The checks of one segment, fast if it is sound.
+
+This is the fast twin of `verification.segment_checks.check_segment`.
 
 A segment is perfectly sound if
 

@@ -1,7 +1,7 @@
-"""`partition --explain`: why a partitioner chose a partition, as a document tells it.
+"""`partition --explain`: one choice of a partitioner as text, and as JSON.
 
-The document is `steps.producer.choice`. Of one with several steps the last one is shown, and the
-command that shows the others.
+The document `steps.producer.choice` says why. If it has several steps, the last one is shown, and
+the command that shows the others.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Words that users of Kafka's scripts and of kcat type, and what to write here in their place.
+"""Words of Kafka's tools and of kcat, and the kminilog words for them.
 
     kminilog consume orders -n 5        No such option '-n': write `--max-messages N`
     kminilog help                       No such command 'help': write `kminilog --help`

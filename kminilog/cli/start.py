@@ -1,4 +1,4 @@
-"""The door of the command `kminilog`: a Ctrl-C while its modules are imported ends it silently.
+"""The entry point of the command `kminilog`: Ctrl-C during the imports ends it silently.
 
 Python's own handler would print a traceback then. So whoever imports this module gives that handler
 up at once; from `main` on, cli.interrupts hears signals. It imports nothing of ours before. Source:

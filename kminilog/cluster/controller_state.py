@@ -1,4 +1,4 @@
-"""What a cluster stores besides the brokers' logs, for the one process that may change it.
+"""The stored state of a cluster, and the lock of the one process that may change it.
 
     cluster.json      brokers, topics, and the leadership of each partition; see `state_file`
     .lock             held while the cluster is open

@@ -1,4 +1,4 @@
-"""What stands in the directory where the command of an exercise runs.
+"""The files in the directory where the command of an exercise runs.
 
     lines.txt        twenty lines, "k0:value 0" and so on
     kminilog-data    a log dir with the topics `orders`, documented, and `views`, in Kafka's dialect

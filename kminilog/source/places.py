@@ -1,4 +1,4 @@
-"""The place of a record as one number, in source order.
+"""The place of a record as one number, in source order; where a run of records ends.
 
     rank of the file | position of the line (text, json) or number of the row (csv, parquet)
 

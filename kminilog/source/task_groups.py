@@ -1,4 +1,4 @@
-"""How many files, or pieces of files, one Spark task gets.
+"""How many files, or pieces of files, one task gets.
 
 Starting a Python task costs as much as reading some megabytes. So there should be few tasks: enough
 to keep all cores busy, and none that is tiny. This module does not know Spark. Source: ours.

@@ -1,6 +1,7 @@
-"""Work in tasks: a function for each item, here or on Spark's executors.
+"""Work in tasks: the interface, and a runner in this process.
 
-This module does not know what a task does.
+A task runs a function for one item. `spark.runtime.tasks` has the runner that uses executors. This
+module does not know what a task does.
 """
 
 from collections.abc import Callable, Sequence

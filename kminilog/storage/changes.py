@@ -1,4 +1,4 @@
-"""A counter of how often files of a log dir were removed or replaced; readers poll it.
+"""A counter of removed and replaced files of a log dir, which readers poll.
 
 A reader that keeps files open must notice when a name now belongs to another file, or to none.
 Retention, truncation, recovery, deletion and publication change what a name means; an append or a

@@ -1,4 +1,4 @@
-"""Durable and atomic writes: the few calls that all other files are written with.
+"""Atomic writes, and writes that survive a power failure: all other files are written with these.
 
 Three guarantees, cheapest first. In the page cache: the bytes survive the death of the process.
 File fsynced: they survive a power failure. Directory fsynced: the names in it survive one, too.

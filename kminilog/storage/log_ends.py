@@ -1,4 +1,4 @@
-"""Where the logs of a log dir end, as its one writer knows: recovery points and lost messages.
+"""Recovery points of all partitions, and the record of lost messages, as the one writer knows them.
 
     recovery point   up to this offset a log is on the disk; written at a flush and at close
     lost             a log ends below its recovery point, or forced recovery cuts whole messages:

@@ -1,4 +1,4 @@
-"""Multiple: each member gets the same large run, the last ones what is left (S1's assignment).
+"""Multiple: consecutive partitions, the same number for each member, until none is left (S1).
 
 Of one topic, with P partitions for C members, sorted by id: M = ceil(P / C), and member i gets the
 partitions i*M to (i+1)*M - 1, as far as they exist.

@@ -1,4 +1,4 @@
-"""Range: each member gets a run of neighbours, the first members one more (S3's assignment).
+"""Range: consecutive partitions of each topic; the first members get one more (S3's assignment).
 
 Of one topic, with P partitions for C members in order:
 

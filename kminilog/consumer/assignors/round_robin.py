@@ -1,4 +1,4 @@
-"""Round robin: partitions are dealt like cards.
+"""Round robin: one partition after the other to each member in turn.
 
 All partitions, sorted by topic and number, go one by one to the members in order. A member that
 does not subscribe to the topic is passed over, and has lost its turn: it gets nothing instead.

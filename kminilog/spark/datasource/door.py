@@ -1,4 +1,6 @@
-"""Topics as a Spark data source named `kminilog`: read, follow and write them in plain PySpark.
+"""The class that Spark asks for readers and writers of the format `kminilog`.
+
+With it, plain PySpark reads, follows and writes topics:
 
     register(spark)
     spark.read.format("kminilog").option("topic", "orders").load(log_dir)

@@ -1,12 +1,13 @@
-"""`step docs-vs-bytes`: one message in both dialects, and read by a layout that is not on the disk.
+"""`step docs-vs-bytes`: one message in both dialects, and read by the layout of old web pages.
 
     documented   offset  size  crc  magic  attributes  key length  key  value
     kafka        offset  size  crc  magic  attributes  key length  key  value length  value
     web pages            length  magic  crc  payload
 
-Kafka's web pages of 0.8.1 to 0.9.0 show the third layout (web_pages.py). All else is what the
-engine encodes and decodes. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset; users@kafka
-16375 for the default message, and for a learner who held its bytes against the web pages.
+Kafka's web pages of 0.8.1 to 0.9.0 show the third layout (web_pages.py), which is on no disk. All
+else is what the engine encodes and decodes. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset;
+users@kafka 16375 for the default message, and for a learner who compared its bytes with the web
+pages.
 """
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
