@@ -180,7 +180,7 @@ def command(
     ((asked, choices),) = runs
     _show(choices, asked if explain else None, is_timed=is_timed)
     if explain:
-        write_line(f"The same again, whatever is drawn at random: --seed {seed}")
+        write_line(f"To get the same result again, give --seed {seed}.")
 
 
 def _run(

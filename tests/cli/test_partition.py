@@ -186,7 +186,7 @@ def test_partition_explains_every_partitioner(kminilog, name):
     ignore_keys = ("round-robin", "random", "uniform-sticky", "sticky-cache")
     hashed = {"default-0.8": "hash_code", **dict.fromkeys(ignore_keys, "rule")}
     assert hashed.get(name, "murmur2") in "".join(of_key)
-    assert lines[-1].endswith("--seed 1")
+    assert lines[-1].endswith("--seed 1.")
     found = kminilog.ok(
         "partition", *options, "--key", "k", "--no-key", 1, "--explain", "--json"
     ).document["choices"]

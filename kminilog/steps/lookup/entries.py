@@ -15,6 +15,10 @@ from kminilog.storage.lookup import ENTRIES
 from kminilog.storage.segment import Segment
 
 _SHOWN_ENTRIES = 64
+_WHOLE_FILE = (
+    "That reads the whole file. The answer is right, but the search does not use the index."
+)
+_IN_ENTRY = "The entry holds this position."
 _PROBED = ("entry", "relative offset", "position", "then")
 
 
@@ -33,8 +37,9 @@ def record_entries(recording: Recording, search: Search) -> None:
     }
     recording.step(
         f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes: it is sparse, "
-        f"not every message has one. Its offsets count from the name: {search.offset} - "
-        f"{segment.base_offset} = {relative}. The greatest entry not above {relative} is wanted.",
+        "not every message has one. Its offsets are relative to the number in the name: "
+        f"{search.offset} - {segment.base_offset} = {relative}. The search wants the greatest "
+        f"entry that is not above {relative}.",
         values=values,
         tables=[_entries_table(entries, None, taken)],
     )
@@ -78,7 +83,7 @@ def _record_entry(
             f"{segment.base_offset + entry.relative_offset} begins at byte {entry.position} of the "
             "log. The walk begins there."
         )
-    wrong = {"0": "That reads the whole file: right in the end, but the index is for nothing."}
+    wrong = {"0": _WHOLE_FILE}
     if slot is not None and slot + 1 < len(entries):
         wrong[str(entries[slot + 1].position)] = (
             "That is the next entry, a ceiling. The walk goes forward only, so it would miss the "
@@ -86,9 +91,7 @@ def _record_entry(
         )
     if entry:
         wrong[str(entry.relative_offset)] = "That is the relative offset, not the position."
-    question = ask(
-        "At which byte of the log does the walk begin?", str(start), "So says the entry.", wrong
-    )
+    question = ask("At which byte of the log does the walk begin?", str(start), _IN_ENTRY, wrong)
     recording.step(
         said,
         ask=question_with_enough_choices(question),

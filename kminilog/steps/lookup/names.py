@@ -58,8 +58,8 @@ def _record_segment(recording: Recording, search: Search, names: Sequence[int], 
         wrong,
     )
     recording.step(
-        f"{segment.name} it is: its .index and its .log. Only the walk will tell if the message is "
-        "really there.",
+        f"The search chooses segment {segment.name}: its .index and its .log. Only the walk shows "
+        "if the message is there.",
         ask=question_with_enough_choices(question),
         values={"offset": offset, "segment": segment.name},
         tables=[_names_table(names, slot)],

@@ -183,16 +183,30 @@ def _say_result(recording: Recording, key: bytes, partitions: int) -> None:
     table = Table(
         f'Six readings of "hash modulo {partitions}"', ("reading", "partition"), rows, (0,)
     )
-    agree = sum(result == right for result in results.values()) - 1
-    told = "Every other reading gives another partition: this key tells them all apart."
-    if agree:
-        told = (
-            f"{agree} of the other readings {'gives' if agree == 1 else 'give'} the same "
-            "partition: a test with this key alone does not find their error."
-        )
     recording.step(
-        f"{positive} % {partitions} = {right}: the partition. {told}",
+        f"{positive} % {partitions} = {right}: the partition. {_what_the_key_shows(results)}",
         ask=question if len(question.choices) > 1 else None,
         values={**values, "partition": right},
         tables=[table],
+    )
+
+
+def _what_the_key_shows(results: dict[str, int]) -> str:
+    """Return which of the five mistakes a test with this key finds."""
+    right = results["& 0x7fffffff"]
+    wrong = [results[name] for name in _THOUGHTS]
+    agree = wrong.count(right)
+    if agree:
+        return (
+            f"{agree} of the other readings {'gives' if agree == 1 else 'give'} the same "
+            "partition: a test with this key alone does not find their error."
+        )
+    if len(set(wrong)) == len(wrong):
+        return (
+            "The five common mistakes give five other numbers. So this key shows which mistake a "
+            "client makes."
+        )
+    return (
+        "The five common mistakes give other numbers, but some of them the same one. So this key "
+        "does not show which of them a client makes."
     )

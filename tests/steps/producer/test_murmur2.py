@@ -33,6 +33,20 @@ def test_readings_are_those_that_others_have_computed():
         assert list(readings(key, partitions).values()) == wanted
 
 
+@pytest.mark.parametrize(
+    ("key", "partitions", "part"),
+    [
+        (b"TT0124", 15, "mistakes give five other numbers"),
+        (b"TT0124", 4, "of the other readings give the same partition"),
+        (b"3", 15, "some of them the same one"),
+    ],
+)
+def test_murmur2_says_which_mistakes_a_test_with_this_key_finds(key, partitions, part):
+    others = list(readings(key, partitions).values())[1:]
+    assert (len(set(others)) == 5) == (part == "mistakes give five other numbers")
+    assert part in document(key, partitions).steps[-1].say
+
+
 def test_murmur2_asks_for_the_partition_and_names_each_wrong_thought():
     ask = document().steps[-1].ask
     assert [choice.answer for choice in ask.choices] == ["-13", "2", "3", "9", "10", "13"]
