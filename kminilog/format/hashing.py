@@ -3,7 +3,7 @@
 Since 0.9 Kafka's clients place a key by murmur2 of the serialised key, then `to_positive`. A hash
 is a signed 32-bit number, as in Java. The algorithm mixes the key in 4-byte little-endian words,
 then a tail of 0 to 3 bytes, then mixes twice more; all arithmetic is modulo 2**32.
-Source: S0 3 and 7, S2; Kafka: Utils.murmur2, Utils.toPositive.
+Source: S0 7, S2 3; Kafka: Utils.murmur2, Utils.toPositive.
 """
 
 import struct

@@ -2,7 +2,7 @@
 
 Kafka 0.8 takes the hashCode of the key object, and makes it non-negative by one of ABS_RULES. All
 hash codes are signed 32-bit numbers.
-Source: S0 3, S3; Kafka: Utils.abs of 0.8; Java: String.hashCode, Arrays.hashCode, Boolean.hashCode,
+Source: S3; Kafka: Utils.abs of 0.8; Java: String.hashCode, Arrays.hashCode, Boolean.hashCode,
 Long.hashCode, Double.hashCode.
 """
 

@@ -4,7 +4,7 @@
               empty  length  0, no bytes                  empty  length  0, no bytes
 
 The documented dialect has no value length, so it refuses a null value. Each message is encoded and
-decoded by the engine. Source: S0 3 and S1 5.2; Kafka 0.8.2: Message, DefaultPartitioner.
+decoded by the engine. Source: S0 7 and S1 5.2; Kafka 0.8.2: Message, DefaultPartitioner.
 """
 
 from typing import NamedTuple

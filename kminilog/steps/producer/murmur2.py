@@ -4,7 +4,7 @@
     h = seed ^ length → word → … → tail → two shifts → signed → & 0x7fffffff → % partitions
 
 `rounds` shows each state of the hash between its steps; `format.hashing.murmur2` is what producers
-call, and tests compare the two for any bytes. Source: S0 3 and 7; Kafka: Utils.murmur2; kafkajs
+call, and tests compare the two for any bytes. Source: S0 7; Kafka: Utils.murmur2; kafkajs
 issue 1154 for the key, and for what others have computed.
 """
 
