@@ -1,7 +1,8 @@
 """Sums that tell if two sequences of records are the same, without one record beside the other.
 
-Each record has a digest d of 128 bits, and falls into a cell: one of a partition and a family. So
-all records of one key in one partition are in one cell. A cell has three numbers, modulo 2^128:
+Each record has a digest d of 128 bits, and falls into a cell. Its partition and its family choose
+the cell, so all records of one key in one partition are in one cell. A cell has three numbers,
+modulo 2^128:
 
     count   n                     how many records
     sum     d1 + d2 + ... + dn    which records, in any order
@@ -12,9 +13,9 @@ Parts of a sequence are summed by themselves. To append a part b to a part a:
     count  = n_a + n_b     sum = sum_a + sum_b     order = order_a + order_b + n_a * sum_b
 
 Each number is kept as two halves of 64 bits, which are added apart. If two cells hold different
-records, they have the same sum with a chance of 2^-128. If the order of two records differs, which
-stand i - j apart, it is 2^-128 times the square of the greatest power of 2 in i - j: below 2^-68
-for cells of less than 2^30 records. Source: ours.
+records, they have the same sum with a chance of 2^-128. If two records that stand i - j apart are
+exchanged, the chance is greater: 2^-128 times the square of the greatest power of 2 in i - j. That
+is below 2^-68 for cells of less than 2^30 records. Source: ours.
 """
 
 from typing import Any

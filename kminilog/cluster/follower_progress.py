@@ -8,8 +8,8 @@ nothing else: a follower that has not asked yet counts as having no messages. Fr
                       all that the leader had when its epoch began
     leaving           one that was not at the leader's end for replica.lag.time.max.ms
 
-The second half of the rule for joining matters just after an election: the new leader's own high
-watermark may still be behind the true one, and a follower that has reached only that offset lacks
+The second half of the rule for joining matters just after an election. The new leader's own high
+watermark may still be behind the true one. A follower that has reached only that offset lacks
 messages that were acknowledged. This module knows no files, and no clock: the time comes in as an
 argument.
 

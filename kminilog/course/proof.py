@@ -1,8 +1,8 @@
 """The course checks itself: would each lab reject wrong answers, and accept the library's?
 
-For every exercise: the starter is `todo`; the library's own function passes all three layers, with
-at least one comparison; each wrong answer fails with its own code, and no other exercise does; the
-hints are there and contain no line of the solution; the README names it. Source: ours; rustlings
+For every exercise: The starter is `todo`. The library's own function passes all three layers, with
+at least one comparison. Each wrong answer fails with its own code, and no other exercise does. The
+hints are there and contain no line of the solution. The README names it. Source: ours; rustlings
 proves its starters and solutions in the same way, but has no wrong answers.
 """
 

@@ -18,9 +18,9 @@ Invariants
 Overtaking: the queue is fair among waiting calls. As in Kafka, a new call that can be granted at
 once does not join the queue. It takes memory that the first waiting call has not collected yet.
 
-The pool cannot see who still reads a buffer. The buffer of a batch that is in flight to a broker
-must not be given back, even if the batch has failed: the next batch would overwrite it, and wrong
-messages would be sent (KAFKA-19012). The owner of the batch, the accumulator, ensures this.
+The pool cannot see who still reads a buffer. The buffer of a batch in flight must not be given
+back, even if the batch has failed. The next batch would overwrite it, and wrong messages would be
+sent (KAFKA-19012). The owner of the batch, the accumulator, ensures this.
 
 How to wait is an argument: `new_condition` makes one condition for each waiting call, around the
 pool's lock. Source: S2 1; Kafka: BufferPool. Differs: the documents' code loses what a failed

@@ -4,9 +4,9 @@
     field spans    (1, 4) (6, 7)     without the quotes around a field; doubled ones become one
 
 That is right if every quote stands where RFC 4180 allows it: around a field, or doubled inside. A
-block is checked for that. Where it does not hold, or where a record is out of the ordinary (another
-number of fields, an empty line, invalid UTF-8), `formats` reads the block record by record, exactly
-and with its reasons. Tests compare the two. Source: ours; RFC 4180.
+block is checked for that. It is also checked for unusual records: another number of fields, an
+empty line, invalid UTF-8. If a check fails, `formats` reads the block record by record, exactly and
+with its reasons. Tests compare the two. Source: ours; RFC 4180.
 """
 
 import io

@@ -3,13 +3,13 @@
     1,"a \\n b" \\n 2,"c" \\n      a task that begins at ^ cannot know which newlines end records,
             ^                   because it may stand inside of quotes, or outside
 
-So tasks first look at stretches of a file, and answer for both cases: where does the first record
-end, how many records end, and is the number of quotes odd, so that the next stretch begins in the
-other case? Put together from the first stretch on, the answers tell which case holds, where the
-first record of each stretch begins, and how many records stand before it. That holds if every quote
-stands where RFC 4180 allows it, and if no carriage return ends a record. Any other file stays one
-piece, and so does a compressed one. Tests compare each cut with Python's `csv`. This module does
-not know what the fields are. Source: ours; RFC 4180.
+So tasks first look at stretches of a file, and answer for both cases. Where does the first record
+end? How many records end? Is the number of quotes odd? Then the next stretch begins in the other
+case. Put together from the first stretch on, the answers tell which case holds. They also tell
+where the first record of each stretch begins, and how many records stand before it. That holds if
+every quote stands where RFC 4180 allows it, and if no carriage return ends a record. Any other file
+stays one piece, and so does a compressed one. Tests compare each cut with Python's `csv`. This
+module does not know what the fields are. Source: ours; RFC 4180.
 """
 
 from collections.abc import Sequence

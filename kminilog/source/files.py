@@ -31,9 +31,9 @@ class SourceFile(NamedTuple):
 def list_files(paths: Sequence[str]) -> list[SourceFile]:
     """Return the files of a source in source order; a file's rank is its place in the list.
 
-    Opens each file once. Raises SourceError if there is no argument, for an argument that names no
-    file, for a file that cannot be opened or is not a regular file, and for a file that two
-    arguments name.
+    Opens each file once. Raises SourceError if there is no argument, or if one names no file.
+    Raises it also for a file that cannot be opened or is not a regular file, and for a file that
+    two arguments name.
     """
     files: list[SourceFile] = []
     given_by: dict[str, str] = {}

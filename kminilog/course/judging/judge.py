@@ -3,11 +3,12 @@
     python -m kminilog.course.judging.judge 1.2 FOLDER ANSWERS RESULT
     python -m kminilog.course.judging.judge 1.1,1.2 …      (only for the course's own answers)
 
-ANSWERS is the student's file. RESULT is a JSON file: for each exercise state, code of the
-misconception, name and values of the sentence, line, number of comparisons, what was printed, and
-the constant of a diagnosis, which this process does not judge. Each exercise is judged by itself:
-the other functions of the lab, which it may call, are the library's. This process limits itself
-before it runs the student's code; its parent stops it if it takes too long. Source: ours.
+ANSWERS is the student's file. RESULT is a JSON file. For each exercise it has the state, the code
+of the misconception, and the name and values of the sentence. It has the line, the number of
+comparisons, and what was printed. It also has the constant of a diagnosis, which this process does
+not judge. Each exercise is judged by itself: the other functions of the lab, which it may call, are
+the library's. This process limits itself before it runs the student's code; its parent stops it if
+it takes too long. Source: ours.
 """
 
 import inspect
