@@ -7,6 +7,7 @@ No Spark in here. An engine reads both sides and moves rows: this process, or Sp
 order:
 
     digests        128 bits for each record: the same for the same key and value
+    modular        arithmetic modulo a prime, on whole columns
     sums           sums that tell if two sequences of records are the same
     rows           the rows that are compared: records and messages without their values
     expected       in which partition a record belongs, as far as that can be known

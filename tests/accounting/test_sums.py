@@ -63,6 +63,57 @@ def test_order_of_a_key_counts_but_not_in_the_last_row(row):
         assert not sums_of([one, between]).differing(sums_of([between, one])).any()
 
 
+def in_cells(found: list[tuple[int, bytes | None, int]]) -> dict[tuple[int, int], list[int]]:
+    """The records of each cell but those of the last row, in their order."""
+    keys = pa.array([key for _, key, _ in found], pa.binary())
+    values = pa.array([b"%d" % value for *_, value in found], pa.binary())
+    cells: dict[tuple[int, int], list[int]] = {}
+    parts = digests(keys, values)
+    for (row, *_), cell, low in zip(
+        found, cells_of(parts.families, CELLS).tolist(), parts.low.tolist(), strict=True
+    ):
+        if row < ROWS - 1:
+            cells.setdefault((row, cell), []).append(low)
+    return cells
+
+
+few_values = st.lists(st.tuples(st.just(0), st.just(b"a"), st.integers(0, 1)), max_size=12)
+
+
+@given(st.data(), records | few_values)
+def test_any_other_order_within_a_cell_is_seen_whatever_is_repeated(data, found):
+    other = data.draw(st.permutations(found))
+    differs = sums_of(found).differing(sums_of(other)).any()
+    assert differs == (in_cells(found) != in_cells(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ABBA", "BAAB"),
+        ("AABBABABBBAA", "BBAAABABAABB"),
+        ("ABBABAABBAABABBA", "BAABABBAABBABAAB"),  # Thue and Morse: equal in many sums
+        ("ABBABAABBAABABBA" * 64, "BAABABBAABBABAAB" * 64),
+    ],
+    ids=["4", "12", "16", "1024"],
+)
+def test_order_of_copies_is_seen_whole_and_in_parts(one, other):
+    sequences = [[(0, b"k", ord(letter)) for letter in text] for text in (one, other)]
+    first, second = map(sums_of, sequences)
+    assert first.differing(second).sum() == 1
+    cuts = [3, len(one) // 2]
+    assert not in_parts(sequences[0], cuts).differing(first).any()
+    assert in_parts(sequences[0], cuts).differing(in_parts(sequences[1], cuts)).any()
+
+
+def test_parts_of_more_records_than_a_table_of_powers_are_those_of_the_whole():
+    found = [(0, b"k", n % 3) for n in range(150_000)]
+    whole = sums_of(found)
+    assert not in_parts(found, [1, 70_000, 149_999]).differing(whole).any()
+    found[100_000], found[100_001] = found[100_001], found[100_000]
+    assert sums_of(found).differing(whole).any()
+
+
 def test_null_and_empty_have_digests_of_their_own():
     keys = pa.array([None, b"", None, b"", b"x"])
     values = pa.array([None, None, b"", b"", b""])
