@@ -6,7 +6,8 @@
     else                                 UNKNOWN
 
 The answer of a job's partitioner depends on the number of the file in the source. So it counts only
-for the same list of files. A user's own class is not asked. Source: ours.
+for the same list of files; links count as what they lead to. A user's own class is not asked.
+Source: ours.
 """
 
 import os
@@ -45,11 +46,11 @@ class ExpectedPartition:
 
         `jobs` count only if all such jobs had the same partitioner and seed.
         """
-        paths = [os.path.abspath(path) for path in source.paths]
+        paths = [*map(os.path.realpath, source.paths)]
         recorded = {
             (job.facts.get("partitioner"), job.facts.get("seed", 0))
             for job in jobs
-            if recorded_paths(job) == paths
+            if [*map(os.path.realpath, recorded_paths(job))] == paths
         }
         if len(recorded) == 1:
             partitioner, seed = recorded.pop()

@@ -1,36 +1,60 @@
 """Which records of a source are known to be rejected, and so are not missing.
 
-    a job on record has read the file    those that the job's quarantine file names, no others
+    a job on record has read the file    those that the job's quarantine file holds, no others
     no job has                           those that cannot be decoded
 
-Only places are read from the quarantine files: 8 bytes for each rejected record. Source: ours.
+A record counts as rejected only if the file still has, in the same place, what was rejected: the
+same key and value, or again a record that cannot be decoded. A record that was corrected since is
+one of the source, and is missing if it is not in the log. Of a quarantine file, 24 bytes for each
+record are kept. Source: ours.
 """
 
 import os
-from array import array
-from collections.abc import Iterator, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
+import pyarrow as pa
 
+from kminilog.accounting.digests import Digests, Words, digests
 from kminilog.accounting.expected import recorded_paths
 from kminilog.accounting.rows import Bits, Integers
+from kminilog.bulk.mixing import mixed
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile, files_outside
 from kminilog.source.places import Order
 from kminilog.storage.publish.manifests import Manifest, quarantine_path
 from kminilog.storage.regular_file import regular_status
 
+_LINES = 4096
+
+DigestsOf = Callable[[Bits], Digests]
+
+
+class Quarantined(NamedTuple):
+    """Records of quarantine files: their numbers, and these mixed with both halves of the digest.
+
+    `undecodable` are the numbers of those that have neither key nor value.
+    """
+
+    numbers: Integers
+    low: Words
+    high: Words
+    undecodable: Integers
+
 
 @dataclass(frozen=True)
 class Rejections:
-    """Which records are rejected: by the number of their place, or by their file."""
+    """Which records are rejected: by their place and content, or by their file."""
 
-    named: Integers
+    quarantined: Quarantined
     unrecorded: Integers
 
     @classmethod
@@ -48,19 +72,27 @@ class Rejections:
         """
         arguments = [path for job in jobs for path in recorded_paths(job)]
         unrecorded = np.array([f.rank for f in files_outside(files, arguments)], np.int64)
-        ranks = {file.path: file.rank for file in files}
-        found = array("q")
-        for path in quarantined:
-            found.extend(_numbers(path, ranks, order))
-        return cls(np.unique(np.array(found, np.int64)), unrecorded)
+        ranks = {os.path.realpath(file.path): file.rank for file in files}
+        return cls(_joined([_read(path, ranks, order) for path in quarantined]), unrecorded)
 
-    def known(self, ranks: Integers, numbers: Integers, is_undecodable: Bits) -> Bits:
-        """Return which records are rejected, by the rank of their file and their number."""
-        found = is_undecodable & np.isin(ranks, self.unrecorded) if is_undecodable.any() else None
-        if not len(self.named):
-            return np.zeros(len(ranks), np.bool_) if found is None else found
-        named = np.isin(numbers, self.named)
-        return named if found is None else found | named
+    def known(
+        self, ranks: Integers, numbers: Integers, is_undecodable: Bits, digests_of: DigestsOf
+    ) -> Bits:
+        """Return which records are rejected, by the rank of their file and their number.
+
+        `digests_of` some rows is asked only for those whose places are in a quarantine file.
+        """
+        found = np.zeros(len(ranks), np.bool_)
+        if is_undecodable.any():
+            found = is_undecodable & np.isin(ranks, self.unrecorded)
+            found |= is_undecodable & np.isin(numbers, self.quarantined.undecodable)
+        if len(self.quarantined.numbers):
+            named = np.isin(numbers, self.quarantined.numbers) & ~is_undecodable
+            if named.any():
+                mixed_low, mixed_high = _at_places(numbers[named], digests_of(named))
+                is_same = np.isin(mixed_low, self.quarantined.low)
+                found[named] = is_same & np.isin(mixed_high, self.quarantined.high)
+        return found
 
 
 def quarantine_files(log_dir: Path, jobs: Sequence[Manifest]) -> list[Path]:
@@ -77,11 +109,55 @@ def quarantine_files(log_dir: Path, jobs: Sequence[Manifest]) -> list[Path]:
     return found
 
 
-def _numbers(path: Path, ranks: dict[str, int], order: Order) -> Iterator[int]:
-    """Yield the places that a quarantine file names; a line that names none is passed over."""
+def _at_places(numbers: Integers, found: Digests) -> tuple[Words, Words]:
+    """Return both halves of digests, mixed with the numbers of their places."""
+    places = mixed(numbers.astype(np.uint64))
+    return mixed(found.low ^ places), mixed(found.high ^ ~places)
+
+
+def _joined(parts: Sequence[Quarantined]) -> Quarantined:
+    kinds = (np.int64, np.uint64, np.uint64, np.int64)
+    columns: list[Any] = [
+        np.unique(np.concatenate([np.empty(0, kind), *(part[slot] for part in parts)]))
+        for slot, kind in enumerate(kinds)
+    ]
+    return Quarantined(*columns)
+
+
+def _read(path: Path, ranks: Mapping[str, int], order: Order) -> Quarantined:
+    """Return what a quarantine file holds of some files, `ranks`, by their real paths."""
+    parts = []
     with open(os.fspath(path), "rb") as file:
-        for line in file:
-            with suppress(ValueError, KeyError, TypeError):
-                record: dict[str, Any] = orjson.loads(line)
-                within = record["position"] if order.by_position else record["row"] - 1
-                yield ranks[record["file"]] << order.shift | int(within)
+        while lines := [*islice(file, _LINES)]:
+            records = [one for line in lines if (one := _record(line, ranks, order))]
+            numbers = np.array([number for number, *_ in records], np.int64)
+            keys, values = (
+                pa.array([record[side] for record in records], pa.binary()) for side in (1, 2)
+            )
+            nothing = [number for number, key, value in records if key is value is None]
+            at_places = _at_places(numbers, digests(keys, values))
+            parts.append(Quarantined(numbers, *at_places, np.array(nothing, np.int64)))
+    return _joined(parts)
+
+
+def _record(
+    line: bytes, ranks: Mapping[str, int], order: Order
+) -> tuple[int, bytes | None, bytes | None] | None:
+    """Return number, key and value of a quarantined record; None for a line that has no place."""
+    with suppress(ValueError, KeyError, TypeError):
+        record: dict[str, Any] = orjson.loads(line)
+        within = record["position"] if order.by_position else record["row"] - 1
+        number = ranks[_real_path(record["file"])] << order.shift | int(within)
+        return number, _bytes_of(record, "key"), _bytes_of(record, "value")
+    return None
+
+
+_real_path = lru_cache(os.path.realpath)
+
+
+def _bytes_of(record: Mapping[str, Any], name: str) -> bytes | None:
+    encoded = record.get(f"{name}_base64")
+    if encoded is not None:
+        return b64decode(encoded)
+    text = record.get(name)
+    return None if text is None else str(text).encode()

@@ -75,11 +75,17 @@ class Sides:
             keys, places = batch.column("key"), places_of(batch)
             numbers = self.order.numbers(places)
             is_undecodable = _bits(batch.column("rejected").is_valid())
-            is_rejected = self.rejections.known(places.rank, numbers, is_undecodable)
+            values = batch.column("value")
+            is_rejected = self.rejections.known(
+                places.rank,
+                numbers,
+                is_undecodable,
+                lambda rows: digests(*(column.filter(pa.array(rows)) for column in (keys, values))),
+            )
             partitions = choose(keys, places)
             if is_rejected.any():
                 partitions = np.where(is_rejected, UNKNOWN, partitions)
-            found = digests(keys, batch.column("value"), wanted)
+            found = digests(keys, values, wanted)
             found = _without_copies(found, is_undecodable, numbers)
             has_key = _bits(keys.is_valid())
             return Records(keys, found, numbers, partitions, has_key, is_rejected)

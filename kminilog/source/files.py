@@ -53,14 +53,17 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
 def files_outside(files: Sequence[SourceFile], paths: Sequence[str]) -> list[SourceFile]:
     """Return the files that none of some arguments covers, as a file, a directory or a glob.
 
-    `paths` are absolute. Globs are expanded again, so they cover the files that exist now.
+    `paths` are absolute. Globs are expanded again, so they cover the files that exist now. Links
+    count as the files and directories that they lead to.
     """
-    names = {name for path in paths for name in (path, *glob.glob(path, recursive=True))}
-    return [
-        file
-        for file in files
-        if names.isdisjoint([file.path, *map(str, PurePath(file.path).parents)])
-    ]
+    given = [name for path in paths for name in (path, *glob.glob(path, recursive=True))]
+    names = {*given, *map(os.path.realpath, given)}
+    return [file for file in files if names.isdisjoint(_with_parents(file.path))]
+
+
+def _with_parents(path: str) -> list[str]:
+    both = (path, os.path.realpath(path))
+    return [name for one in both for name in (one, *map(str, PurePath(one).parents))]
 
 
 def _expand(argument: str) -> list[tuple[str, str | None]]:

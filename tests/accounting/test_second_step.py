@@ -6,14 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.accounting.expected import ExpectedPartition
-from kminilog.accounting.rejections import Rejections
+from kminilog.accounting.rejections import Quarantined, Rejections
 from kminilog.accounting.rows import CountedRows
 from kminilog.accounting.second_step import RecordReader, SecondStep
 from kminilog.accounting.sides import Sides
 from kminilog.source.places import RECORD_COLUMNS, Order
 from kminilog.storage.log_dir import LogDir
 
-NOTHING = np.empty(0, np.int64)
+NOTHING, NO_WORDS = np.empty(0, np.int64), np.empty(0, np.uint64)
+NONE = Quarantined(NOTHING, NO_WORDS, NO_WORDS, NOTHING)
 
 
 def batch(rank: int, rows: list[int]) -> pa.RecordBatch:
@@ -31,9 +32,7 @@ def batch(rank: int, rows: list[int]) -> pa.RecordBatch:
 
 def test_rows_that_do_not_follow_each_other_are_runs_of_their_own(tmp_path: Path):
     order = Order(60, by_position=False)
-    sides = Sides(
-        LogDir(tmp_path), 1, None, ExpectedPartition(1), Rejections(NOTHING, NOTHING), order
-    )
+    sides = Sides(LogDir(tmp_path), 1, None, ExpectedPartition(1), Rejections(NONE, NOTHING), order)
     step = SecondStep(sides, 1, None, (), {}, by_rows=True)
     reader = RecordReader(step)
     items = [
