@@ -7,6 +7,10 @@ belongs to the n-th message of it:
     digest    5  5  5  5  5  8  8        group 5: 2 records, 3 messages
     side      r  r  m  m  m  r  m        pairs: 0-2, 1-3; message 4 is a duplicate
 
+Copies may belong to several partitions. So the records of a group are first paired in the partition
+where they belong, and what is left over across partitions. Where nobody knows to which partition
+each copy belongs, a pair of copies says nothing about the order of a key.
+
 The result, of `unsound_pairs`, is what is not a sound pair in its own partition, as columns. A row
 of it is of one kind. `account` says what the kinds mean. Source: ours.
 """
@@ -99,28 +103,67 @@ class _Pairs:
     def __init__(self, source: Columns, stored: Columns) -> None:
         self._source, self._stored = source, stored
         count = len(source["low"])
-        low, high = (np.concatenate((source[n], stored[n])) for n in ("low", "high"))
+        low, high, partition = (
+            np.concatenate((source[name], stored[name])) for name in ("low", "high", "partition")
+        )
         # Rejected records behind their copies; messages behind both.
         side = np.concatenate((source["is_rejected"], np.full(len(stored["low"]), 2))).astype(int)
         order = _by_digest(low, high, side)
         is_first = np.ones(len(order), np.bool_)
         is_first[1:] = (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)
         group = np.cumsum(is_first) - 1
-        groups = int(is_first.sum())
-        is_record = order < count
-        records = np.bincount(group[is_record], minlength=groups)
-        messages = np.bincount(group[~is_record], minlength=groups)
         starts = np.flatnonzero(is_first)
-        at = np.arange(len(order)) - starts[group]  # number of each row in its group
+        is_record = order < count
+        records = np.bincount(group[is_record], minlength=len(starts))
+        messages = np.bincount(group[~is_record], minlength=len(starts))
+
         self.message_of = np.full(count, NOTHING)
-        paired = np.flatnonzero(is_record & (at < messages[group]))
-        self.message_of[order[paired]] = order[paired + records[group[paired]]] - count
+        self.tells_order = np.ones(count, np.bool_)
+        has_copies = ((records > 1) | (messages > 1))[group]
+        self._match(order[~has_copies], group[~has_copies])
+        if has_copies.any():
+            self._match_copies(order[has_copies], group[has_copies], partition, side)
         self.is_balanced = np.zeros(count, np.bool_)
         self.is_balanced[order[is_record]] = (records == messages)[group[is_record]]
-        surplus = np.flatnonzero(~is_record & (at >= 2 * records[group]))
-        self.surplus = order[surplus] - count
-        firsts = order[starts[group[surplus]]]
-        self.first_copy = np.where(records[group[surplus]] > 0, firsts, NOTHING)
+        is_surplus = ~is_record
+        is_surplus[is_surplus] = ~np.isin(order[is_surplus] - count, self.message_of)
+        self.surplus = order[is_surplus] - count
+        self.first_copy = np.where(records > 0, order[starts], NOTHING)[group[is_surplus]]
+
+    def _match_copies(
+        self, rows: Integers, groups: Integers, partition: Integers, side: Integers
+    ) -> None:
+        """Pair copies in the partitions of the records, and then what is left over."""
+        by_home = np.lexsort((side[rows], partition[rows], groups))
+        homes = np.stack((groups[by_home], partition[rows[by_home]]))
+        is_new = (np.diff(homes, prepend=NOTHING - 1) != 0).any(axis=0)
+        self._match(rows[by_home], np.cumsum(is_new))
+        count = len(self.message_of)
+        is_alone = np.ones(count + len(self._stored["low"]), np.bool_)
+        paired = np.flatnonzero(self.message_of != NOTHING)
+        is_alone[paired] = is_alone[self.message_of[paired] + count] = False
+        left = np.flatnonzero(is_alone[rows])
+        found = self._match(rows[left], groups[left])
+        # Messages of one group that stand in several partitions: which record is which?
+        is_message = rows[by_home] >= count
+        group, where = homes[:, is_message]
+        scattered = group[1:][(np.diff(group) == 0) & (np.diff(where) != 0)]
+        self.tells_order[rows[left[found]]] = ~np.isin(groups[left[found]], scattered)
+
+    def _match(self, rows: Integers, groups: Integers) -> Integers:
+        """Pair the n-th record of each group with its n-th message; return which rows were records
+        that found one. Rows of a group stand together, records in front."""
+        count = len(self.message_of)
+        is_first = np.diff(groups, prepend=NOTHING) != 0
+        starts = np.flatnonzero(is_first)
+        slot = np.cumsum(is_first) - 1
+        is_record = rows < count
+        records = np.bincount(slot[is_record], minlength=len(starts))
+        messages = np.bincount(slot[~is_record], minlength=len(starts))
+        at = np.arange(len(rows)) - starts[slot]  # number of each row in its group
+        found: Integers = np.flatnonzero(is_record & (at < messages[slot]))
+        self.message_of[rows[found]] = rows[found + records[slot[found]]] - count
+        return found
 
     def kinds(self, shown: Collection[tuple[int, int]]) -> list[tuple[str, Integers, Integers]]:
         """Return for each kind its records and its messages, as places in the two sides."""
@@ -153,7 +196,8 @@ class _Pairs:
 
     def _disordered(self) -> Integers:
         """Return the records of pairs that a later record with the same key stands in front of."""
-        records = np.flatnonzero(self.is_balanced & self._source["has_key"])
+        is_known = self.is_balanced & self.tells_order
+        records = np.flatnonzero(is_known & self._source["has_key"])
         if not len(records):
             return records
         messages = self.message_of[records]
