@@ -1,8 +1,8 @@
 """Sums that tell if two sequences of records are the same, without one record beside the other.
 
 Each record has a digest d of 128 bits, and falls into a cell. Its partition and its family choose
-the cell, so all records of one key in one partition are in one cell. A cell with the digests d0, d1,
-d2, ... has three numbers:
+the cell, so all records of one key in one partition are in one cell. A cell with digests d0, d1, d2
+and so on has three numbers:
 
     count   n                        how many records
     sum     d0 + d1 + d2 + ...       which records, in any order; modulo 2^128
