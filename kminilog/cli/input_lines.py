@@ -4,11 +4,13 @@
 
 A line ends at a newline only, or at the end of the input. A file is always there. A pipe makes a
 *pause* when it holds no whole line: then what was read can be sent on, before anyone waits for the
-next line. `os.read` takes what is there; a buffered reader could not tell what it still holds.
-Whoever types lines on a terminal sees a prompt. Source: ours; Kafka: ConsoleProducer.
+next line. If its writer never rests, it makes one when it is empty after LONGEST_SECONDS. `os.read`
+takes what is there; a buffered reader could not tell what it still holds. Whoever types lines on a
+terminal sees a prompt. Source: ours; Kafka: ConsoleProducer.
 """
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from kminilog.cli.output import prompt
 
 PAUSE_SECONDS = 0.01
 """As long as this a pipe may be empty without a pause: its writer is about to fill it again."""
+LONGEST_SECONDS = 0.2
+"""After as long as this, the writer of a pipe that is empty is not given that time any more."""
 _CHUNK_BYTES = 1 << 16
 _SIGNAL_SECONDS = 0.2  # as long as this, Python may not notice a signal
 
@@ -46,6 +50,7 @@ class InputLines(Iterator[bytes]):
         self._whole: deque[bytes] = deque()
         self._start = bytearray()
         self._is_over = False
+        self._first_seconds = time.monotonic()  # when the first line since the last pause came
 
     def __next__(self) -> bytes:
         """Return the next line; wait for it."""
@@ -54,16 +59,21 @@ class InputLines(Iterator[bytes]):
         while not self._whole and not self._is_over:
             self._before_waiting()
             self._read()
+            self._first_seconds = time.monotonic()
         if not self._whole:
             raise StopIteration
         return self._whole.popleft()[: self._longest_bytes + 1]
 
     def is_pausing(self) -> bool:
-        """Tell if the next line, or the end, is not there within PAUSE_SECONDS; False for files."""
+        """Tell if the next line, or the end, is not there within PAUSE_SECONDS; False for files.
+
+        LONGEST_SECONDS after the first line since the last pause: if it is not there now.
+        """
         while not self._whole and not self._is_over:
             if self._descriptor is None:
                 return False
-            if not select([self._descriptor], [], [], PAUSE_SECONDS)[0]:
+            is_late = time.monotonic() - self._first_seconds >= LONGEST_SECONDS
+            if not select([self._descriptor], [], [], 0 if is_late else PAUSE_SECONDS)[0]:
                 return True
             self._read()  # perhaps only a part of a line
         return False

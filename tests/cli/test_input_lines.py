@@ -3,10 +3,12 @@
 import io
 import os
 from collections.abc import Iterator
+from threading import Timer
 from typing import BinaryIO
 
 import pytest
 
+from kminilog.cli import input_lines
 from kminilog.cli.input_lines import InputLines
 
 
@@ -39,6 +41,25 @@ def test_pause_is_when_no_whole_line_is_there(pipe):
     assert list(lines) == [b"four"]
     assert not lines.is_pausing()
     assert list(lines) == []
+
+
+def test_writer_that_never_rests_makes_a_pause_after_a_while(pipe, monkeypatch):
+    monkeypatch.setattr(input_lines, "PAUSE_SECONDS", 30)
+    ours, theirs = pipe
+    lines = InputLines(ours, 100)
+    theirs.write(b"one\n")
+    assert next(lines) == b"one"
+    writer = Timer(0.2, theirs.write, [b"two\n"])
+    writer.start()
+    assert not lines.is_pausing(), "the first line has just come"
+    writer.join()
+    assert next(lines) == b"two"
+    monkeypatch.setattr(input_lines, "LONGEST_SECONDS", 0)
+    writer = Timer(0.5, theirs.write, [b"three\n"])
+    writer.start()
+    assert lines.is_pausing()
+    writer.join()
+    assert next(lines) == b"three"
 
 
 def test_waiting_is_announced_only_when_nothing_is_there(pipe):
