@@ -14,7 +14,6 @@ for background processes. Source: ours.
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -38,6 +37,7 @@ class _Noted:
     number = 0
     at_seconds = 0.0
     is_waiting = False
+    terminal: int | None = None  # file descriptor of the one whose cursor is hidden
 
 
 _noted = _Noted()
@@ -132,6 +132,16 @@ class interruptible_wait:  # noqa: N801 - used like a function
         _noted.is_waiting = False
 
 
+@contextmanager
+def cursor_hidden(terminal: int) -> Iterator[None]:
+    """A block in which the cursor of a terminal is hidden: a second signal shows it again."""
+    before, _noted.terminal = _noted.terminal, terminal
+    try:
+        yield
+    finally:
+        _noted.terminal = before
+
+
 def _on_signal(number: int, frame: FrameType | None) -> None:
     now_seconds = time.monotonic()
     if _noted.number:
@@ -145,6 +155,6 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
 
 
 def _end_at_once(number: int) -> NoReturn:
-    if sys.stderr.isatty():
-        os.write(sys.stderr.fileno(), _SHOW_CURSOR)  # the progress line has overwritten it
+    if _noted.terminal is not None:
+        os.write(_noted.terminal, _SHOW_CURSOR)
     os._exit(128 + number)

@@ -3,7 +3,7 @@
 On a terminal it is one line that is updated, by rich. Elsewhere, or with NO_COLOR, it is a plain
 line every ten seconds, and none if the work is done before. It goes to the stderr of the beginning,
 also while file descriptor 2 leads elsewhere, as it does while a JVM starts. A step is a safe point
-for Ctrl-C. This module knows no command.
+for Ctrl-C; until the command gets to one, the line says that it ends. This module knows no command.
 """
 
 import os
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TextIO
 
-from kminilog.cli.interrupts import interruptible_call
+from kminilog.cli.interrupts import cursor_hidden, interruptible_call, is_interrupted
 from kminilog.printable import printable
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -74,12 +74,26 @@ def _own_stderr() -> Iterator[TextIO]:
 @contextmanager
 def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=stderr), transient=True) as progress:
-        task = progress.add_task(printable(title), total=None)
-        yield lambda step: progress.update(task, description=printable(f"{title}: {step}"))
+    class StepColumn(TextColumn):
+        def render(self, task: Task) -> Text:
+            return Text(_step_shown(title, task.description), overflow="ellipsis", no_wrap=True)
+
+    # The clock comes first: a narrow terminal cuts the text, not the sign of life.
+    columns = (SpinnerColumn(), TimeElapsedColumn(), StepColumn(""))
+    with (
+        cursor_hidden(stderr.fileno()),
+        Progress(*columns, console=Console(file=stderr), transient=True) as progress,
+    ):
+        task = progress.add_task(title, total=None)
+        yield lambda step: progress.update(task, description=f"{title}: {step}")
+
+
+def _step_shown(title: str, step: str) -> str:
+    """Return what a line says of a step, or that the command was asked to end."""
+    return printable(f"{title}: ending" if is_interrupted() else step)
 
 
 @contextmanager
@@ -91,7 +105,7 @@ def _plain_lines(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
         while not finished.wait(SECONDS_BETWEEN_LINES):
             seconds = round(time.monotonic() - began)
             with suppress(OSError):
-                line = printable(f"kminilog: {steps[-1]} … {seconds} s")
+                line = f"kminilog: {_step_shown(title, steps[-1])} … {seconds} s"
                 print(line, file=stderr, flush=True)
 
     reporter = threading.Thread(target=report, daemon=True)

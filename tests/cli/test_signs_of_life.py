@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.cli.interrupts import SAME_SECONDS
 from tests.cli.command_line import environment
 from tests.processes import Process
 
@@ -110,7 +112,7 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
         stderr=end,
     ) as process:
         os.close(end)
-        shown = read_until(rb"starting Spark.*0:00:0[0-5].*starting Spark.*0:00:0[2-9]", terminal)
+        shown = read_until(rb"0:00:0[0-5].*starting Spark.*0:00:0[2-9].*starting Spark", terminal)
         assert b"took" not in shown
         gate.touch()
         shown = read_until(b"took .* s\r?\n", terminal)
@@ -121,9 +123,33 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
     os.close(terminal)
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")
+def test_second_ctrl_c_while_spark_starts_leaves_a_terminal_as_it_was(orders, gate):
+    env = {name: value for name, value in environment().items() if name != "NO_COLOR"}
+    terminal, end = pty.openpty()
+    with Process(
+        [sys.executable, "-m", "kminilog.cli.start", "verify", "--engine", "spark"],
+        env={**env, "TERM": "xterm", "KMINILOG_LOG_DIR": str(orders.log_dir)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=end,
+    ) as process:
+        os.close(end)
+        hidden = read_until(rb"starting Spark.*0:00:0[1-9]", terminal)
+        assert b"\x1b[?25l" in hidden
+        process.send_signal(signal.SIGINT)
+        assert b"\x1b[?25h" not in read_until(b"Verifying with Spark: ending", terminal)
+        time.sleep(2 * SAME_SECONDS)
+        process.send_signal(signal.SIGINT)
+        read_until(rb"\x1b\[\?25h", terminal)
+        assert process.wait() == 130
+    os.close(terminal)
+
+
 def read_until(wanted: bytes, terminal: int) -> bytes:
     """Return what a terminal shows until this is there; an error if it does not come."""
-    shown, deadline = b"", time.monotonic() + 300
+    shown, deadline = b"", time.monotonic() + 120
     while not re.search(wanted, shown, re.DOTALL):
         left = max(0.0, deadline - time.monotonic())
         assert select.select([terminal], [], [], left)[0], shown
