@@ -221,17 +221,25 @@ def children(pid: int) -> set[int]:
 
 @pytest.mark.soak
 @pytest.mark.spark
+@pytest.mark.parametrize("command", ["ingest", "verify", "verify against", "verify in full"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_spark_command_interrupted_at_random_moments_ends_quietly_with_its_jvm(
-    kminilog, tmp_path, number
+    kminilog, tmp_path, number, command
 ):
     """Few times: a session takes seconds to start, and to say nothing once it is asked to end."""
-    (tmp_path / "lines").write_bytes(b"line\n" * 1_000_000)
-    chance = Random(number)
+    lines = tmp_path / "lines"
+    lines.write_bytes(b"line\n" * 1_000_000)
+    assert kminilog("ingest", lines, "--topic", "loaded", "--engine", "local").code == 0
+    chance = Random(f"{number} {command}")
     for time_ in range(20):
-        words = ["ingest", str(tmp_path / "lines"), "--topic", f"t{time_}", "--partitions", "3"]
-        process = kminilog.start(*words)
-        time.sleep(chance.uniform(1, 15))
+        words = {
+            "ingest": ["ingest", lines, "--topic", f"t{time_}", "--partitions", 3],
+            "verify": ["verify"],
+            "verify against": ["verify", "loaded", "--against", lines],
+            "verify in full": ["verify", "loaded", "--against", lines, "--full"],
+        }[command]
+        process = kminilog.start(*map(str, words), "--engine", "spark")
+        time.sleep(chance.uniform(0.5, 15))
         started = children(process.pid)
         process.send_signal(number)
         _, err = process.communicate(timeout=120)
