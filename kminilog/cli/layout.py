@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible
+from kminilog.cli.output import warn
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.topic_names import parse_topic_partition
@@ -20,6 +21,8 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
+
+_SHOWN_ORPHANS = 5
 
 
 def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None) -> dict[str, Any]:
@@ -33,6 +36,18 @@ def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None
             for partition in interruptible(topic.all_partitions())
         ],
     }
+
+
+def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
+    """Write a line that names the directories of messages that belong to no topic, if there are."""
+    found = [str(one) for one in log_dir.orphans() if topic in (None, one.topic)]
+    if found:
+        shown = ", ".join(found[:_SHOWN_ORPHANS])
+        more = f" and {len(found) - _SHOWN_ORPHANS} more" if found[_SHOWN_ORPHANS:] else ""
+        warn(
+            f"log dir {log_dir.path}: messages that belong to no topic are in {shown}{more}; "
+            "`kminilog verify` says what to do"
+        )
 
 
 class TopicSize(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_partition, describe_topic, offset_range
+from kminilog.cli.layout import describe_partition, describe_topic, offset_range, warn_of_orphans
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
@@ -52,6 +52,7 @@ def command(
         return 0
     log_dir, broken = LogDir(log_dir_path), Broken()
     topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
+    warn_of_orphans(log_dir, topic)
     if html:
         told = _write_page(html, log_dir, topics, on_gap)
         if not as_json:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_topic, offset_range, topic_size
+from kminilog.cli.layout import describe_topic, offset_range, topic_size, warn_of_orphans
 from kminilog.cli.options import (
     allow_gaps_option,
     config_option,
@@ -147,6 +147,7 @@ def list_topics(log_dir_path: Path, as_json: bool) -> int:
     """
     log_dir, broken = topics_at(log_dir_path), Broken()
     topics = log_dir.topics(broken)
+    warn_of_orphans(log_dir)
     sizes = [topic_size(log_dir, topic, broken) for topic in topics]
     if as_json:
         fields = [

@@ -130,9 +130,9 @@ class LogDirWriter(LogDir):
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             raise TopicExistsError(topic.name)
-        self._ends.forget(topic.name)
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
+        self._ends.forget(topic.name)
         write_topic(self.path, topic)
 
     def alter_topic(

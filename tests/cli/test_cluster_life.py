@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -365,6 +366,21 @@ def test_verify_checks_the_files_of_all_brokers(two_copies):
     assert allowed.code == 0
     assert_one_line(two_copies("verify", "--report", "x.html"), 2, "with --cluster there is no")
     assert_one_line(two_copies("verify", "nope"), 2, "Topic nope doesn't exist")
+
+
+def test_verify_finds_copies_that_belong_to_no_topic(two_copies):
+    """Also on a broker that should hold no copy of a topic."""
+    two_copies.produce("--acks", "-1")
+    brokers = [two_copies.path / f"broker-{number}" for number in (0, 1)]
+    shutil.copytree(next(brokers[0].glob("orders-*")), brokers[1] / "gone-0")
+    (brokers[0] / "orders.json").unlink()
+    whole = two_copies("verify", "--json").document
+    (found,) = whole["findings"]
+    assert (whole["verdict"], found["class"]) == ("findings", "orphan-partition")
+    where = {(one["broker"], one["topic"]) for one in found["samples"]}
+    assert where == {(0, "orders"), (1, "gone")}
+    (found,) = two_copies("verify", "orders", "--json").document["findings"]
+    assert {(one["broker"], one["topic"]) for one in found["samples"]} == {(0, "orders")}
 
 
 def test_topic_list_and_describe_show_what_leaders_have(two_copies):

@@ -1,6 +1,8 @@
 """One bad thing does not hide the rest; a bad name is refused before any work is done."""
 
 import os
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,63 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert beside_broken.ok("find", "orders-0", 20)
     assert_one_line(beside_broken("topic", "describe", "broken"), 2, "broken.json")
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
+
+
+# ---- a settings file that is gone
+
+
+@pytest.fixture
+def beside_orphans(beside_broken: CommandLine) -> CommandLine:
+    """`broken`, and beside it the messages of `orders`, without their topic."""
+    (beside_broken.log_dir / "broken.json").unlink()
+    (beside_broken.log_dir / "orders.json").unlink()
+    return beside_broken
+
+
+@pytest.mark.parametrize("command", [["topic", "list"], ["ls"], ["ls", "--json"]], ids=" ".join)
+def test_messages_of_no_topic_are_named(beside_orphans, command):
+    run = beside_orphans(*command)
+    assert (run.code, run.err.count("\n")) == (0, 1)
+    assert "messages that belong to no topic are in orders-0; `kminilog verify` says" in run.err
+    for number in range(1, 9):
+        shutil.copytree(beside_orphans.log_dir / "orders-0", beside_orphans.log_dir / f"x-{number}")
+    told = beside_orphans(*command).err
+    assert "in orders-0, x-1, x-2, x-3, x-4 and 4 more; " in told
+
+
+@pytest.mark.parametrize("topics", [[], ["orders"]])
+def test_verify_finds_messages_of_no_topic(beside_orphans, tmp_path, topics):
+    page = tmp_path / "page.html"
+    run = beside_orphans("verify", *topics, "--report", page)
+    assert (run.code, run.err) == (1, "")
+    assert "orphan-partition  error  1\n    orders-0: it holds messages, but there is no" in run.out
+    assert "Put the settings file of its topic back" in page.read_text()
+    (found,) = beside_orphans("verify", *topics, "--json").document["findings"]
+    program, *words = shlex.split(found["samples"][0]["command"])
+    assert (program, words[-2:]) == ("kminilog", ["verify", "orders"])
+    assert beside_orphans(*words).code == 1
+    assert beside_orphans("verify", *topics, "--allow", "orphan-partition").code == 0
+    told = beside_orphans("verify", "orders", "--against", page)
+    assert_one_line(told, 2, "Topic orders doesn't exist")
+
+
+def test_topic_is_not_created_over_messages_of_no_topic(beside_orphans):
+    before = files_of(beside_orphans.log_dir)
+    told = "orders-0 holds files but belongs to no topic; put the settings file of its topic back"
+    for command in (
+        ["topic", "create", "orders", "--partitions", 1],
+        ["topic", "create", "orders", "--partitions", 1, "--if-not-exists"],
+    ):
+        assert_one_line(beside_orphans(*command), 2, told)
+    after = files_of(beside_orphans.log_dir)
+    for files in before, after:  # how often files were replaced
+        files.pop(".changes", None)
+    assert after == before
+
+
+def test_broken_settings_file_says_what_moving_it_away_means(beside_broken):
+    told = "away: without it there is no topic, and nobody reads its messages"
+    assert told in beside_broken("topic", "list").err
 
 
 # ---- names
