@@ -306,7 +306,10 @@ def test_all_copies_down_is_one_clear_line_for_each_command(one_copy):
     no_leader = "No leader for partition 0 of topic orders; start a broker"
     assert_one_line(one_copy("find", "orders-0", "0"), 2, no_leader)
     assert_one_line(one_copy("consume", "orders", "--partition", "0", *END), 2, no_leader)
-    assert_one_line(one_copy("topic", "describe", "orders"), 2, no_leader)
+    described = one_copy("topic", "describe", "orders", "--json")
+    assert (described.code, described.err.count("\n")) == (2, 1)
+    assert no_leader in described.err
+    assert [found["partition"] for found in described.document["partitions"]] == [1, 2, 3]
     assert_one_line(one_copy("produce", "orders", "--partition", "0", stdin=b"x\n"), 2, no_leader)
     rest = one_copy("consume", "orders", *END)
     left_out = "kminilog: orders-0 has no leader, so it is left out: first start broker 0\n"

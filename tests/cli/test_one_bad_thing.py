@@ -3,11 +3,14 @@
 import os
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.cli.command_line import CommandLine, assert_one_line
+from kminilog.cli.main import main
+from tests.cli.command_line import CommandLine, Run, assert_one_line
 from tests.damage import files_of
 
 END = ["--config", "consumer.timeout.ms=0"]
@@ -78,6 +81,86 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert beside_broken.ok("find", "orders-0", 20)
     assert_one_line(beside_broken("topic", "describe", "broken"), 2, "broken.json")
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
+
+
+# ---- a partition that cannot be read
+
+
+def remove(partition: Path) -> None:
+    shutil.rmtree(partition)
+
+
+def put_file(partition: Path) -> None:
+    remove(partition)
+    partition.write_text("")
+
+
+def put_in_place_of_the_log(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def put(partition: Path) -> None:
+        log = partition / f"{0:020d}.log"
+        log.unlink()
+        make(log)
+
+    return put
+
+
+BREAK = {
+    "gone": remove,
+    "a file": put_file,
+    "a .log that is a directory": put_in_place_of_the_log(Path.mkdir),
+    "a .log that is a FIFO": put_in_place_of_the_log(os.mkfifo),
+    "a .log that leads nowhere": put_in_place_of_the_log(lambda log: log.symlink_to("nothing")),
+}
+
+
+@pytest.mark.parametrize("damage", BREAK.values(), ids=BREAK)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.timeout(60)
+def test_partition_that_cannot_be_read_is_named_and_the_others_are_shown(orders, damage, form):
+    orders.ok("topic", "create", "bad", "--partitions", 2, "--config", "retention.ms=1")
+    orders.ok("produce", "bad", "--partition", 0, stdin=b"zero\n")
+    orders.ok("produce", "bad", "--partition", 1, stdin=b"one\n")
+    dry_run = ["retain", "--now", 10**15, "--dry-run"]
+    commands: list[list[object]] = [
+        ["ls"],
+        ["topic", "describe", "bad"],
+        ["consume", "--pattern", "bad|orders", "--until-end"],
+        dry_run,
+        [word for word in dry_run if word != "--dry-run"],
+    ]
+    before = {str(command): orders(*command, *form).out for command in commands[:-1]}
+    orders.ok("produce", "bad", "--partition", 1, stdin=b"one\n")
+    damage(orders.log_dir / "bad-0")
+    for command in commands:
+        run = orders(*command, *form)
+        assert (run.code, run.err.count("\n")) == (2, 1), (command, run)
+        assert str(orders.log_dir / "bad-0") in run.err, (command, run)
+        assert "[Errno" not in run.err
+        shown = run.out.replace(" ", "")
+        assert ("bad-0" in shown, "value19" in shown) == (False, "consume" in command), run
+        assert len(run.out) > 0.5 * len(before.get(str(command), "")), (command, run)
+    assert not list((orders.log_dir / "bad-1").glob("*0.log")), "retention has deleted it"
+
+
+def test_pattern_of_which_nothing_can_be_read_ends_at_once(orders):
+    shutil.rmtree(orders.log_dir / "orders-0")
+    assert_one_line(orders("consume", "--pattern", "o.*"), 2, "orders-0: no such partition")
+
+
+def test_copy_that_cannot_be_read_hides_no_other(kminilog, tmp_path):
+    cluster = tmp_path / "cluster"
+    kminilog.ok("cluster", "create", cluster, "--brokers", 2)
+
+    def act(*words: object) -> Run:
+        texts = ["--cluster", str(cluster), *map(str, words)]
+        result = CliRunner().invoke(main, texts)
+        return Run(result.exit_code, result.stdout, result.stderr)
+
+    act("topic", "create", "t", "--partitions", 1, "--replicas", 2)
+    shutil.rmtree(cluster / "broker-0" / "t-0")
+    shown = act("ls", "--json")
+    assert (shown.code, shown.err.count("\n")) == (2, 1)
+    assert [segment["broker"] for segment in shown.document] == [1]
 
 
 # ---- a settings file that is gone
