@@ -83,6 +83,33 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
 
 
+# ---- ingest beside broken files of others
+
+
+@pytest.mark.usefixtures("no_session")
+def test_ingest_goes_on_beside_a_broken_topic_and_a_broken_manifest(beside_broken, tmp_path):
+    source = tmp_path / "lines.txt"
+    source.write_bytes(b"a:1\nb:2\n")
+
+    def ingest(*words: str) -> Run:
+        run = beside_broken("ingest", source, *words)
+        return run._replace(err="".join(x for x in run.err.splitlines(True) if " … " not in x))
+
+    for topic in "orders", "new":
+        assert ingest("--topic", topic)[::2] == (0, "")
+    manifest = beside_broken.log_dir / ".manifests" / "other.json"
+    manifest.write_text("{")
+    for job in [], ["--job-id", "mine"]:
+        run = ingest("--topic", "orders", *job)
+        assert (run.code, run.err.count("\n")) == (0, 1), run
+        assert "other.json holds no manifest" in run.err
+        assert "; by its name it is not of job " in run.err
+    assert "nothing was written now" in ingest("--topic", "orders", "--job-id", "mine").out
+    assert_one_line(ingest("--topic", "orders", "--job-id", "other"), 2, "other.json holds no man")
+    manifest.unlink()
+    assert_one_line(ingest("--topic", "broken"), 2, "broken.json holds no topic settings")
+
+
 # ---- a partition that cannot be read
 
 
