@@ -18,6 +18,7 @@ from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import OnBroken, Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
+from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.report import Report, partition_rule
 
@@ -49,7 +50,6 @@ def verify_with(
     source and several topics), and ValueError for an unknown class or partitioner.
     """
     start_ms = clock.now_ms()
-    allowed = parse_classes(allow)
     records = read_records(log_dir.path)
     manifest = None if job is None else _manifest(log_dir, records, job)
     broken: list[Exception] = []
@@ -63,12 +63,13 @@ def verify_with(
         "against": against and against.to_json(),
         "job": job,
     }
-    report = Report(scope, allowed=allowed)
+    report = Report(scope, allowed=parse_classes(allow))
     rules = {topic.name: partition_rule(records.manifests, topic, partitioner) for topic in chosen}
     summaries = engine.check(log_dir, chosen, rules, records, strict_index=strict_index)
     for topic in chosen:
         report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
     report.add_records(records)
+    report.add_orphans(log_dir, topics or (found if manifest else ()))
     if against:
         from kminilog.accounting.source_check import check_against  # all that reads sources
 
@@ -99,8 +100,10 @@ def _topics(
 ) -> list[Topic]:
     """Return the topics to check; a broken one is left out if no source is to be compared."""
     names = names or ([manifest.topic] if manifest else [])
-    chosen = [log_dir.topic(name) for name in dict.fromkeys(names)]
-    chosen = chosen or log_dir.topics(None if against else on_broken)
+    if against:
+        chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
+    else:
+        chosen = topics_to_check(log_dir, names, on_broken)
     found = [topic.name for topic in chosen]
     if manifest and found != [manifest.topic]:
         reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"

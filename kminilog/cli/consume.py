@@ -10,13 +10,14 @@ gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: Consol
 
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from kminilog.cli.clusters import source_of, with_leader
+from kminilog.cli.consume_choice import chosen_partitions, chosen_topics, readable
 from kminilog.cli.consume_run import ConsumeRun, Wanted
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.options import (
@@ -155,7 +156,7 @@ def command(
     on_gap: OnGap | None,
     config: tuple[str, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """Print the messages of TOPIC, and wait for more."""
     is_start_given = ctx.get_parameter_source("start") is not ParameterSource.DEFAULT
     if tail_count is not None and is_start_given:
@@ -163,8 +164,8 @@ def command(
     write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
     log_dir = topics_at(ctx.obj)
     source = source_of(log_dir, on_gap=on_gap)
-    topics = _topics(log_dir, topic, pattern)
-    clock = SystemClock()
+    topics = chosen_topics(log_dir, topic, pattern)
+    clock, broken = SystemClock(), Broken()
     settings = parse_config(config, CONSUMER_SETTINGS)
     group = settings.get("group.id") or None if group is None else group
     told = str(start) if group is not None and is_start_given else None
@@ -172,16 +173,18 @@ def command(
     run = ConsumeRun(source, write, wanted, clock)
     if streams_count is not None and (group is None or is_until_end):
         raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
+    _check_shared(group, partition, start, tail_count)
     if group is None:
         if tail_count is not None:
             start = -tail_count or LATEST
-        partitions = with_leader(log_dir, _partitions(topics, partition))
+        partitions = with_leader(log_dir, chosen_partitions(topics, partition))
+        if pattern is not None:
+            partitions = readable(source, partitions, broken)
+            if not partitions:
+                return broken.exit_code
         consumer = _reader(source, partitions, settings, start, run, clock)
     else:
-        check_group(group)
         make_importable()
-        if partition is not None or isinstance(start, int) or tail_count is not None:
-            raise click.UsageError(_GROUP_SHARES.format(group=group))
         settings = {**settings, "group.id": group}
         subscribe = _subscription(topics, pattern)
         if streams_count is not None:
@@ -191,9 +194,10 @@ def command(
             consume_streams(
                 streams_count, log_dir, subscribe, settings, write, wanted, clock, on_gap
             )
-            return
+            return broken.exit_code
         consumer = _member(log_dir, source, subscribe, settings, start, run, clock)
     run.run(consumer)
+    return broken.exit_code
 
 
 _STREAMS_NEED_A_GROUP = (
@@ -206,6 +210,16 @@ _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
     "no --offset N, no --tail; `kminilog group reset {group} --to N` moves what is committed"
 )
+
+
+def _check_shared(
+    group: str | None, partition: int | None, start: int | str, tail_count: int | None
+) -> None:
+    """Raise an error for a bad name of a group, or for what a group decides itself."""
+    if group is not None:
+        check_group(group)
+        if partition is not None or isinstance(start, int) or tail_count is not None:
+            raise click.UsageError(_GROUP_SHARES.format(group=group))
 
 
 def _writer(
@@ -273,24 +287,3 @@ def _subscription(topics: list[Topic], pattern: str | None) -> Callable[[Consume
     if pattern is not None:
         return lambda consumer: consumer.subscribe(pattern=pattern)
     return lambda consumer: consumer.subscribe([found.name for found in topics])
-
-
-def _topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Topic]:
-    if (topic is None) == (pattern is None):
-        raise click.UsageError("name one TOPIC, or several with --pattern")
-    if topic is not None:
-        return [log_dir.topic(topic)]
-    try:
-        matches = re.compile(pattern or "").fullmatch
-    except re.error as error:
-        raise click.UsageError(f"--pattern {pattern!r}: {error}") from None
-    found = [known for known in log_dir.topics(Broken()) if matches(known.name)]
-    if not found:
-        raise ValueError(f"no topic matches {pattern!r}; `kminilog topic list` shows all there are")
-    return found
-
-
-def _partitions(topics: Iterable[Topic], partition: int | None) -> list[TopicPartition]:
-    if partition is not None:
-        return [topic.partition(partition) for topic in topics]
-    return [found for topic in topics for found in topic.all_partitions()]

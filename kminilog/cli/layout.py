@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible
+from kminilog.cli.output import warn
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
@@ -21,18 +23,65 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
 
+_SHOWN_ORPHANS = 5
 
-def describe_topic(log_dir: LogDir, topic: Topic, *, on_gap: OnGap | None = None) -> dict[str, Any]:
-    """Return a topic with its settings, partitions and segments; reads the end of each segment."""
+
+OnBroken = Callable[[Exception], object]
+"""Gets the error of a partition that cannot be read; the others are described."""
+
+
+def describe_topic(
+    log_dir: LogDir,
+    topic: Topic,
+    *,
+    on_gap: OnGap | None = None,
+    on_broken: OnBroken | None = None,
+) -> dict[str, Any]:
+    """Return a topic with its settings, partitions and segments; reads the end of each segment.
+
+    Raises KMiniLogError or OSError for a partition that cannot be read, unless `on_broken` takes
+    the error.
+    """
+    partitions = interruptible(topic.all_partitions())
+    described = (
+        describe_partition_of(log_dir, found, on_gap=on_gap, on_broken=on_broken)
+        for found in partitions
+    )
     return {
         "topic": topic.name,
         "dialect": topic.dialect.name,
         "config": topic.settings.to_config(),
-        "partitions": [
-            describe_partition(log_dir.reader(partition, on_gap=on_gap))
-            for partition in interruptible(topic.all_partitions())
-        ],
+        "partitions": [found for found in described if found],
     }
+
+
+def describe_partition_of(
+    log_dir: LogDir,
+    partition: TopicPartition,
+    *,
+    on_gap: OnGap | None,
+    on_broken: OnBroken | None,
+) -> dict[str, Any] | None:
+    """Return what `describe_partition` does; None if `on_broken` got the error."""
+    try:
+        return describe_partition(log_dir.reader(partition, on_gap=on_gap))
+    except (KMiniLogError, OSError) as error:
+        if on_broken is None:
+            raise
+        on_broken(error)
+        return None
+
+
+def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
+    """Write a line that names the directories of messages that belong to no topic, if there are."""
+    found = [str(one) for one in log_dir.orphans() if topic in (None, one.topic)]
+    if found:
+        shown = ", ".join(found[:_SHOWN_ORPHANS])
+        more = f" and {len(found) - _SHOWN_ORPHANS} more" if found[_SHOWN_ORPHANS:] else ""
+        warn(
+            f"log dir {log_dir.path}: messages that belong to no topic are in {shown}{more}; "
+            "`kminilog verify` says what to do"
+        )
 
 
 class TopicSize(NamedTuple):
@@ -42,9 +91,7 @@ class TopicSize(NamedTuple):
     size_bytes: int | None
 
 
-def topic_size(
-    log_dir: LogDir, topic: Topic, on_broken: Callable[[Exception], object]
-) -> TopicSize:
+def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> TopicSize:
     """Return how much a topic holds; reads the end of each partition.
 
     `on_broken` gets the error of each partition that cannot be read.

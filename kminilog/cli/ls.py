@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_partition, describe_topic, offset_range
+from kminilog.cli.layout import describe_partition_of, describe_topic, offset_range, warn_of_orphans
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
@@ -43,34 +43,42 @@ def command(
 ) -> int:
     """List the segments of TOPIC, or of all topics.
 
-    If the settings file of a topic cannot be read, the others are shown, and the exit code is 2.
+    If a topic or a partition cannot be read, the others are shown, and the exit code is 2.
     """
+    broken = Broken()
     if is_cluster():
         if html:
             raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
-        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap), as_json)
-        return 0
-    log_dir, broken = LogDir(log_dir_path), Broken()
+        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap, broken), as_json)
+        return broken.exit_code
+    log_dir = LogDir(log_dir_path)
     topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
+    warn_of_orphans(log_dir, topic)
     if html:
         told = _write_page(html, log_dir, topics, on_gap)
         if not as_json:
             write_line(told)
             return broken.exit_code
-    _write_segments(_segments(log_dir, topics, on_gap), as_json)
+    _write_segments(_segments(log_dir, topics, on_gap, broken), as_json)
     return broken.exit_code
 
 
-def _segments(log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> list[dict[str, Any]]:
+def _segments(
+    log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
+) -> list[dict[str, Any]]:
     return [
         {"topic": found.name, "partition": partition["partition"], **segment}
         for found in topics
-        for partition in describe_topic(log_dir, found, on_gap=on_gap)["partitions"]
+        for partition in describe_topic(log_dir, found, on_gap=on_gap, on_broken=broken)[
+            "partitions"
+        ]
         for segment in partition["segments"]
     ]
 
 
-def _of_all_brokers(path: Path, topic: str | None, on_gap: OnGap | None) -> list[dict[str, Any]]:
+def _of_all_brokers(
+    path: Path, topic: str | None, on_gap: OnGap | None, broken: Broken
+) -> list[dict[str, Any]]:
     """Return the segments of all copies in a cluster, partition by partition."""
     cluster = cluster_at(path)
     topics = cluster.topics() if topic is None else [cluster.topic(topic)]
@@ -84,9 +92,12 @@ def _of_all_brokers(path: Path, topic: str | None, on_gap: OnGap | None) -> list
         for found in topics
         for partition in found.all_partitions()
         for broker in cluster.leadership(partition).replicas
-        for segment in describe_partition(cluster.broker(broker).reader(partition, on_gap=on_gap))[
-            "segments"
+        for described in [
+            describe_partition_of(
+                cluster.broker(broker), partition, on_gap=on_gap, on_broken=broken
+            )
         ]
+        for segment in (described or {"segments": []})["segments"]
     ]
 
 

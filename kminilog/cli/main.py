@@ -25,7 +25,7 @@ from click.core import ParameterSource
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
 from kminilog.cli.options import ARGUMENTS, example, to_directory
-from kminilog.cli.output import complain, flush, warn
+from kminilog.cli.output import complain, flush, in_words, warn
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.
@@ -240,10 +240,8 @@ def _in_one_line(error: Exception, called: str) -> str:
         return f"{message}; see `{command} --help`"
     if isinstance(error, click.ClickException):
         return error.format_message()
-    if isinstance(error, (KMiniLogError, ValueError)):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, (KMiniLogError, ValueError)) or getattr(error, "strerror", None):
+        return in_words(error)
     first_line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
 

@@ -1,12 +1,12 @@
 """`kminilog retain`: retention of all topics, run by hand, at a given time or now.
 
 Segments are deleted by age (retention.ms) and by size (retention.bytes), the oldest first. Their
-files are renamed to `.deleted`, and removed after file.delete.delay.ms. A damaged partition is not
-changed; it is named, with exit code 2, and the others are done.
+files are renamed to `.deleted`, and removed after file.delete.delay.ms. A partition that is damaged
+or cannot be read is not changed; it is named, with exit code 2, and the others are done.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import Broken, warn_all, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import open_writer
-from kminilog.errors import CorruptLogError, NotARegularFileError
+from kminilog.errors import KMiniLogError
 from kminilog.format.names import DELETED_SUFFIX, TopicPartition
 from kminilog.plain_text import count
 from kminilog.settings import INT64_MAX, TopicSettings
@@ -56,29 +56,30 @@ def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool
     """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
-    done: list[Retained] = []
-    damaged: list[CorruptLogError | NotARegularFileError] = []
     broken = Broken()
     if dry_run:
         log_dir = LogDir(log_dir_path)
-        partitions = _partitions(log_dir, broken)
-        done = [_plan(log_dir.reader(partition), now_ms) for partition in partitions]
+        done = _of_each(log_dir, broken, lambda found: _plan(log_dir.reader(found), now_ms))
     else:
         with open_writer(log_dir_path) as writer:
-            for partition in _partitions(writer, broken):
-                try:
-                    done.append(_delete(writer, partition, now_ms))
-                except (CorruptLogError, NotARegularFileError) as error:
-                    damaged.append(error)
+            done = _of_each(writer, broken, lambda found: _delete(writer, found, now_ms))
             warn_all(writer.warnings)
     _write(done, now_ms=now_ms, dry_run=dry_run, as_json=as_json)
-    warn_all(map(str, damaged))
-    return 2 if damaged else broken.exit_code
+    return broken.exit_code
 
 
-def _partitions(log_dir: LogDir, broken: Broken) -> Iterator[TopicPartition]:
+def _of_each(
+    log_dir: LogDir, broken: Broken, retained: Callable[[TopicPartition], Retained]
+) -> list[Retained]:
+    """Return what is retained of each partition; `broken` gets the errors of the others."""
+    done = []
     for topic in log_dir.topics(broken):
-        yield from interruptible(topic.all_partitions())
+        for partition in interruptible(topic.all_partitions()):
+            try:
+                done.append(retained(partition))
+            except (KMiniLogError, OSError) as error:
+                broken(error)
+    return done
 
 
 def _delete(writer: LogDirWriter, partition: TopicPartition, now_ms: int) -> Retained:

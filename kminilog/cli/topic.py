@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_topic, offset_range, topic_size
+from kminilog.cli.layout import describe_topic, offset_range, topic_size, warn_of_orphans
 from kminilog.cli.options import (
     allow_gaps_option,
     config_option,
@@ -147,6 +147,7 @@ def list_topics(log_dir_path: Path, as_json: bool) -> int:
     """
     log_dir, broken = topics_at(log_dir_path), Broken()
     topics = log_dir.topics(broken)
+    warn_of_orphans(log_dir)
     sizes = [topic_size(log_dir, topic, broken) for topic in topics]
     if as_json:
         fields = [
@@ -172,14 +173,19 @@ def _known(number: int | None) -> int | str:
 @allow_gaps_option
 @json_option
 @click.pass_obj
-def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
-    """Show the settings, partitions and segments of the topic NAME."""
-    log_dir = topics_at(log_dir_path)
-    description = describe_topic(log_dir, log_dir.topic(name), on_gap=on_gap)
+def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> int:
+    """Show the settings, partitions and segments of the topic NAME.
+
+    If a partition cannot be read, the others are shown, and the exit code is 2.
+    """
+    log_dir, broken = topics_at(log_dir_path), Broken()
+    topic = log_dir.topic(name)
+    description = describe_topic(log_dir, topic, on_gap=on_gap, on_broken=broken)
     if as_json:
         write_document(description)
     else:
-        _write_description(description)
+        _write_description(description, topic.partitions)
+    return broken.exit_code
 
 
 @command.command("alter", epilog=example("kminilog topic alter orders --partitions 4"))
@@ -244,10 +250,9 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         write_line(f"deleted topic {name}")
 
 
-def _write_description(description: dict[str, Any]) -> None:
-    partitions = description["partitions"]
+def _write_description(description: dict[str, Any], partitions: int) -> None:
     write_line(
-        f"{description['topic']}: {count(len(partitions), 'partition')}, "
+        f"{description['topic']}: {count(partitions, 'partition')}, "
         f"{description['dialect']} dialect"
     )
     write_line()
@@ -265,6 +270,6 @@ def _write_description(description: dict[str, Any]) -> None:
             partition["size_bytes"],
             len(partition["segments"]),
         )
-        for partition in partitions
+        for partition in description["partitions"]
     ]
     write_lines(table(("partition", "offsets", "bytes", "segments"), ranges))

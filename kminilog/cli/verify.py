@@ -28,6 +28,7 @@ from kminilog.cli.spark_options import (
 )
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
+from kminilog.verification.orphans import topics_to_check
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -131,8 +132,8 @@ def command(
     }
     if source:
         options |= {"against": source, "job": job, "full": full}
-    for name in topics:  # an unknown one ends here, before a source is read or Spark starts
-        log_dir.topic(name)
+    if topics:  # an unknown one ends here, before a source is read or Spark starts
+        topics_to_check(log_dir, topics)
     if engine_for(engine, source, master) == "local":
         report = _verify_here(log_dir, topics, **options)
     else:

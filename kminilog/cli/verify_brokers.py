@@ -28,8 +28,10 @@ def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> dict[
     reports = {}
     for broker in state.brokers:
         held = {p.topic for p, one in state.partitions.items() if broker in one.replicas}
-        if names := tuple(sorted(held & wanted)):
-            reports[broker] = verify(cluster.broker(broker), names)
+        log_dir = cluster.broker(broker)
+        orphaned = set() if topics else {one.topic for one in log_dir.orphans()}
+        if names := tuple(sorted(held & wanted | orphaned)):
+            reports[broker] = verify(log_dir, names)
     return reports
 
 

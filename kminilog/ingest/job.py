@@ -12,21 +12,18 @@ time. Source: ours.
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.ingest.job_identity import check_ingest, cut_since, file_facts
-from kminilog.ingest.job_writer import (
-    LOCK_TIMEOUT_MS,
-    log_warning,
-    open_writer,
-    staging_of,
-)
+from kminilog.ingest.job_identity import check_ingest, committed_job, cut_since, file_facts
+from kminilog.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer, staging_of
 from kminilog.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.ingest.runs import Staged
 from kminilog.ingest.staging import StagingJob
@@ -35,7 +32,7 @@ from kminilog.settings import TopicSettings
 from kminilog.source.description import Place, Source, files_of, locate
 from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest, committed_manifests, is_under_way
+from kminilog.storage.publish.manifests import Manifest, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 
@@ -143,7 +140,7 @@ def ingest_with(
     job_id = str(uuid4()) if job_id is None else job_id
     staging = staging_path(log_dir.resolve(), job_id)
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
-        committed = _committed(writer, job_id)
+        committed = committed_job(writer.path, job_id, warn)
         if committed:
             asked = _options(topic, partitions, dialect, settings, partitioner, seed, plan)
             read = source.to_json(), source.paths
@@ -154,7 +151,7 @@ def ingest_with(
                 warn(f"{line}; {_LOAD_AGAIN}")
             return IngestResult(committed, time.monotonic() - started, True, cut_off)
         target = _target(writer, job_id, topic, partitions, dialect, settings)
-        is_new = target not in writer.topics()
+        is_new = _existing(writer, topic) is None
         files = files_of(source)
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
         job = StagingJob(
@@ -177,8 +174,10 @@ def ingest_with(
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
 
 
-def _committed(writer: LogDirWriter, job_id: str) -> Manifest | None:
-    return next((job for job in committed_manifests(writer.path) if job.job_id == job_id), None)
+def _existing(writer: LogDirWriter, name: str) -> Topic | None:
+    with suppress(UnknownTopicOrPartitionError):
+        return writer.topic(name)
+    return None
 
 
 def _options(
@@ -214,7 +213,7 @@ def _target(
 
     Raises PublicationError if it exists and differs from what was requested.
     """
-    topic = next((topic for topic in writer.topics() if topic.name == name), None)
+    topic = _existing(writer, name)
     if topic is None:
         count = 1 if partitions is None else partitions
         return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
@@ -295,6 +294,7 @@ def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: 
             writer.create_topic(topic)
         publish(writer.path, manifest)
     except (OSError, PublicationError):
-        if is_new and not is_under_way(writer.path, manifest.job_id) and topic in writer.topics():
+        is_left = is_new and not is_under_way(writer.path, manifest.job_id)
+        if is_left and _existing(writer, topic.name) == topic:
             writer.delete_topic(topic.name)
         raise

@@ -15,17 +15,42 @@ Source: ours.
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.source.files import SourceFile, list_files
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.publish.manifests import (
+    Manifest,
+    committed_path,
+    manifest_paths,
+    read_manifest,
+)
+
+
+def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> Manifest | None:
+    """Return the manifest of a committed job, also if somebody has renamed it; None without one.
+
+    `warn` gets a line for each manifest that cannot be read. Raises LogDirError or OSError if it is
+    the one that is named after this job: nobody knows then what the job has written.
+    """
+    for path in manifest_paths(log_dir):
+        try:
+            manifest = read_manifest(path)
+        except (LogDirError, OSError) as error:
+            if path == committed_path(log_dir, job_id):
+                raise
+            warn(f"{error}; by its name it is not of job {job_id}, which goes on")
+            continue
+        if manifest.job_id == job_id:
+            return manifest
+    return None
 
 
 def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:

@@ -13,13 +13,17 @@ A reader needs no lock, even while a writer (log_dir_writer.py) is at work. Sour
 LogManager.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from kminilog.errors import LogDirError
+from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
+from kminilog.storage.partition_directories import holds_messages
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import OnBroken, Topic, read_topic, read_topics
@@ -45,6 +49,30 @@ class LogDir:
     def topic(self, name: str) -> Topic:
         """Return one topic; UnknownTopicOrPartitionError if it does not exist."""
         return read_topic(self.path, name)
+
+    def orphans(self) -> list[TopicPartition]:
+        """Return the partitions whose directories hold messages, but belong to no topic, ascending.
+
+        Their settings file is gone, or says that the topic has fewer partitions. One that is broken
+        says nothing. What a writer creates or deletes meanwhile is no orphan. O(topics + files).
+        """
+        known = {topic.name: topic.partitions for topic in self.topics(lambda error: None)}
+        named = filter(None, map(parse_topic_partition, os.listdir(self.path)))
+        strange = [p for p in named if p.partition >= known.get(p.topic, 0)]
+        return [p for p in sorted(strange) if self._is_orphan(p)]
+
+    def _is_orphan(self, partition: TopicPartition) -> bool:
+        directory = self.path / str(partition)
+        if not holds_messages(directory):
+            return False
+        try:
+            if partition.partition < self.topic(partition.topic).partitions:
+                return False  # created meanwhile
+        except UnknownTopicOrPartitionError:
+            pass
+        except (KMiniLogError, OSError):
+            return False
+        return holds_messages(directory)  # else deleted meanwhile
 
     def directory(self, topic_partition: TopicPartition) -> Path:
         """Return the directory of a partition."""

@@ -47,11 +47,11 @@ class LogDirWriter(LogDir):
     ) -> None:
         super().__init__(path)
         self._plan_recovery = partial(plan_recovery, scans=scans)
-        self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
         self._ends = LogEnds(self.path)
+        self._warnings = dict.fromkeys(self._ends.warnings)
         self._was_clean = self._marker.exists()
 
     @classmethod
@@ -130,9 +130,9 @@ class LogDirWriter(LogDir):
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             raise TopicExistsError(topic.name)
-        self._ends.forget(topic.name)
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
+        self._ends.forget(topic.name)
         write_topic(self.path, topic)
 
     def alter_topic(

@@ -11,7 +11,7 @@ partition may lack its empty segment; its first writer creates it. Source: ours;
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from kminilog.format.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TopicPartition,
+    parse_segment_file,
     segment_name,
 )
 from kminilog.format.topic_names import parse_topic_partition
@@ -49,8 +50,9 @@ def make_directories(
     Replaces directories whose files are all empty. Once it returns, the directories survive a power
     failure. So does a `base_offset` above 0, at the price of an fsync for each partition; 0 needs
     none, because a directory without files begins at 0. O(partitions). Raises, with nothing
-    changed, ValueError above MAX_AT_ONCE, LogDirError if a directory has a file that is not empty,
-    NotADirectoryError if something else has its name. Raises OSError.
+    changed, ValueError above MAX_AT_ONCE, LogDirError if a directory has a file that is not empty
+    or one of a higher partition holds messages, NotADirectoryError if something else has its name.
+    Raises OSError.
     """
     if len(partitions) > MAX_AT_ONCE:
         raise ValueError(
@@ -58,6 +60,7 @@ def make_directories(
             "create the topic with fewer, and add the rest with `kminilog topic alter`"
         )
     present = set(os.listdir(log_dir))
+    _check_behind(log_dir, present, partitions)
     in_the_way = [log_dir / str(p) for p in partitions if str(p) in present]
     for directory in in_the_way:
         _check_empty(directory)
@@ -74,6 +77,20 @@ def make_directories(
         if base_offset:
             sync(Path(path))
     sync(log_dir)
+
+
+def holds_messages(directory: Path) -> bool:
+    """Tell if a directory holds a segment file that is not empty, or cannot be read.
+
+    What a crash in `make_directories` has left holds none.
+    """
+    try:
+        with os.scandir(directory) as entries:
+            return any(parse_segment_file(e.name) and e.stat().st_size for e in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None = None) -> None:
@@ -122,5 +139,17 @@ def _check_empty(directory: Path) -> None:
     with os.scandir(directory) as entries:
         sizes = [entry.stat(follow_symlinks=False).st_size for entry in entries]
     if any(sizes):
-        reason = f"{directory.name} holds files but belongs to no topic; move it away first"
-        raise LogDirError(str(directory.parent), reason=reason)
+        raise _belongs_to_none(directory)
+
+
+def _check_behind(log_dir: Path, names: Iterable[str], made: Sequence[TopicPartition]) -> None:
+    """Refuse messages in a higher partition of the topic: they would become part of it later."""
+    for partition in filter(None, map(parse_topic_partition, sorted(names))):
+        is_behind = made and partition.topic == made[0].topic and partition > made[-1]
+        if is_behind and holds_messages(log_dir / str(partition)):
+            raise _belongs_to_none(log_dir / str(partition))
+
+
+def _belongs_to_none(directory: Path) -> LogDirError:
+    reason = f"{directory.name} holds files but belongs to no topic; put the settings file of its "
+    return LogDirError(str(directory.parent), reason=f"{reason}topic back, or move it away first")

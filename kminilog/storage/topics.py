@@ -25,6 +25,7 @@ from kminilog.storage.json_file import read_json, typed
 
 TOPIC_SUFFIX = ".json"
 MAX_PARTITIONS = 100_000
+_REMEDY = "mend it or move it away: without it there is no topic, and nobody reads its messages"
 
 
 @dataclass(frozen=True)
@@ -130,4 +131,4 @@ def _read(path: Path) -> Topic:
             raise ValueError(f"it names the topic {topic.name!r}")
         return topic
 
-    return read_json(path, parse, what="topic settings")
+    return read_json(path, parse, what="topic settings", remedy=_REMEDY)

@@ -40,6 +40,7 @@ class FindingClass(StrEnum):
     INDEX_PAST_END = "index-past-end"
     INDEX_SPARSE = "index-sparse"
     ORPHAN_FILE = "orphan-file"
+    ORPHAN_PARTITION = "orphan-partition"
     WRONG_PARTITION = "wrong-partition"
     ALTERED = "altered"
     MANIFEST_MISMATCH = "manifest-mismatch"

@@ -66,6 +66,10 @@ _MEANINGS = {
         "A file in the directory belongs to no segment. No reader looks at it.",
         "`kminilog recover` removes an index without a log. Move any other file away.",
     ),
+    _K.ORPHAN_PARTITION: (
+        "A directory holds messages, but it belongs to no topic. No reader looks at them.",
+        "Put the settings file of its topic back, or mend it. Or move the directory away.",
+    ),
     _K.WRONG_PARTITION: (
         "A message is in another partition than its key belongs to.",
         "Consumers that expect all messages of a key in one partition miss it.",

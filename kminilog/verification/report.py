@@ -22,6 +22,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
+from kminilog.verification.orphans import orphan_findings, topics_to_check
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
@@ -76,6 +77,11 @@ class Report:
             if finding.topic in self.scope["topics"]:
                 self.tally.add(finding)
         self.unchecked += records.unchecked
+
+    def add_orphans(self, log_dir: LogDir, names: Collection[str]) -> None:
+        """Add the directories that belong to no topic; with `names`, only those of these topics."""
+        for finding in orphan_findings(log_dir, names):
+            self.tally.add(finding)
 
     def add_broken(self, errors: Iterable[Exception]) -> None:
         """Add topics whose settings file cannot be read: nothing of them was checked."""
@@ -160,8 +166,7 @@ def verify_storage(
     start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
     broken: list[LogDirError | OSError] = []
-    found = [log_dir.topic(name) for name in dict.fromkeys(topics)]
-    found = found or log_dir.topics(broken.append)
+    found = topics_to_check(log_dir, topics, broken.append)
     records = read_records(log_dir.path)
     rules = [(topic, partition_rule(records.manifests, topic, partitioner)) for topic in found]
     scope = {
@@ -181,6 +186,7 @@ def verify_storage(
             summaries.append(check_partition(reader, rule, written, check_segment=check))
         report.add_topic(topic, summaries, rule)
     report.add_records(records)
+    report.add_orphans(log_dir, topics)
     report.add_broken(broken)
     report.unchecked.append(NO_SOURCE)
     if clock:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -305,7 +306,10 @@ def test_all_copies_down_is_one_clear_line_for_each_command(one_copy):
     no_leader = "No leader for partition 0 of topic orders; start a broker"
     assert_one_line(one_copy("find", "orders-0", "0"), 2, no_leader)
     assert_one_line(one_copy("consume", "orders", "--partition", "0", *END), 2, no_leader)
-    assert_one_line(one_copy("topic", "describe", "orders"), 2, no_leader)
+    described = one_copy("topic", "describe", "orders", "--json")
+    assert (described.code, described.err.count("\n")) == (2, 1)
+    assert no_leader in described.err
+    assert [found["partition"] for found in described.document["partitions"]] == [1, 2, 3]
     assert_one_line(one_copy("produce", "orders", "--partition", "0", stdin=b"x\n"), 2, no_leader)
     rest = one_copy("consume", "orders", *END)
     left_out = "kminilog: orders-0 has no leader, so it is left out: first start broker 0\n"
@@ -365,6 +369,21 @@ def test_verify_checks_the_files_of_all_brokers(two_copies):
     assert allowed.code == 0
     assert_one_line(two_copies("verify", "--report", "x.html"), 2, "with --cluster there is no")
     assert_one_line(two_copies("verify", "nope"), 2, "Topic nope doesn't exist")
+
+
+def test_verify_finds_copies_that_belong_to_no_topic(two_copies):
+    """Also on a broker that should hold no copy of a topic."""
+    two_copies.produce("--acks", "-1")
+    brokers = [two_copies.path / f"broker-{number}" for number in (0, 1)]
+    shutil.copytree(next(brokers[0].glob("orders-*")), brokers[1] / "gone-0")
+    (brokers[0] / "orders.json").unlink()
+    whole = two_copies("verify", "--json").document
+    (found,) = whole["findings"]
+    assert (whole["verdict"], found["class"]) == ("findings", "orphan-partition")
+    where = {(one["broker"], one["topic"]) for one in found["samples"]}
+    assert where == {(0, "orders"), (1, "gone")}
+    (found,) = two_copies("verify", "orders", "--json").document["findings"]
+    assert {(one["broker"], one["topic"]) for one in found["samples"]} == {(0, "orders")}
 
 
 def test_topic_list_and_describe_show_what_leaders_have(two_copies):

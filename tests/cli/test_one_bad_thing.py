@@ -1,11 +1,16 @@
 """One bad thing does not hide the rest; a bad name is refused before any work is done."""
 
 import os
+import shlex
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.cli.command_line import CommandLine, assert_one_line
+from kminilog.cli.main import main
+from tests.cli.command_line import CommandLine, Run, assert_one_line
 from tests.damage import files_of
 
 END = ["--config", "consumer.timeout.ms=0"]
@@ -76,6 +81,197 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert beside_broken.ok("find", "orders-0", 20)
     assert_one_line(beside_broken("topic", "describe", "broken"), 2, "broken.json")
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
+
+
+# ---- a broken file of recovery points
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["produce", "orders"],
+        ["topic", "create", "x", "--partitions", 1],
+        ["topic", "alter", "orders", "--partitions", 2],
+        ["topic", "delete", "orders", "--yes"],
+        ["retain"],
+        ["recover", "orders-0"],
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_broken_recovery_points_are_named_and_each_writer_says_what_is_lost(orders, command):
+    checkpoint = orders.log_dir / "recovery-point-offset-checkpoint"
+    checkpoint.write_text("zzz")
+    told = "recovery-point-offset-checkpoint: its first line is not 0, the version; put a copy"
+    assert told in orders("verify").out
+    run = orders(*command, stdin=b"x\n")
+    assert run.code == 0
+    assert "so nothing tells any more what logs have lost at their ends" in run.err
+    assert checkpoint.with_name(checkpoint.name + ".broken").read_text() == "zzz"
+    assert "what logs have lost" not in orders(*command, stdin=b"x\n").err
+
+
+# ---- ingest beside broken files of others
+
+
+@pytest.mark.usefixtures("no_session")
+def test_ingest_goes_on_beside_a_broken_topic_and_a_broken_manifest(beside_broken, tmp_path):
+    source = tmp_path / "lines.txt"
+    source.write_bytes(b"a:1\nb:2\n")
+
+    def ingest(*words: str) -> Run:
+        run = beside_broken("ingest", source, *words)
+        return run._replace(err="".join(x for x in run.err.splitlines(True) if " … " not in x))
+
+    for topic in "orders", "new":
+        assert ingest("--topic", topic)[::2] == (0, "")
+    manifest = beside_broken.log_dir / ".manifests" / "other.json"
+    manifest.write_text("{")
+    for job in [], ["--job-id", "mine"]:
+        run = ingest("--topic", "orders", *job)
+        assert (run.code, run.err.count("\n")) == (0, 1), run
+        assert "other.json holds no manifest" in run.err
+        assert "; by its name it is not of job " in run.err
+    assert "nothing was written now" in ingest("--topic", "orders", "--job-id", "mine").out
+    assert_one_line(ingest("--topic", "orders", "--job-id", "other"), 2, "other.json holds no man")
+    manifest.unlink()
+    assert_one_line(ingest("--topic", "broken"), 2, "broken.json holds no topic settings")
+
+
+# ---- a partition that cannot be read
+
+
+def remove(partition: Path) -> None:
+    shutil.rmtree(partition)
+
+
+def put_file(partition: Path) -> None:
+    remove(partition)
+    partition.write_text("")
+
+
+def put_in_place_of_the_log(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def put(partition: Path) -> None:
+        log = partition / f"{0:020d}.log"
+        log.unlink()
+        make(log)
+
+    return put
+
+
+BREAK = {
+    "gone": remove,
+    "a file": put_file,
+    "a .log that is a directory": put_in_place_of_the_log(Path.mkdir),
+    "a .log that is a FIFO": put_in_place_of_the_log(os.mkfifo),
+    "a .log that leads nowhere": put_in_place_of_the_log(lambda log: log.symlink_to("nothing")),
+}
+
+
+@pytest.mark.parametrize("damage", BREAK.values(), ids=BREAK)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.timeout(60)
+def test_partition_that_cannot_be_read_is_named_and_the_others_are_shown(orders, damage, form):
+    orders.ok("topic", "create", "bad", "--partitions", 2, "--config", "retention.ms=1")
+    orders.ok("produce", "bad", "--partition", 0, stdin=b"zero\n")
+    orders.ok("produce", "bad", "--partition", 1, stdin=b"one\n")
+    dry_run = ["retain", "--now", 10**15, "--dry-run"]
+    commands: list[list[object]] = [
+        ["ls"],
+        ["topic", "describe", "bad"],
+        ["consume", "--pattern", "bad|orders", "--until-end"],
+        dry_run,
+        [word for word in dry_run if word != "--dry-run"],
+    ]
+    before = {str(command): orders(*command, *form).out for command in commands[:-1]}
+    orders.ok("produce", "bad", "--partition", 1, stdin=b"one\n")
+    damage(orders.log_dir / "bad-0")
+    for command in commands:
+        run = orders(*command, *form)
+        assert (run.code, run.err.count("\n")) == (2, 1), (command, run)
+        assert str(orders.log_dir / "bad-0") in run.err, (command, run)
+        assert "[Errno" not in run.err
+        shown = run.out.replace(" ", "")
+        assert ("bad-0" in shown, "value19" in shown) == (False, "consume" in command), run
+        assert len(run.out) > 0.5 * len(before.get(str(command), "")), (command, run)
+    assert not list((orders.log_dir / "bad-1").glob("*0.log")), "retention has deleted it"
+
+
+def test_pattern_of_which_nothing_can_be_read_ends_at_once(orders):
+    shutil.rmtree(orders.log_dir / "orders-0")
+    assert_one_line(orders("consume", "--pattern", "o.*"), 2, "orders-0: no such partition")
+
+
+def test_copy_that_cannot_be_read_hides_no_other(kminilog, tmp_path):
+    cluster = tmp_path / "cluster"
+    kminilog.ok("cluster", "create", cluster, "--brokers", 2)
+
+    def act(*words: object) -> Run:
+        texts = ["--cluster", str(cluster), *map(str, words)]
+        result = CliRunner().invoke(main, texts)
+        return Run(result.exit_code, result.stdout, result.stderr)
+
+    act("topic", "create", "t", "--partitions", 1, "--replicas", 2)
+    shutil.rmtree(cluster / "broker-0" / "t-0")
+    shown = act("ls", "--json")
+    assert (shown.code, shown.err.count("\n")) == (2, 1)
+    assert [segment["broker"] for segment in shown.document] == [1]
+
+
+# ---- a settings file that is gone
+
+
+@pytest.fixture
+def beside_orphans(beside_broken: CommandLine) -> CommandLine:
+    """`broken`, and beside it the messages of `orders`, without their topic."""
+    (beside_broken.log_dir / "broken.json").unlink()
+    (beside_broken.log_dir / "orders.json").unlink()
+    return beside_broken
+
+
+@pytest.mark.parametrize("command", [["topic", "list"], ["ls"], ["ls", "--json"]], ids=" ".join)
+def test_messages_of_no_topic_are_named(beside_orphans, command):
+    run = beside_orphans(*command)
+    assert (run.code, run.err.count("\n")) == (0, 1)
+    assert "messages that belong to no topic are in orders-0; `kminilog verify` says" in run.err
+    for number in range(1, 9):
+        shutil.copytree(beside_orphans.log_dir / "orders-0", beside_orphans.log_dir / f"x-{number}")
+    told = beside_orphans(*command).err
+    assert "in orders-0, x-1, x-2, x-3, x-4 and 4 more; " in told
+
+
+@pytest.mark.parametrize("topics", [[], ["orders"]])
+def test_verify_finds_messages_of_no_topic(beside_orphans, tmp_path, topics):
+    page = tmp_path / "page.html"
+    run = beside_orphans("verify", *topics, "--report", page)
+    assert (run.code, run.err) == (1, "")
+    assert "orphan-partition  error  1\n    orders-0: it holds messages, but there is no" in run.out
+    assert "Put the settings file of its topic back" in page.read_text()
+    (found,) = beside_orphans("verify", *topics, "--json").document["findings"]
+    program, *words = shlex.split(found["samples"][0]["command"])
+    assert (program, words[-2:]) == ("kminilog", ["verify", "orders"])
+    assert beside_orphans(*words).code == 1
+    assert beside_orphans("verify", *topics, "--allow", "orphan-partition").code == 0
+    told = beside_orphans("verify", "orders", "--against", page)
+    assert_one_line(told, 2, "Topic orders doesn't exist")
+
+
+def test_topic_is_not_created_over_messages_of_no_topic(beside_orphans):
+    before = files_of(beside_orphans.log_dir)
+    told = "orders-0 holds files but belongs to no topic; put the settings file of its topic back"
+    for command in (
+        ["topic", "create", "orders", "--partitions", 1],
+        ["topic", "create", "orders", "--partitions", 1, "--if-not-exists"],
+    ):
+        assert_one_line(beside_orphans(*command), 2, told)
+    after = files_of(beside_orphans.log_dir)
+    for files in before, after:  # how often files were replaced
+        files.pop(".changes", None)
+    assert after == before
+
+
+def test_broken_settings_file_says_what_moving_it_away_means(beside_broken):
+    told = "away: without it there is no topic, and nobody reads its messages"
+    assert told in beside_broken("topic", "list").err
 
 
 # ---- names

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,12 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError, TopicExistsError
 from kminilog.settings import TopicSettings
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
+from kminilog.storage.checkpoint import (
+    CHECKPOINT_FILE,
+    parse_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE
@@ -166,6 +172,38 @@ def test_flush_and_close_put_recovery_points_on_record(log_dir):
 def test_checkpoint_that_is_not_sound_is_no_checkpoint(log_dir, text):
     (log_dir / CHECKPOINT_FILE).write_text(text)
     assert read_checkpoint(log_dir) == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "its first line is not 0, the version"),
+        (b"zzz", "its first line is not 0, the version"),
+        (b"\xff\xfe", "its first line is not 0, the version"),
+        (b"0\n", "its second line is not the number of lines that follow"),
+        (b"0\nx\n", "its second line is not the number of lines that follow"),
+        (b"0\n2\norders 0 5\n", "its second line is not the number of lines that follow"),
+        (b"0\n1\norders 0\n", "'orders 0' is no topic, partition and offset"),
+        (b"0\n1\norders 0 \xff\n", r"'orders 0 \\xff' is no topic, partition and offset"),
+        (b"0\n1\norders 00 5\n", "'orders 00 5' is no topic, partition and offset"),
+        (b"0\n1\norders 0 -5\n", "'orders 0 -5' is no topic, partition and offset"),
+        (b"0\n1\norders 0 %d\n" % 2**63, "9223372036854775808 is outside of 0 to"),
+    ],
+)
+def test_checkpoint_that_is_broken_is_kept_and_named(log_dir, data, reason):
+    """For nothing else tells that a log has lost its end."""
+    (log_dir / CHECKPOINT_FILE).write_bytes(data)
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
+        parse_checkpoint(data)
+    with LogDirWriter.open(log_dir) as writer:
+        (told,) = writer.warnings
+        writer.log(ORDERS_0).append([(None, b"v")])
+    assert f"{CHECKPOINT_FILE} holds no recovery points ({reason}" in told
+    assert f"lost at their ends until now; it is kept as {CHECKPOINT_FILE}.broken, and a" in told
+    assert (log_dir / f"{CHECKPOINT_FILE}.broken").read_bytes() == data
+    assert read_checkpoint(log_dir) == {ORDERS_0: 6}
+    with LogDirWriter.open(log_dir) as writer:
+        assert writer.warnings == []
 
 
 def test_open_after_a_crash_recovers_every_partition(log_dir):
@@ -377,6 +415,76 @@ def test_create_topic_over_a_directory_with_messages_changes_nothing(log_dir):
     ):
         writer.create_topic(Topic("orders", 3))
     assert {path: path.lstat().st_mtime_ns for path in log_dir.glob("orders*/**")} == before
+
+
+def test_create_topic_beside_messages_of_a_higher_partition_changes_nothing(log_dir):
+    """They would become part of the topic as soon as it has so many partitions."""
+    os.remove(log_dir / "orders.json")
+    (log_dir / "orders-0").rename(log_dir / "orders-7")
+    shutil.rmtree(log_dir / "orders-1")
+    with LogDirWriter.open(log_dir) as writer:
+        with pytest.raises(LogDirError, match="orders-7 holds files but belongs to no topic"):
+            writer.create_topic(Topic("orders", 1))
+        assert not list(log_dir.glob("orders-[01]"))
+        writer.create_topic(Topic("orders-7", 1))  # its partition is orders-7-0
+        (log_dir / "orders-7").rename(log_dir / "away")
+        writer.create_topic(Topic("orders", 1))
+        (log_dir / "away").rename(log_dir / "orders-7")
+        with pytest.raises(LogDirError, match="orders-7 holds files but belongs to no topic"):
+            writer.alter_topic("orders", partitions=2)
+
+
+def test_create_topic_that_is_refused_forgets_no_recovery_point(log_dir):
+    os.remove(log_dir / "orders.json")
+    with LogDirWriter.open(log_dir) as writer, pytest.raises(LogDirError):
+        writer.create_topic(Topic("orders"))
+    assert read_checkpoint(log_dir) == {ORDERS_0: 5}
+
+
+def test_orphans_are_directories_with_messages_of_no_topic(log_dir, monkeypatch):
+    reader, others = LogDir(log_dir), ["orders-9", "page-views-3", "gone-0"]
+    assert reader.orphans() == []
+    for name in others:
+        shutil.copytree(log_dir / "orders-0", log_dir / name)
+    shutil.copytree(log_dir / "orders-1", log_dir / "empty-0")  # as a crash in create leaves it
+    shutil.copytree(log_dir / "orders-0", log_dir / "broken-0")
+    (log_dir / "broken.json").write_text("{")
+    (log_dir / "file-0").write_text("no directory")
+    assert sorted(map(str, reader.orphans())) == sorted(others)
+    (log_dir / "orders.json").unlink()
+    assert sorted(map(str, reader.orphans())) == sorted([*others, "orders-0"])
+
+
+def test_orphans_leave_out_a_topic_that_is_created_or_deleted_meanwhile(log_dir, monkeypatch):
+    """Its files are there when the topics are read, or the directories, but not both times."""
+    settings, reader = (log_dir / "orders.json").read_bytes(), LogDir(log_dir)
+    real = os.listdir
+
+    def created(path: Path) -> list[str]:
+        (log_dir / "orders.json").write_bytes(settings)
+        return real(path)
+
+    (log_dir / "orders.json").unlink()
+    monkeypatch.setattr(os, "listdir", created)
+    assert reader.orphans() == []
+
+    def deleted(name: str) -> Topic:
+        shutil.rmtree(log_dir / "orders-0")
+        raise UnknownTopicOrPartitionError(name)
+
+    (log_dir / "orders.json").unlink()
+    monkeypatch.setattr(os, "listdir", real)
+    monkeypatch.setattr(reader, "topic", deleted)
+    assert reader.orphans() == []
+
+
+def test_orphan_that_cannot_be_read_is_one(log_dir, monkeypatch):
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    (log_dir / "orders.json").unlink()
+    monkeypatch.setattr(os, "scandir", refused)
+    assert [str(one) for one in LogDir(log_dir).orphans()] == ["orders-0", "orders-1"]
 
 
 def test_create_or_alter_topic_by_more_partitions_than_at_once_changes_nothing(tmp_path):

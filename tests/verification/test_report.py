@@ -312,3 +312,33 @@ def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
     listed = replace(unlisted, unchecked=[])
     checked, _ = coverage_of(topic, [listed], has_rule=True)
     assert checked == ["messages", "indexes", "log-ends", "jobs", "placement"]
+
+
+def test_verify_finds_directories_of_no_topic(log_dir):
+    (log_dir.path / "orders.json").rename(log_dir.path / "kept")
+    whole = verify_storage(log_dir)
+    assert (whole.verdict, [f.place for f in whole.tally.findings()]) == (
+        "findings",
+        ["orders-0", "orders-1"],
+    )
+    assert whole.to_json()["findings"][0]["class"] == "orphan-partition"
+    (first, _) = whole.tally.findings()
+    assert first.detail == (
+        "it holds messages, but there is no orders.json; put that back, or move this away"
+    )
+    named = verify_storage(log_dir, ["orders"])
+    assert (named.scope["topics"], named.tally.findings()) == ([], whole.tally.findings())
+    assert verify_storage(log_dir, ["empty"]).verdict == "ok"
+    assert verify_storage(log_dir, allow=["orphan-partition"]).verdict == "ok"
+    with pytest.raises(UnknownTopicOrPartitionError):
+        verify_storage(log_dir, ["nothing"])
+
+
+def test_verify_finds_partitions_above_those_of_their_topic(log_dir):
+    settings = log_dir.path / "orders.json"
+    settings.write_text(settings.read_text().replace('"partitions": 2', '"partitions": 1'))
+    for topics in (), ("orders",):
+        (found,) = verify_storage(log_dir, topics).tally.findings()
+        assert (found.kind, found.place) == ("orphan-partition", "orders-1")
+        assert "by orders.json the topic has 1 partition; mend that" in found.detail
+    assert verify_storage(log_dir, ["empty"]).verdict == "ok"
