@@ -149,6 +149,8 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
         previous = max(start - ENTRY_SIZE_BYTES, 0)
         try:
             entry = decode_entries(data[previous : start + ENTRY_SIZE_BYTES])[-1]
+            if entry.position < 0:  # only the first entry: the others do not ascend then
+                raise CorruptBytesError("position below 0", position=start)
         except CorruptBytesError:
             yield {
                 "offset": None,
