@@ -14,7 +14,7 @@ from kminilog.cli.dump_selection import Selection
 from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
-from kminilog.cli.layout import dialect_of
+from kminilog.cli.layout import dialect_of, partition_of_file
 from kminilog.cli.log_dump import message_beside, read_index, read_log
 from kminilog.cli.named_files import SegmentFile
 from kminilog.cli.options import dialect_option, example, json_option
@@ -120,7 +120,8 @@ def command(
     if path.suffix == INDEX_SUFFIX:
         return _write_index(path, dialect, selection, as_json)
     if is_kafka:
-        next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
+        # A file that is no log is refused in all formats.
+        next(read_log(path, dialect, of_topic=partition_of_file(path) is not None), None)
         lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
         code = _write_kafka(lines, complaints)
     else:
@@ -146,7 +147,8 @@ def _write_log(
     print_data: bool,
 ) -> int:
     base_offset, _ = parse_segment_file(path.name) or (0, "")
-    found = interruptible(read_log(path, dialect, unpacking=unpacking))
+    of_topic = partition_of_file(path) is not None
+    found = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
     damaged = shown = False
     for dumped in selection.messages(iter(found), dialect, dialect.first_offset(base_offset)):
         if as_json:

@@ -72,14 +72,15 @@ class Dumped:
 
 
 def read_log(
-    path: Path, dialect: Dialect, *, unpacking: Unpacking | None = None
+    path: Path, dialect: Dialect, *, unpacking: Unpacking | None = None, of_topic: bool = False
 ) -> Iterator[Dumped]:
     """Yield what stands in a `.log`, in order; nothing for an empty one.
 
     With `unpacking` the messages inside of compressed ones in their place.
 
-    Raises ValueError if no message is in it at all and its beginning does not look like one, and
-    CompressedMessageError if `unpacking` meets a codec that cannot be opened.
+    Raises ValueError if no message is in it at all and its beginning does not look like one, unless
+    it is a file `of_topic`: that is a log, whatever is left of it. CompressedMessageError if
+    `unpacking` meets a codec that cannot be opened.
     """
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     segment = Segment(path.parent, base_offset, dialect, 0)
@@ -88,7 +89,7 @@ def read_log(
     for step in walk(segment, end):
         if step.damage:
             at, damage_end = step.damage.position, step.position if step.message else end
-            if step.message is None and at == 0 and not _looks_like_a_message(path):
+            if not (step.message or at or of_topic or _looks_like_a_message(path)):
                 raise ValueError(f"{path}: no message in {end} bytes; is this a .log of Kafka?")
             kind, detail = str(step.damage.kind), step.damage.detail
             data = _read(path, at, min(damage_end - at, _SHOWN_DAMAGE_BYTES))

@@ -144,6 +144,18 @@ def test_dump_torn_tail_of_few_bytes_has_no_header(kminilog, log):
     assert (record["fault"], record["offset"], record["size"]) == ("torn-tail", 4, None)
 
 
+@pytest.mark.parametrize("place", [[], ["--at", 0, "--hex"], ["--offset", 0]])
+def test_dump_of_a_topics_log_shows_whatever_is_left_of_it(kminilog, place):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", stdin=b"value\n")
+    log = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
+    cut_to(log, 20)
+    run = kminilog("dump", log, *place)
+    assert (run.code, run.err) == (1, "")
+    assert run.out.startswith("offset 0, byte 0: DAMAGED, torn-tail: ")
+    assert_one_line(kminilog("dump", shutil.copy(log, kminilog.log_dir)), 2, "no message in 20")
+
+
 def test_dump_bad_magic_is_named(kminilog, log):
     flip_byte(log, 28 + 16, value=2)
     record = damaged(dump(kminilog, log, "--json"), 1)
