@@ -1,8 +1,8 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
-With `--at` or `--offset` it shows what is at one place, as the findings of `verify` ask for. The
-dialect of a `.log` is that of the option; else that of the topic whose partition directory
-holds the file; else the documented one (with --format kafka that of Kafka).
+With `--at` or `--offset` it shows what is at one place, and what `verify` finds there: its findings
+ask for that. The dialect of a `.log` is that of the option; else that of the topic whose partition
+directory holds the file; else the documented one (with --format kafka that of Kafka).
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from kminilog.cli.dump_findings import findings_in, said_of_entry, said_of_message
 from kminilog.cli.dump_selection import Selection
 from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
@@ -148,15 +149,17 @@ def _write_log(
 ) -> int:
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     of_topic = partition_of_file(path) is not None
-    found = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
+    found = findings_in(path, dialect) if selection.is_of_one_place else None
+    read = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
     damaged = shown = False
-    for dumped in selection.messages(iter(found), dialect, dialect.first_offset(base_offset)):
+    for dumped in selection.messages(iter(read), dialect, dialect.first_offset(base_offset)):
+        dumped = said_of_message(dumped, found or {})
         if as_json:
             more = {"hex": dumped.data(dialect).hex()} if as_hex else {}
             write_record(dumped.record(dialect) | more)
         else:
             write_lines(message_lines(dumped, dialect, print_data=print_data, as_hex=as_hex))
-        shown, damaged = True, damaged or dumped.message is None
+        shown, damaged = True, damaged or dumped.is_damage
     if shown or selection.offset is None:
         _say_if_empty(path, "message", as_json)
         return int(damaged)
@@ -167,15 +170,18 @@ def _write_log(
 
 
 def _write_index(path: Path, dialect: Dialect, selection: Selection, as_json: bool) -> int:
+    found = findings_in(path, dialect) if selection.is_of_one_place else None
     damaged = shown = False
     for record in selection.entries(iter(interruptible(read_index(path)))):
+        if found is not None:
+            record = said_of_entry(path, selection.at, record, found)
         if selection.is_of_one_place and record["offset"] is not None:
             record |= message_beside(path, dialect, record["position"])
         if as_json:
             write_record(record)
         else:
             write_lines(entry_lines(record))
-        shown, damaged = True, damaged or record["offset"] is None
+        shown, damaged = True, damaged or record["offset"] is None or "findings" in record
     if shown or selection.offset is None:
         _say_if_empty(path, "entry", as_json)
         return int(damaged)

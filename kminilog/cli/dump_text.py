@@ -3,6 +3,7 @@
     offset 7, byte 32: size 22, crc 4b41698d, magic 0, attributes 0, key 4 bytes, value 6 bytes
     offset ?, byte 66: DAMAGED, bad-crc: crc is ...; 34 bytes left out
     offset 8, byte 64 (relative 3)
+        verify says: index-position: entry 0, (3, 64), does not point to the beginning of ...
 
 The words for damage are those of `verify`. Source: ours.
 """
@@ -31,6 +32,7 @@ def message_lines(
         yield _message(record)
         if print_data:
             yield Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
+    yield from _finding_lines(record)
     if as_hex:
         data = dumped.data(dialect)
         for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):
@@ -48,6 +50,7 @@ def entry_lines(record: dict[str, Any]) -> Iterator[str]:
     offset, position, relative = record["offset"], record["position"], record["relative_offset"]
     where = Span(f"offset {offset}", "offset")
     yield Painted(where, ", ", Span(f"byte {position}", "position"), f" (relative {relative})")
+    yield from _finding_lines(record)
     if "log_offset" not in record:
         return
     found = record["log_offset"]
@@ -58,6 +61,12 @@ def entry_lines(record: dict[str, Any]) -> Iterator[str]:
     else:
         other = Span(f"the message with offset {found} begins at that byte", BAD)
         yield Painted("    in the .log: ", other)
+
+
+def _finding_lines(record: dict[str, Any]) -> Iterator[str]:
+    for finding in record.get("findings", ()):
+        said = Span(f"{finding['class']}: {finding['detail']}", BAD)
+        yield Painted(f"{_INDENT}verify says: ", said)
 
 
 def _message(record: dict[str, Any]) -> Painted:

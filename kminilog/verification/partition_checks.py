@@ -31,6 +31,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.damage_scan import no_tail
 from kminilog.verification.end_checks import judge_end, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.manifest_checks import PartitionJobs, compare
@@ -246,11 +247,7 @@ def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFaul
 
 def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
     findings = [
-        found._replace(
-            kind=FindingClass.BAD_LENGTH, detail=f"{found.detail}; other segments come behind it"
-        )
-        if found.kind == FindingClass.TORN_TAIL
-        else found
+        no_tail(found) if found.kind == FindingClass.TORN_TAIL else found
         for found in summary.findings
     ]
     return summary._replace(findings=findings)
