@@ -16,7 +16,7 @@ from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
 from kminilog.cli.layout import dialect_of, partition_of_file
-from kminilog.cli.log_dump import message_beside, read_index, read_log
+from kminilog.cli.log_dump import index_bytes, message_beside, read_index, read_log
 from kminilog.cli.named_files import SegmentFile
 from kminilog.cli.options import dialect_option, example, json_option
 from kminilog.cli.output import (
@@ -61,7 +61,9 @@ _NOT_ALL = 2
     metavar="N",
     help="Print N messages or entries, from --at or --offset on, or from the beginning.",
 )
-@click.option("--hex", "as_hex", is_flag=True, help="Print the bytes of each message, too.")
+@click.option(
+    "--hex", "as_hex", is_flag=True, help="Print the bytes of each message or entry, too."
+)
 @click.option(
     "--deep",
     is_flag=True,
@@ -112,6 +114,8 @@ def command(
         raise click.UsageError("--format kafka prints lines, not JSON: drop one of the two")
     if is_kafka and selection != Selection():
         raise click.UsageError("--format kafka prints whole files: drop --at, --offset, --count")
+    if is_kafka and as_hex:
+        raise click.UsageError("--format kafka prints no bytes: drop one of --format and --hex")
     _refuse_a_byte_behind_the_end(path, at)
     dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
@@ -119,7 +123,7 @@ def command(
     if path.suffix == INDEX_SUFFIX and is_kafka:
         return _write_kafka(index_lines(file, complaints), complaints)
     if path.suffix == INDEX_SUFFIX:
-        return _write_index(path, dialect, selection, as_json)
+        return _write_index(path, dialect, selection, as_json, as_hex)
     if is_kafka:
         # A file that is no log is refused in all formats.
         next(read_log(path, dialect, of_topic=partition_of_file(path) is not None), None)
@@ -169,7 +173,9 @@ def _write_log(
     return _NO_SUCH_PLACE
 
 
-def _write_index(path: Path, dialect: Dialect, selection: Selection, as_json: bool) -> int:
+def _write_index(
+    path: Path, dialect: Dialect, selection: Selection, as_json: bool, as_hex: bool
+) -> int:
     found = findings_in(path, dialect) if selection.is_of_one_place else None
     damaged = shown = False
     for record in selection.entries(iter(interruptible(read_index(path)))):
@@ -177,6 +183,8 @@ def _write_index(path: Path, dialect: Dialect, selection: Selection, as_json: bo
             record = said_of_entry(path, selection.at, record, found)
         if selection.is_of_one_place and record["offset"] is not None:
             record |= message_beside(path, dialect, record["position"])
+        if as_hex:
+            record["hex"] = index_bytes(path, record).hex()
         if as_json:
             write_record(record)
         else:

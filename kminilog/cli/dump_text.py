@@ -8,11 +8,11 @@
 The words for damage are those of `verify`. Source: ours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kminilog.cli.log_dump import Dumped
-from kminilog.cli.message_fields import hex_lines, key_and_value
+from kminilog.cli.message_fields import entry_hex_lines, hex_lines, key_and_value
 from kminilog.format.dialect import Dialect
 from kminilog.painted import BAD, QUIET, Painted, Span, indented
 from kminilog.plain_text import FIT_COLUMNS, count
@@ -35,14 +35,26 @@ def message_lines(
     yield from _finding_lines(record)
     if as_hex:
         data = dumped.data(dialect)
-        for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):
-            yield indented(line, "  ")
-        if len(data) > _HEX_BYTES:
-            yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
+        yield from _bytes(data, hex_lines(dialect, record["position"], data[:_HEX_BYTES]))
 
 
 def entry_lines(record: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of an index entry: with what the log has there, if that was looked up."""
+    """Yield the lines of an index entry: what the log has there, and its bytes, if it has them."""
+    yield from _entry(record)
+    if "hex" in record:
+        data = bytes.fromhex(record["hex"])
+        yield from _bytes(data, entry_hex_lines(record["index_position"], data[:_HEX_BYTES]))
+
+
+def _bytes(data: bytes, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of the first bytes of some data, and how many more there are."""
+    for line in lines:
+        yield indented(line, "  ")
+    if len(data) > _HEX_BYTES:
+        yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
+
+
+def _entry(record: dict[str, Any]) -> Iterator[str]:
     if record["offset"] is None:
         damage = Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD)
         yield Painted(damage, f"; {count(record['skipped_bytes'], 'byte')} left out")

@@ -189,6 +189,12 @@ def index_slot(path: Path, start: int) -> dict[str, Any]:
     return _entry(_base_offset(path), start, decode_entries(data)[0])
 
 
+def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
+    """Return the bytes of such an entry, or the first of those that are left out."""
+    size_bytes: int = record.get("skipped_bytes", ENTRY_SIZE_BYTES)
+    return _read(path, record["index_position"], min(size_bytes, _SHOWN_DAMAGE_BYTES))
+
+
 def index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
     """Return the JSON for an entry that ends the use of its index."""
     return {

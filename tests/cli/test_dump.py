@@ -315,6 +315,24 @@ def test_dump_index_has_absolute_and_relative_offsets(orders):
     assert orders.ok("dump", path).out.splitlines()[0] == "offset 8, byte 64 (relative 3)"
 
 
+def test_dump_index_hex_shows_the_bytes_of_each_entry(orders):
+    path = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    path.write_bytes(path.read_bytes() + b"\xff")
+    lines = orders("dump", path, "--hex").out.splitlines()
+    assert lines[:4] == [
+        "offset 8, byte 64 (relative 3)",
+        "  00000000  00 00 00 03 00 00 00 40                          |.......@|",
+        "offset 10, byte 128 (relative 5)",
+        "  00000008  00 00 00 05 00 00 00 80                          |........|",
+    ]
+    assert lines[5] == "  00000016  ff" + " " * 47 + "|.|"
+    assert [record["hex"] for record in orders("dump", path, "--hex", "--json").records] == [
+        "0000000300000040",
+        "0000000500000080",
+        "ff",
+    ]
+
+
 @pytest.mark.parametrize(
     ("tail", "detail"),
     [
@@ -393,6 +411,8 @@ def test_dump_kafka_format_complains_on_stderr_about_a_gap(kminilog, log):
         ("copy.log", encode(KAFKA, 0, None, b""), ["--format", "kafka"], "20 digits"),
         ("copy.index", bytes(8), [], "20 digits"),
         ("x.log", b"", ["--format", "kafka", "--json"], "not JSON"),
+        ("x.log", b"", ["--format", "kafka", "--hex"], "drop one of --format and --hex"),
+        ("x.index", b"", ["--format", "kafka", "--hex"], "drop one of --format and --hex"),
         ("x.log", b"", ["--format", "csv"], "'csv'"),
         ("x.log", b"", ["--dialect", "latin"], "'latin'"),
     ],
