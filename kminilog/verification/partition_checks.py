@@ -95,7 +95,8 @@ def join_segments(
     tally = Tally(findings)
     for name, reason in strays.items():
         segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
-        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))
+        detail = reason if segment else f"{name}: {reason}"  # the place has the segment's name
+        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, detail, segment))
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
