@@ -18,6 +18,7 @@ _SPACES = "\u3000"  # the blank of Chinese texts
 _FILL = "\0"  # after a character that takes two columns
 _GAP = "  "  # between two columns of a table
 _HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
+_OF_ONE = {"are": "is", "were": "was", "have": "has"}
 FIT_COLUMNS = 80
 SHOWN_BYTES = 200  # of a key or value in a line of text
 
@@ -85,6 +86,17 @@ def count(number: int, singular: str) -> str:
     """
     plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
     return f"{number} {singular if number == 1 else plural}"
+
+
+def offsets(numbers: range, verb: str = "") -> str:
+    """Return some offsets in a row, with the verb of which they are the subject.
+
+    >>> offsets(range(5, 6), "were"), offsets(range(5, 9), "were"), offsets(range(5, 6))
+    ('offset 5 was', 'offsets 5 to 8 were', 'offset 5')
+    """
+    if len(numbers) == 1:
+        return f"offset {numbers[0]} {_OF_ONE.get(verb, verb)}".rstrip()
+    return f"offsets {numbers.start} to {numbers.stop - 1} {verb}".rstrip()
 
 
 def wrap(

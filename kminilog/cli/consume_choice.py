@@ -1,7 +1,7 @@
 """Which topics and partitions `consume` reads: those of one name, or all that match a pattern.
 
 With a pattern, a topic or a partition that cannot be read is left out and named, and the others are
-read. Source: ours; Kafka: TopicFilter.
+read. MessageSource: ours; Kafka: TopicFilter.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import click
 
 from kminilog.cli.output import Broken, in_words, warn
-from kminilog.consumer.interface import Source
+from kminilog.consumer.interface import MessageSource
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
@@ -48,7 +48,7 @@ def chosen_partitions(topics: Iterable[Topic], partition: int | None) -> list[To
 
 
 def readable(
-    source: Source, partitions: Iterable[TopicPartition], broken: Broken
+    source: MessageSource, partitions: Iterable[TopicPartition], broken: Broken
 ) -> list[TopicPartition]:
     """Return the partitions that can be read at both ends; `broken` gets the errors of others."""
     found = []

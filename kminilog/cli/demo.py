@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 TOPIC = "access"
 PARTITIONS = 3
 CLIENT_ADDRESS = r"^(\S+)"
+_ROWS = 10_000
 _SEGMENTS = 12  # about so many in all, so that the search has several names to choose from
 _SMALLEST_SEGMENT_BYTES = 1 << 16
 
@@ -64,12 +65,10 @@ class Done(NamedTuple):
 @click.option(
     "--rows",
     type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
     metavar="N",
-    help="Number of lines of the generated log.",
+    help=f"Number of lines of the generated log.  [default: {_ROWS}]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed for the generated log.")
+@click.option("--seed", type=int, help="Seed for the generated log.  [default: 0]")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
@@ -86,8 +85,8 @@ class Done(NamedTuple):
 @json_option
 def command(
     input_file: Path | None,
-    rows: int,
-    seed: int,
+    rows: int | None,
+    seed: int | None,
     keep: Path | None,
     is_of_documents: bool,
     master: str | None,
@@ -100,10 +99,12 @@ def command(
     """
     if is_of_documents and (input_file or master):
         raise click.UsageError("--documents makes its own log: without --input, without Spark")
+    if is_of_documents and (rows, seed) != (None, None):
+        raise click.UsageError("--documents has a log of its own size: drop --rows and --seed")
     with _workspace(keep) as workspace:
         if is_of_documents:
             return _show_documents(workspace / "kminilog-data", as_json, is_kept=keep is not None)
-        source = _source(workspace, input_file, rows, seed)
+        source = _source(workspace, input_file, rows or _ROWS, seed or 0)
         log_dir_path = workspace / "kminilog-data"
         done = _run(log_dir_path, source, master)
         facts = {

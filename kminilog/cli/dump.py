@@ -1,8 +1,8 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
-With `--at` or `--offset` it shows what is at one place, as the findings of `verify` ask for. The
-dialect of a `.log` is that of the option; else that of the topic whose partition directory
-holds the file; else the documented one (with --format kafka that of Kafka).
+With `--at` or `--offset` it shows what is at one place, and what `verify` finds there: its findings
+ask for that. The dialect of a `.log` is that of the option; else that of the topic whose partition
+directory holds the file; else the documented one (with --format kafka that of Kafka).
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from kminilog.cli.dump_findings import findings_in, said_of_entry, said_of_message
 from kminilog.cli.dump_selection import Selection
 from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.kafka_dump import index_lines, is_complaint, log_lines
-from kminilog.cli.layout import dialect_of
-from kminilog.cli.log_dump import message_beside, read_index, read_log
+from kminilog.cli.layout import dialect_of, partition_of_file
+from kminilog.cli.log_dump import index_bytes, message_beside, read_index, read_log
 from kminilog.cli.named_files import SegmentFile
 from kminilog.cli.options import dialect_option, example, json_option
 from kminilog.cli.output import (
@@ -60,7 +61,9 @@ _NOT_ALL = 2
     metavar="N",
     help="Print N messages or entries, from --at or --offset on, or from the beginning.",
 )
-@click.option("--hex", "as_hex", is_flag=True, help="Print the bytes of each message, too.")
+@click.option(
+    "--hex", "as_hex", is_flag=True, help="Print the bytes of each message or entry, too."
+)
 @click.option(
     "--deep",
     is_flag=True,
@@ -111,6 +114,8 @@ def command(
         raise click.UsageError("--format kafka prints lines, not JSON: drop one of the two")
     if is_kafka and selection != Selection():
         raise click.UsageError("--format kafka prints whole files: drop --at, --offset, --count")
+    if is_kafka and as_hex:
+        raise click.UsageError("--format kafka prints no bytes: drop one of --format and --hex")
     _refuse_a_byte_behind_the_end(path, at)
     dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
@@ -118,9 +123,10 @@ def command(
     if path.suffix == INDEX_SUFFIX and is_kafka:
         return _write_kafka(index_lines(file, complaints), complaints)
     if path.suffix == INDEX_SUFFIX:
-        return _write_index(path, dialect, selection, as_json)
+        return _write_index(path, dialect, selection, as_json, as_hex)
     if is_kafka:
-        next(read_log(path, dialect), None)  # a file that is no log is refused in all formats
+        # A file that is no log is refused in all formats.
+        next(read_log(path, dialect, of_topic=partition_of_file(path) is not None), None)
         lines = log_lines(file, dialect, complaints, print_data=print_data, unpacking=unpacking)
         code = _write_kafka(lines, complaints)
     else:
@@ -146,15 +152,18 @@ def _write_log(
     print_data: bool,
 ) -> int:
     base_offset, _ = parse_segment_file(path.name) or (0, "")
-    found = interruptible(read_log(path, dialect, unpacking=unpacking))
+    of_topic = partition_of_file(path) is not None
+    found = findings_in(path, dialect) if selection.is_of_one_place else None
+    read = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
     damaged = shown = False
-    for dumped in selection.messages(iter(found), dialect, dialect.first_offset(base_offset)):
+    for dumped in selection.messages(iter(read), dialect, dialect.first_offset(base_offset)):
+        dumped = said_of_message(dumped, found or {})
         if as_json:
             more = {"hex": dumped.data(dialect).hex()} if as_hex else {}
             write_record(dumped.record(dialect) | more)
         else:
             write_lines(message_lines(dumped, dialect, print_data=print_data, as_hex=as_hex))
-        shown, damaged = True, damaged or dumped.message is None
+        shown, damaged = True, damaged or dumped.is_damage
     if shown or selection.offset is None:
         _say_if_empty(path, "message", as_json)
         return int(damaged)
@@ -164,16 +173,23 @@ def _write_log(
     return _NO_SUCH_PLACE
 
 
-def _write_index(path: Path, dialect: Dialect, selection: Selection, as_json: bool) -> int:
+def _write_index(
+    path: Path, dialect: Dialect, selection: Selection, as_json: bool, as_hex: bool
+) -> int:
+    found = findings_in(path, dialect) if selection.is_of_one_place else None
     damaged = shown = False
     for record in selection.entries(iter(interruptible(read_index(path)))):
+        if found is not None:
+            record = said_of_entry(path, selection.at, record, found)
         if selection.is_of_one_place and record["offset"] is not None:
             record |= message_beside(path, dialect, record["position"])
+        if as_hex:
+            record["hex"] = index_bytes(path, record).hex()
         if as_json:
             write_record(record)
         else:
             write_lines(entry_lines(record))
-        shown, damaged = True, damaged or record["offset"] is None
+        shown, damaged = True, damaged or record["offset"] is None or "findings" in record
     if shown or selection.offset is None:
         _say_if_empty(path, "entry", as_json)
         return int(damaged)

@@ -3,15 +3,16 @@
     offset 7, byte 32: size 22, crc 4b41698d, magic 0, attributes 0, key 4 bytes, value 6 bytes
     offset ?, byte 66: DAMAGED, bad-crc: crc is ...; 34 bytes left out
     offset 8, byte 64 (relative 3)
+        verify says: index-position: entry 0, (3, 64), does not point to the beginning of ...
 
 The words for damage are those of `verify`. Source: ours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kminilog.cli.log_dump import Dumped
-from kminilog.cli.message_fields import hex_lines, key_and_value
+from kminilog.cli.message_fields import entry_hex_lines, hex_lines, key_and_value
 from kminilog.format.dialect import Dialect
 from kminilog.painted import BAD, QUIET, Painted, Span, indented
 from kminilog.plain_text import FIT_COLUMNS, count
@@ -31,16 +32,29 @@ def message_lines(
         yield _message(record)
         if print_data:
             yield Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
+    yield from _finding_lines(record)
     if as_hex:
         data = dumped.data(dialect)
-        for line in hex_lines(dialect, record["position"], data[:_HEX_BYTES]):
-            yield indented(line, "  ")
-        if len(data) > _HEX_BYTES:
-            yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
+        yield from _bytes(data, hex_lines(dialect, record["position"], data[:_HEX_BYTES]))
 
 
 def entry_lines(record: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of an index entry: with what the log has there, if that was looked up."""
+    """Yield the lines of an index entry: what the log has there, and its bytes, if it has them."""
+    yield from _entry(record)
+    if "hex" in record:
+        data = bytes.fromhex(record["hex"])
+        yield from _bytes(data, entry_hex_lines(record["index_position"], data[:_HEX_BYTES]))
+
+
+def _bytes(data: bytes, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of the first bytes of some data, and how many more there are."""
+    for line in lines:
+        yield indented(line, "  ")
+    if len(data) > _HEX_BYTES:
+        yield f"  … {count(len(data) - _HEX_BYTES, 'byte')} more"
+
+
+def _entry(record: dict[str, Any]) -> Iterator[str]:
     if record["offset"] is None:
         damage = Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD)
         yield Painted(damage, f"; {count(record['skipped_bytes'], 'byte')} left out")
@@ -48,6 +62,7 @@ def entry_lines(record: dict[str, Any]) -> Iterator[str]:
     offset, position, relative = record["offset"], record["position"], record["relative_offset"]
     where = Span(f"offset {offset}", "offset")
     yield Painted(where, ", ", Span(f"byte {position}", "position"), f" (relative {relative})")
+    yield from _finding_lines(record)
     if "log_offset" not in record:
         return
     found = record["log_offset"]
@@ -58,6 +73,12 @@ def entry_lines(record: dict[str, Any]) -> Iterator[str]:
     else:
         other = Span(f"the message with offset {found} begins at that byte", BAD)
         yield Painted("    in the .log: ", other)
+
+
+def _finding_lines(record: dict[str, Any]) -> Iterator[str]:
+    for finding in record.get("findings", ()):
+        said = Span(f"{finding['class']}: {finding['detail']}", BAD)
+        yield Painted(f"{_INDENT}verify says: ", said)
 
 
 def _message(record: dict[str, Any]) -> Painted:

@@ -166,10 +166,16 @@ def offset_range(first_offset: int, next_offset: int) -> str:
     return f"{first_offset}..{next_offset - 1}" if next_offset > first_offset else "none"
 
 
-def dialect_of(path: Path) -> Dialect | None:
-    """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
+def partition_of_file(path: Path) -> TopicPartition | None:
+    """Return the partition in whose directory a file lies; None if no topic is there."""
     directory = path.absolute().parent
     partition = parse_topic_partition(directory.name)
     if not partition or not (directory.parent / (partition.topic + TOPIC_SUFFIX)).exists():
         return None
-    return read_topic(directory.parent, partition.topic).dialect
+    return partition
+
+
+def dialect_of(path: Path) -> Dialect | None:
+    """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
+    partition = partition_of_file(path)
+    return partition and read_topic(path.absolute().parent.parent, partition.topic).dialect

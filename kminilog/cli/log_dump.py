@@ -9,7 +9,7 @@ The damage comes from the scan that `verify` uses, so both report the same. Noth
 Source: ours; Kafka: DumpLogSegments.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from kminilog.cli.message_fields import damage_json, message_json
 from kminilog.cli.unpacking import Unpacking
 from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries
 from kminilog.format.message import (
     CODECS,
     HEADER_BYTES,
@@ -33,7 +33,8 @@ from kminilog.format.names import LOG_SUFFIX, parse_segment_file
 from kminilog.storage.log_file import message_at
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import walk
+from kminilog.verification.damage_scan import no_tail, walk
+from kminilog.verification.findings import Finding, FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16
 
@@ -43,7 +44,8 @@ class Dumped:
     """Bytes `start` to `end`, exclusive: one message, or a stretch of damage.
 
     A message with `is_deep` is inside the compressed one that has these bytes. `damaged_bytes` are
-    the first of the damage; `skipped_bytes` tells how many there are.
+    the first of the damage; `skipped_bytes` tells how many there are. `findings` are what `verify`
+    says of these bytes besides, if it was asked.
     """
 
     start: int
@@ -54,14 +56,21 @@ class Dumped:
     damaged_bytes: bytes = b""
     skipped_bytes: int = 0
     is_deep: bool = False
+    findings: Sequence[Finding] = ()
+
+    @property
+    def is_damage(self) -> bool:
+        """Tell if there is no message here, or something else is wrong with this place."""
+        return self.message is None or bool(self.findings)
 
     def record(self, dialect: Dialect) -> dict[str, Any]:
         """Return what `dump --json` prints."""
-        deep = {"deep": True} if self.is_deep else {}
+        more = {"deep": True} if self.is_deep else {}
+        more |= findings_json(self.findings)
         if self.message:
-            return {**message_json(self.start, self.message), **deep}
+            return {**message_json(self.start, self.message), **more}
         facts = {"fault": self.fault, "detail": self.detail, "skipped_bytes": self.skipped_bytes}
-        return {**damage_json(dialect, self.start, self.damaged_bytes), **facts, **deep}
+        return {**damage_json(dialect, self.start, self.damaged_bytes), **facts, **more}
 
     def data(self, dialect: Dialect) -> bytes:
         """Return the bytes of the message, or of the damage."""
@@ -71,15 +80,22 @@ class Dumped:
         return encode(dialect, offset, key, value, attributes=attributes)
 
 
+def findings_json(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return the field for what `verify` finds at a place; none if that is nothing."""
+    said = [{"class": str(found.kind), "detail": found.detail} for found in findings]
+    return {"findings": said} if said else {}
+
+
 def read_log(
-    path: Path, dialect: Dialect, *, unpacking: Unpacking | None = None
+    path: Path, dialect: Dialect, *, unpacking: Unpacking | None = None, of_topic: bool = False
 ) -> Iterator[Dumped]:
     """Yield what stands in a `.log`, in order; nothing for an empty one.
 
     With `unpacking` the messages inside of compressed ones in their place.
 
-    Raises ValueError if no message is in it at all and its beginning does not look like one, and
-    CompressedMessageError if `unpacking` meets a codec that cannot be opened.
+    Raises ValueError if no message is in it at all and its beginning does not look like one, unless
+    it is a file `of_topic`: that is a log, whatever is left of it. CompressedMessageError if
+    `unpacking` meets a codec that cannot be opened.
     """
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     segment = Segment(path.parent, base_offset, dialect, 0)
@@ -88,9 +104,12 @@ def read_log(
     for step in walk(segment, end):
         if step.damage:
             at, damage_end = step.damage.position, step.position if step.message else end
-            if step.message is None and at == 0 and not _looks_like_a_message(path):
+            if not (step.message or at or of_topic or _looks_like_a_message(path)):
                 raise ValueError(f"{path}: no message in {end} bytes; is this a .log of Kafka?")
-            kind, detail = str(step.damage.kind), step.damage.detail
+            damage = step.damage
+            if of_topic and damage.kind == FindingClass.TORN_TAIL and _is_followed(path):
+                damage = no_tail(damage)
+            kind, detail = str(damage.kind), damage.detail
             data = _read(path, at, min(damage_end - at, _SHOWN_DAMAGE_BYTES))
             yield Dumped(at, damage_end, None, kind, detail, data, damage_end - at)
         if step.message is None:
@@ -99,6 +118,14 @@ def read_log(
             yield from _messages_inside(path, dialect, step.position, step.message, unpacking)
         else:
             yield Dumped(step.position, step.position + step.message.length_bytes, step.message)
+
+
+def _is_followed(path: Path) -> bool:
+    """Tell if messages are in segments behind this one."""
+    return any(
+        other.name > path.name and parse_segment_file(other.name) and other.stat().st_size
+        for other in path.parent.glob("*" + LOG_SUFFIX)
+    )
 
 
 def _messages_inside(
@@ -139,33 +166,64 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
     `index_position` is the byte of the `.index` at which the entry begins.
     Raises ValueError if the name is not 20 digits: it has the number that offsets count from.
     """
-    parsed = parse_segment_file(path.name)
-    if parsed is None:
-        raise ValueError(
-            f"{path}: an index is read by the 20 digits of its name, like {0:020d}.index"
-        )
+    base_offset = _base_offset(path)
     data = read_regular(path)
     for start in range(0, len(data), ENTRY_SIZE_BYTES):
         previous = max(start - ENTRY_SIZE_BYTES, 0)
         try:
             entry = decode_entries(data[previous : start + ENTRY_SIZE_BYTES])[-1]
+            if entry.position < 0:  # only the first entry: the others do not ascend then
+                raise CorruptBytesError("position below 0", position=start)
         except CorruptBytesError:
-            yield {
-                "offset": None,
-                "position": None,
-                "index_position": start,
-                "valid": False,
-                "fault": "index-order",
-                "detail": _index_fault(start, data[start : start + ENTRY_SIZE_BYTES]),
-                "skipped_bytes": len(data) - start,
-            }
+            why = _index_fault(start, data[start : start + ENTRY_SIZE_BYTES])
+            yield index_damage(start, why, len(data) - start)
             return
-        yield {
-            "offset": parsed[0] + entry.relative_offset,
-            "position": entry.position,
-            "relative_offset": entry.relative_offset,
-            "index_position": start,
-        }
+        yield _entry(base_offset, start, entry)
+
+
+def index_slot(path: Path, start: int) -> dict[str, Any]:
+    """Return the JSON of the entry at a byte of an `.index`, whatever stands in front of it."""
+    data = _read(path, start, ENTRY_SIZE_BYTES)
+    if len(data) < ENTRY_SIZE_BYTES:
+        return index_damage(start, _index_fault(start, data), len(data))
+    return _entry(_base_offset(path), start, decode_entries(data)[0])
+
+
+def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
+    """Return the bytes of such an entry, or the first of those that are left out."""
+    size_bytes: int = record.get("skipped_bytes", ENTRY_SIZE_BYTES)
+    return _read(path, record["index_position"], min(size_bytes, _SHOWN_DAMAGE_BYTES))
+
+
+def index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
+    """Return the JSON for an entry that ends the use of its index."""
+    return {
+        "offset": None,
+        "position": None,
+        "index_position": start,
+        "valid": False,
+        "fault": str(FindingClass.INDEX_ORDER),
+        "detail": detail,
+        "skipped_bytes": left_out_bytes,
+    }
+
+
+def _entry(base_offset: int, start: int, entry: IndexEntry) -> dict[str, Any]:
+    return {
+        "offset": base_offset + entry.relative_offset,
+        "position": entry.position,
+        "relative_offset": entry.relative_offset,
+        "index_position": start,
+    }
+
+
+def _base_offset(path: Path) -> int:
+    parsed = parse_segment_file(path.name)
+    if parsed is None:
+        raise ValueError(
+            f"{path}: an index is read by the 20 digits of its name, like {0:020d}.index"
+        )
+    return parsed[0]
 
 
 def _index_fault(start: int, data: bytes) -> str:
@@ -184,7 +242,7 @@ def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int
     log_path = path.with_suffix(LOG_SUFFIX)
     if not log_path.exists():
         return {}
-    message = message_at(dialect, log_path, position)
+    message = message_at(dialect, log_path, position) if position >= 0 else None
     return {"log_offset": message.offset if message else None}
 
 

@@ -21,7 +21,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
 from kminilog.painted import QUIET, Painted, Span
 from kminilog.plain_text import count, shown_beside, table
-from kminilog.steps.layout import NUMBERS, Part, split_fields
+from kminilog.steps.layout import NUMBERS, Part, index_fields, split_fields
 
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
@@ -141,8 +141,22 @@ def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[Painted]
     >>> print(*hex_lines(DOCUMENTED, 497, b"book\n"))
     00000497  62 6f 6f 6b 0a                                   |book.|
     """
+    yield from _hex_lines(position, data, split_fields(dialect, data))
+
+
+def entry_hex_lines(position: int, data: bytes) -> Iterator[Painted]:
+    """Yield entries of an index in such lines.
+
+    >>> print(*entry_hex_lines(8, bytes.fromhex("00000003 000001f1")))
+    00000008  00 00 00 03 00 00 01 f1                          |........|
+    """
+    fields = [Part(f.name, f.start, data[f.start : f.end]) for f in index_fields("", data)]
+    yield from _hex_lines(position, data, fields)
+
+
+def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[Painted]:
     cells, kinds = ascii_cells(data), [""] * len(data)
-    for field in split_fields(dialect, data):
+    for field in fields:
         here = slice(field.start, field.start + len(field.data))
         kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
         if field.name in _TEXTS:

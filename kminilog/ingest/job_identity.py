@@ -23,6 +23,7 @@ from typing import Any
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
+from kminilog.plain_text import offsets
 from kminilog.source.files import SourceFile, list_files
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -120,10 +121,11 @@ def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:
             met.append(Cut(*place, end, staged.next_offset, Reason.LOST, [manifest.job_id], True))
     cuts = read_cuts(writer.path) + met  # last: they name again what is on record
     return [
-        f"offsets {cut.first_offset} to {cut.next_offset - 1} of {cut.topic_partition}, which job "
-        f"{manifest.job_id} wrote, were cut off since ({cut.reason})"
+        f"{offsets(gone)} of {cut.topic_partition}, which job {manifest.job_id} wrote, "
+        f"{'was' if len(gone) == 1 else 'were'} cut off since ({cut.reason})"
         for staged in manifest.partitions
         for cut in cuts_of_job(manifest, staged, cuts)
+        for gone in [range(cut.first_offset, cut.next_offset)]
     ]
 
 

@@ -44,8 +44,8 @@ class LogEnds:
         except ValueError as error:
             self.warnings.append(
                 f"log dir {self._log_dir}: {CHECKPOINT_FILE} holds no recovery points ({error}); "
-                "so nothing tells any more what logs have lost at their ends until now; it is kept as "
-                f"{set_aside(self._log_dir)}, and a new one begins"
+                "so nothing tells any more what logs have lost at their ends until now; it is kept "
+                f"as {set_aside(self._log_dir)}, and a new one begins"
             )
             return {}
 

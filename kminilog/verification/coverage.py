@@ -65,7 +65,7 @@ def coverage_of(
     if any(summary.has_recovery_point for summary in listed):
         checked.append(Aspect.LOG_ENDS)
     if unknown:
-        why = f"no recovery point is on record of {unknown} of {len(summaries)} partitions"
+        why = f"no recovery point is on record for {unknown} of {len(summaries)} partitions"
         unchecked.append(Unchecked(Aspect.LOG_ENDS, topic.name, why))
     if any(summary.has_jobs for summary in listed):
         checked.append(Aspect.JOBS)

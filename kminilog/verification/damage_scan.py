@@ -16,7 +16,7 @@ Kafka stops at the first invalid message.
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 from kminilog.format.message import (
@@ -30,7 +30,7 @@ from kminilog.format.message import (
 from kminilog.storage.log_file import find_message
 from kminilog.storage.regular_file import open_regular, regular_status
 from kminilog.storage.segment import Segment
-from kminilog.verification.findings import FindingClass
+from kminilog.verification.findings import Finding, FindingClass
 
 _SIZE_AND_CRC = struct.Struct(">iI")
 _MAX_REPAIRED_BYTES = 1 << 26
@@ -43,6 +43,9 @@ class Damage(NamedTuple):
     kind: FindingClass
     position: int
     detail: str
+
+
+Torn = TypeVar("Torn", Damage, Finding)
 
 
 class Step(NamedTuple):
@@ -101,6 +104,16 @@ def _examine(
     if end < claimed_end and (claimed_end == file_bytes or _message_at(segment, claimed_end)):
         end = claimed_end  # the message that was found is inside the value of this one
     return Damage(FindingClass(outcome.fault.value), position, outcome.detail), end
+
+
+def no_tail(torn: Torn) -> Torn:
+    """Return a torn tail as what it is if segments come behind it: a message without its end.
+
+    >>> no_tail(Damage(FindingClass.TORN_TAIL, 5, "unfinished message")).detail
+    'unfinished message; other segments come behind it'
+    """
+    detail = f"{torn.detail}; other segments come behind it"
+    return torn._replace(kind=FindingClass.BAD_LENGTH, detail=detail)
 
 
 def has_grown(path: Path, size_bytes: int) -> bool:

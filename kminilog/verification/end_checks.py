@@ -12,14 +12,15 @@ point only to decide where recovery begins.
 from collections.abc import Sequence
 
 from kminilog.format.names import TopicPartition
+from kminilog.plain_text import offsets
 from kminilog.storage.cuts import Cut, Reason
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch
 from kminilog.verification.segment_summary import SegmentSummary
 
 _LOST = {
-    Reason.LOST: "were on the disk, and were gone when the log was opened",
-    Reason.RECOVERY: "were cut off by forced recovery, whole messages among them",
+    Reason.LOST: "on the disk, and gone when the log was opened",
+    Reason.RECOVERY: "cut off by forced recovery, not all of it damaged",
 }
 
 
@@ -74,11 +75,12 @@ def _with_end(found: Finding, end: int, known_end: int) -> Finding:
 
 
 def _lost_before(cut: Cut, end: int) -> Finding:
-    again = max(min(end, cut.next_offset) - cut.first_offset, 0)
-    detail = (
-        f"offsets {cut.first_offset} to {cut.next_offset - 1} {_LOST[cut.reason]}; "
-        f"{again} of them have been given out again"
-    )
+    gone = range(cut.first_offset, cut.next_offset)
+    again = max(min(end, gone.stop) - gone.start, 0)
+    which = f"{again} of them {'has' if again == 1 else 'have'}"
+    if len(gone) == 1:
+        which = "it has" if again else "it has not"
+    detail = f"{offsets(gone, 'were')} {_LOST[cut.reason]}; {which} been given out again"
     return Finding(FindingClass.LOST_END, *cut.topic_partition, detail, offset=cut.first_offset)
 
 
@@ -88,5 +90,6 @@ def _missing(
     if not is_known:
         reason = f"it wrote offsets up to {missing[-1]}, the log ends before {missing[0]}"
         return mismatch(topic_partition, jobs.last_job, reason, missing[0])
-    detail = f"offsets {missing[0]} to {missing[-1]} were on the disk, the log ends before them"
+    them = "it" if len(missing) == 1 else "them"
+    detail = f"{offsets(missing, 'were')} on the disk, the log ends before {them}"
     return Finding(FindingClass.LOST_END, *topic_partition, detail, offset=missing[0])

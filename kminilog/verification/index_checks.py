@@ -52,6 +52,10 @@ class _Absent(NamedTuple):
         return first._replace(total=self.total + other.total)
 
 
+def _nor_more(count: int) -> str:
+    return f", nor {'does' if count == 1 else 'do'} {count} more" if count else ""
+
+
 class IndexCheck:
     """Compares the entries of one index with the messages that it is told. Memory O(entries)."""
 
@@ -128,7 +132,7 @@ class IndexCheck:
             yield self._slot_fault(
                 FindingClass.INDEX_ORDER,
                 first_out_of_order,
-                "does not ascend" + (f", nor do {out_of_order - 1} more" * (out_of_order > 1)),
+                "does not ascend" + _nor_more(out_of_order - 1),
             )
         elif self._torn_bytes:
             detail = f"the index ends with {self._torn_bytes} bytes that are no entry"
@@ -139,6 +143,8 @@ class IndexCheck:
         count = absent.total - bad_slots - out_of_order
         if count > 0:
             detail = f"{count} index entries are missing, the first one for this message"
+            if count == 1:
+                detail = "1 index entry is missing, for this message"
             yield IndexFault(FindingClass.INDEX_SPARSE, absent.offset, absent.position, detail)
 
     def _advance(self) -> None:

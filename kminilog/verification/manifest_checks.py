@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kminilog.format.names import TopicPartition
+from kminilog.plain_text import offsets
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
@@ -167,8 +168,8 @@ def _order(topic_partition: TopicPartition, jobs: PartitionJobs) -> None:
     for job_id, staged in jobs.staged:
         before, end = (kept[-1][0], kept[-1][1].next_offset) if kept else ("", 0)
         if staged.first_offset < end:
-            reason = f"offsets {staged.first_offset} to {min(end, staged.next_offset) - 1} are "
-            reason += f"those of job {before} too"
+            shared = range(staged.first_offset, min(end, staged.next_offset))
+            reason = f"job {before} has {offsets(shared)} too"
             found = mismatch(topic_partition, job_id, reason, staged.first_offset)
             jobs.findings.append(found)
         else:
@@ -215,18 +216,18 @@ def compare(
 def _altered(
     topic_partition: TopicPartition,
     job_id: str,
-    offsets: range,
+    written: range,
     segments: Sequence[SegmentSummary],
 ) -> Finding:
-    detail = f"something in offsets {offsets[0]} to {offsets[-1]} is not what job {job_id} wrote"
-    names = [s.name for s in segments if s.start_offset <= offsets[0]]
+    detail = f"something in {offsets(written)} is not what job {job_id} wrote"
+    names = [s.name for s in segments if s.start_offset <= written[0]]
     name = names[-1] if names else None
-    found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, offsets[0])
-    return found._replace(last_offset=offsets[-1])
+    found = Finding(FindingClass.ALTERED, *topic_partition, detail, name, written[0])
+    return found._replace(last_offset=written[-1])
 
 
 def _range(job_id: str, first: int, end: int) -> str:
-    return f"offsets {first} to {end - 1} of job {job_id}"
+    return f"{offsets(range(first, end))} of job {job_id}"
 
 
 def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSummary]) -> bool:

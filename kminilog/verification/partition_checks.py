@@ -31,6 +31,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.damage_scan import no_tail
 from kminilog.verification.end_checks import judge_end, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.manifest_checks import PartitionJobs, compare
@@ -94,7 +95,8 @@ def join_segments(
     tally = Tally(findings)
     for name, reason in strays.items():
         segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
-        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, f"{name}: {reason}", segment))
+        detail = reason if segment else f"{name}: {reason}"  # the place has the segment's name
+        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, detail, segment))
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
@@ -246,11 +248,7 @@ def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFaul
 
 def _without_torn_tail(summary: SegmentSummary) -> SegmentSummary:
     findings = [
-        found._replace(
-            kind=FindingClass.BAD_LENGTH, detail=f"{found.detail}; other segments come behind it"
-        )
-        if found.kind == FindingClass.TORN_TAIL
-        else found
+        no_tail(found) if found.kind == FindingClass.TORN_TAIL else found
         for found in summary.findings
     ]
     return summary._replace(findings=findings)

@@ -92,3 +92,5 @@ def test_demo_of_the_documents_finds_their_message_without_spark(kminilog, tmp_p
     text = kminilog.ok("demo", "--documents").out
     assert "Found: offset 368776 stands at byte 1500" in " ".join(text.split())
     assert_one_line(kminilog("demo", "--documents", "--master", "local[1]"), 2, "without Spark")
+    for option in ("--rows", "--seed"):
+        assert_one_line(kminilog("demo", "--documents", option, 5), 2, "drop --rows and --seed")

@@ -144,6 +144,18 @@ def test_dump_torn_tail_of_few_bytes_has_no_header(kminilog, log):
     assert (record["fault"], record["offset"], record["size"]) == ("torn-tail", 4, None)
 
 
+@pytest.mark.parametrize("place", [[], ["--at", 0, "--hex"], ["--offset", 0]])
+def test_dump_of_a_topics_log_shows_whatever_is_left_of_it(kminilog, place):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", stdin=b"value\n")
+    log = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
+    cut_to(log, 20)
+    run = kminilog("dump", log, *place)
+    assert (run.code, run.err) == (1, "")
+    assert run.out.startswith("offset 0, byte 0: DAMAGED, torn-tail: ")
+    assert_one_line(kminilog("dump", shutil.copy(log, kminilog.log_dir)), 2, "no message in 20")
+
+
 def test_dump_bad_magic_is_named(kminilog, log):
     flip_byte(log, 28 + 16, value=2)
     record = damaged(dump(kminilog, log, "--json"), 1)
@@ -303,6 +315,24 @@ def test_dump_index_has_absolute_and_relative_offsets(orders):
     assert orders.ok("dump", path).out.splitlines()[0] == "offset 8, byte 64 (relative 3)"
 
 
+def test_dump_index_hex_shows_the_bytes_of_each_entry(orders):
+    path = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    path.write_bytes(path.read_bytes() + b"\xff")
+    lines = orders("dump", path, "--hex").out.splitlines()
+    assert lines[:4] == [
+        "offset 8, byte 64 (relative 3)",
+        "  00000000  00 00 00 03 00 00 00 40                          |.......@|",
+        "offset 10, byte 128 (relative 5)",
+        "  00000008  00 00 00 05 00 00 00 80                          |........|",
+    ]
+    assert lines[5] == "  00000016  ff" + " " * 47 + "|.|"
+    assert [record["hex"] for record in orders("dump", path, "--hex", "--json").records] == [
+        "0000000300000040",
+        "0000000500000080",
+        "ff",
+    ]
+
+
 @pytest.mark.parametrize(
     ("tail", "detail"),
     [
@@ -320,6 +350,17 @@ def test_dump_unsound_index_shows_the_sound_entries_and_why_it_stops(orders, tai
     assert run.records[-1]["detail"] == detail
     assert run.records[-1]["skipped_bytes"] == len(tail)
     assert "DAMAGED" in orders("dump", path).out
+
+
+def test_dump_index_that_begins_with_a_negative_position_reads_no_message(orders):
+    path = orders.log_dir / "orders-0" / "00000000000000000005.index"
+    path.write_bytes(bytes.fromhex("00000003ffffff00 0000000500000080"))
+    for place in ([], ["--at", 3]):
+        run = orders("dump", path, *place)
+        assert (run.code, run.err) == (1, "")
+        assert run.out.startswith("DAMAGED, index-order: entry 0, (3, -256), does not ascend; ")
+    assert orders.ok("dump", path, "--format", "kafka").out == f"Dumping {path}\n"
+    assert_one_line(orders("dump", path, "--offset", 8), 1, "no entry for offset 8 or below")
 
 
 # ---- Kafka's own lines (tests/conformance compares them with the real tool)
@@ -370,6 +411,8 @@ def test_dump_kafka_format_complains_on_stderr_about_a_gap(kminilog, log):
         ("copy.log", encode(KAFKA, 0, None, b""), ["--format", "kafka"], "20 digits"),
         ("copy.index", bytes(8), [], "20 digits"),
         ("x.log", b"", ["--format", "kafka", "--json"], "not JSON"),
+        ("x.log", b"", ["--format", "kafka", "--hex"], "drop one of --format and --hex"),
+        ("x.index", b"", ["--format", "kafka", "--hex"], "drop one of --format and --hex"),
         ("x.log", b"", ["--format", "csv"], "'csv'"),
         ("x.log", b"", ["--dialect", "latin"], "'latin'"),
     ],

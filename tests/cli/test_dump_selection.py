@@ -87,6 +87,43 @@ def test_offset_that_is_not_there_is_a_no_and_says_where_to_look(orders):
     assert orders.ok("find", "orders-0", 15)
 
 
+def test_gap_between_segments_is_said_of_the_message_behind_it_alone(orders):
+    first, second, *_ = sorted((orders.log_dir / "orders-0").glob("*.log"))
+    cut_to(first, message_positions(first.read_bytes())[-2])
+    run = orders("dump", second, "--at", 0, "--count", 2)
+    lines = run.out.splitlines()
+    assert (run.code, len(lines)) == (1, 3)
+    lost = int(second.stem)
+    assert lines[1] == f"    verify says: offset-gap: 1 offset is missing: {lost}"
+    records = orders("dump", second, "--at", 0, "--count", 2, "--json").records
+    assert [record.get("findings") for record in records] == [
+        [{"class": "offset-gap", "detail": f"1 offset is missing: {lost}"}],
+        None,
+    ]
+    assert orders.ok("dump", second).out.count("verify says") == 0
+    # Of a copy elsewhere nothing is known but what it holds.
+    copy = orders.log_dir / second.name
+    copy.write_bytes(second.read_bytes())
+    assert orders.ok("dump", copy, "--at", 0).out.count("\n") == 1
+
+
+def test_unfinished_message_with_segments_behind_it_is_no_torn_tail(orders):
+    first, *_, last = sorted((orders.log_dir / "orders-0").glob("*.log"))
+    for log, fault in ((last, "torn-tail"), (first, "bad-length")):
+        cut_to(log, log.stat().st_size - 1)
+        for place in ([], ["--at", log.stat().st_size - 1]):
+            run = orders("dump", log, *place)
+            assert run.code == 1
+            assert f": DAMAGED, {fault}: unfinished message: " in run.out
+            assert ("; other segments come behind it; " in run.out) == (log is first)
+
+
+def test_log_of_a_topic_with_broken_settings_is_still_shown(orders):
+    log = min((orders.log_dir / "orders-0").glob("*.log"))
+    (orders.log_dir / "orders.json").write_text("{")
+    assert orders.ok("dump", log, "--dialect", "documented", "--at", 0).out.count("\n") == 1
+
+
 def test_byte_behind_the_end_is_one_line(kminilog, log):
     size = log.stat().st_size
     assert_one_line(
@@ -146,9 +183,16 @@ def test_index_entry_is_shown_with_what_the_log_has_there(orders):
         (record,) = orders.ok("dump", path, "--offset", offset, "--json").records
         assert record["offset"] == entry
     flip_byte(path, 7, mask=32)  # the position of the first entry: 64 becomes 96
-    assert "the message with offset 9 begins at that byte" in orders.ok("dump", path, "--at", 0).out
+    run = orders("dump", path, "--at", 0)
+    assert run.code == 1
+    assert "the message with offset 9 begins at that byte" in run.out
     flip_byte(path, 7, mask=1)
-    assert "no whole message begins at that byte" in orders.ok("dump", path, "--at", 0).out
+    run = orders("dump", path, "--at", 0)
+    assert "no whole message begins at that byte" in run.out
+    detail = "entry 0, (3, 97), does not point to the beginning of the message with its offset"
+    assert f"    verify says: index-position: {detail}\n" in run.out
+    (record,) = orders("dump", path, "--at", 0, "--json").records
+    assert record["findings"] == [{"class": "index-position", "detail": detail}]
     path.with_suffix(".log").unlink()
     assert orders.ok("dump", path, "--at", 0).out.count("\n") == 1
 

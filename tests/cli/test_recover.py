@@ -150,7 +150,7 @@ def test_recover_names_rebuilt_removed_and_stray_files(orders):
 def test_recover_log_below_the_recovery_point_is_a_warning(orders, last_log):
     cut_to(last_log, 68)
     recovered = orders.ok("recover", "orders-0", "--json").document
-    lost = "lost-end: offsets 19 to 19 were on the disk, the log ends before them"
+    lost = "lost-end: offset 19 was on the disk, the log ends before it"
     assert lost in recovered["warnings"][0]
 
 

@@ -309,7 +309,7 @@ def test_replay_of_a_job_that_was_cut_since_writes_nothing_and_warns(log_dir, ca
         runs = runs_of(log_dir, "j", 1, (0, b"a"), (0, b"b"))
         commit(log_dir, "j", runs)
         assert [record.message for record in caplog.records] == [
-            "offsets 1 to 1 of orders-0, which job j wrote, were cut off since (truncation)"
+            "offset 1 of orders-0, which job j wrote, was cut off since (truncation)"
         ]
     assert content_of(log_dir, "orders")[0] == [(None, b"a")]
     assert_nothing_is_left(log_dir)

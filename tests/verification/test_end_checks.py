@@ -143,7 +143,7 @@ def test_missing_checkpoint_is_unchecked_and_nobody_has_asked(log_dir):
     assert (report.verdict, "log-ends" in report.checked) == ("ok", False)
     (unchecked, _) = report.unchecked
     assert (unchecked.what, unchecked.where, unchecked.asked) == ("log-ends", "orders", False)
-    assert unchecked.why == "no recovery point is on record of 1 of 1 partitions"
+    assert unchecked.why == "no recovery point is on record for 1 of 1 partitions"
 
 
 @pytest.mark.parametrize("file", [CHECKPOINT_FILE, CUTS_FILE])
@@ -167,7 +167,7 @@ def test_lost_end_stays_a_finding_when_its_offsets_are_used_twice(log_dir):
     remove(*logs(log_dir))
     append(log_dir, 3)
     assert found(log_dir) == [("lost-end", 0)]
-    gone = "offsets 0 to 19 were on the disk, and were gone when the log was opened; "
+    gone = "offsets 0 to 19 were on the disk, and gone when the log was opened; "
     assert detail(log_dir) == gone + "3 of them have been given out again"
     append(log_dir, COUNT)
     assert detail(log_dir) == gone + "20 of them have been given out again"
@@ -181,7 +181,19 @@ def test_forced_recovery_stays_a_lost_end(log_dir):
     append(log_dir, 1)
     assert found(log_dir) == [("lost-end", 2)]
     assert "offsets 2 to 19 were cut off by forced recovery" in detail(log_dir)
-    assert detail(log_dir).endswith("1 of them have been given out again")
+    assert detail(log_dir).endswith("1 of them has been given out again")
+
+
+def test_words_agree_with_one_lost_offset(log_dir):
+    last = logs(log_dir)[-1]
+    cut_to(last, message_positions(last.read_bytes())[-2])
+    assert detail(log_dir) == "offset 19 was on the disk, the log ends before it"
+    with LogDirWriter.open(log_dir.path) as writer:
+        writer.log(ORDERS)
+    lost = "offset 19 was on the disk, and gone when the log was opened; "
+    assert detail(log_dir) == lost + "it has not been given out again"
+    append(log_dir, 1)
+    assert detail(log_dir) == lost + "it has been given out again"
 
 
 def test_truncation_is_no_finding(log_dir):

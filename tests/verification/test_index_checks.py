@@ -46,6 +46,23 @@ def test_lost_entries_are_one_finding_that_counts_them():
     assert fault.detail.startswith("4 index entries are missing")
 
 
+@pytest.mark.parametrize(
+    ("entries", "detail"),
+    [
+        (ENTRIES[:1] + ENTRIES[2:], "1 index entry is missing, for this message"),
+        ([*ENTRIES, (0, 0)], "entry 4, (0, 0), does not ascend"),
+        ([*ENTRIES, (0, 0), (0, 0)], "entry 4, (0, 0), does not ascend, nor does 1 more"),
+        ([*ENTRIES, (0, 0), (0, 0), (0, 0)], "entry 4, (0, 0), does not ascend, nor do 2 more"),
+    ],
+)
+def test_words_agree_with_the_number_of_entries(entries, detail):
+    check = IndexCheck(encode_entries(entries), 0, INTERVAL)
+    for offset in range(10):
+        check.tell_message(offset, offset, 60 * offset)
+    (fault,) = check.faults(LOG_BYTES, LOG_BYTES)
+    assert fault.detail == detail
+
+
 def test_bad_slot_stands_for_one_lost_entry_and_not_for_two():
     assert faults([(2, 120), (0, 0), (6, 360), (8, 480)]) == [("index-order", 0, 8)]
     assert faults([(2, 120), (0, 0), (8, 480)]) == [

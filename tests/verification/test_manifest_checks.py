@@ -330,7 +330,7 @@ def test_jobs_that_claim_the_same_offsets_are_one_finding(path):
         ("manifest-mismatch", 0, None, 39),
         ("manifest-mismatch", 1, None, 23),
     ]
-    assert "offsets 39 to 50 are those of job second too" in details(path)[0]
+    assert "job second has offsets 39 to 50 too" in details(path)[0]
 
 
 @pytest.mark.parametrize(

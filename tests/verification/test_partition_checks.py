@@ -192,6 +192,14 @@ def test_pair_of_which_only_the_log_is_renamed_is_no_orphan(tmp_path, dialect):
     assert check(tmp_path, dialect).findings == []
 
 
+def test_index_without_a_log_is_named_once(tmp_path, dialect):
+    write_log(tmp_path, dialect)
+    (tmp_path / f"{99:020d}.index").write_bytes(b"")
+    (finding,) = check(tmp_path, dialect).findings
+    assert finding.place == f"{ORDERS}/{99:020d}.index"
+    assert finding.detail == "an index without a log; `kminilog recover` removes it"
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "1.log", "0.index", f"{5:020d}.log.swap"])
 def test_stray_file_is_an_orphan_and_named(tmp_path, dialect, name):
     write_log(tmp_path, dialect)

@@ -16,6 +16,7 @@ from kminilog.bulk.message_batches import (
     sound_messages,
     to_batch,
 )
+from kminilog.plain_text import offsets
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
     SegmentRange,
@@ -97,7 +98,7 @@ def _range_to_batches(
             if missing and options.allows_gaps:
                 warn(_gap(wanted, segment, missing, segment.file_bytes))
             elif missing and options.fail_on_data_loss:
-                reason = f"offsets {missing[0]} to {missing[-1]} have been cut off meanwhile"
+                reason = f"{offsets(missing, 'have')} been cut off meanwhile"
                 raise lost_messages(where, log_dir, reason)
             return
         except FileNotFoundError:  # deleted, or moved by a job that is being published: look again

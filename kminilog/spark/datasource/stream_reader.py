@@ -21,6 +21,7 @@ from pyspark.sql.streaming.datasource import (
 
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
+from kminilog.plain_text import offsets
 from kminilog.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
@@ -128,7 +129,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 continue
             first, end = readers[name].log_start_offset, readers[name].log_end_offset
             if position < first:
-                self._refuse_loss(name, f"offsets {position} to {first - 1} have been deleted")
+                gone = offsets(range(position, first), "have")
+                self._refuse_loss(name, f"{gone} been deleted")
             elif position > end:
                 self._refuse_loss(name, f"it ends at {end}, but {position} was reached before")
             begins[name] = min(max(position, first), end)
