@@ -156,6 +156,47 @@ def test_line_is_rejected_for_a_member_that_is_used_and_for_no_other(
     assert rejected == [False, "value" in by_name, True, False]
 
 
+EMPTY = {"": b"", ".gz": gzip.compress(b""), ".blank": b"\r\n\n"}
+
+
+@pytest.mark.parametrize("named_first", [True, False])
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [("json", b'\xef\xbb\xbf{"k":"a"}\n'), ("csv", b"\xef\xbb\xbfk,v\na,\n")],
+)
+def test_files_without_records_are_passed_over(tmp_path, format, content, named_first):
+    (tmp_path / "m").write_bytes(content)
+    for suffix, nothing in EMPTY.items():
+        (tmp_path / f"{'z' if named_first else 'a'}{suffix}").write_bytes(nothing)
+    columns = columns_of(Source((str(tmp_path),), format, key="k"))
+    assert columns is not None
+    (record,) = pa.Table.from_batches(columns.read(columns.pieces)).to_pylist()
+    assert (record["key"], record["rejected"]) == (b"a", None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [("json", b'\xef\xbb\xbf{"k":"a"}\n'), ("csv", b"\xef\xbb\xbfk,v\na,\n")],
+)
+def test_sql_passes_over_files_without_records_and_byte_order_marks(
+    spark, tmp_path, format, content
+):
+    (tmp_path / "m").write_bytes(content)
+    for suffix, nothing in EMPTY.items():
+        (tmp_path / f"a{suffix}").write_bytes(nothing)
+    (record,) = read_source(spark, Source((str(tmp_path),), format, key_expr="upper(k)")).collect()
+    assert (record["key"], record["rejected"]) == (b"A", None)
+
+
+@pytest.mark.parametrize("first_line", [b"{broken", b'\xef\xbb\xbf{"k":1}', b'{"v":1}'])
+def test_key_of_json_lines_may_be_in_the_second_file(tmp_path, first_line):
+    (tmp_path / "a.json").write_bytes(b"\n" + first_line)
+    (tmp_path / "b.json").write_bytes(b'{"k":"a"}\n')
+    assert columns_of(Source((str(tmp_path / "a.json"),), "json", key="k")) is None
+    assert columns_of(Source((str(tmp_path),), "json", key="k")) is not None
+
+
 @pytest.mark.spark
 def test_member_that_sql_spells_with_other_letters_is_used(spark, tmp_path):
     (tmp_path / "s.json").write_bytes(b'{"k":"a","x":"\\ud83d"}\n')

@@ -69,10 +69,11 @@ def read_source(
 
 def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[str]:
     if source.format == "csv":
-        with_records = (file.path for file in files if file.size_bytes)
-        return csv_columns(next(with_records, files[0].path), header=source.header)
+        return csv_columns((file.path for file in files), header=source.header)
     if source.format == "json" and (source.key or source.key_expr or source.value):
         line = sql.col(LINE).cast("string")
+        without_mark = sql.regexp_replace(line, "^\ufeff", "")
+        line = sql.when(sql.col(POSITION) == 0, without_mark).otherwise(line)
         names = read_files(spark, files, format="text").select(
             sql.explode(sql.json_object_keys(line)).alias("name")
         )
