@@ -25,6 +25,7 @@ from kminilog.accounting.second_step import SecondStep, add_counts
 from kminilog.accounting.sides import Sides
 
 _BUCKET_BYTES = 256 << 20
+_BUCKET_ROWS = 1_000_000  # of each side: about 600 MB while they are paired
 
 Bounds = Mapping[int, tuple[int, int]]
 Shown = Collection[tuple[int, int]]
@@ -36,17 +37,19 @@ def compare(
     groups: Groups,
     *,
     total_bytes: int,
+    messages: int,
     shown: Shown,
     bounds: Bounds,
     is_full: bool,
 ) -> Account:
     """Return the account of a source and a log that are read in `groups` of parts.
 
-    `total_bytes` is about what both sides have. `shown` has partitions and offsets of messages
-    whose records are wanted; `bounds` by partition the first and the next offset of what jobs
-    wrote. With `is_full` everything is compared row by row. O(bytes), in tasks.
+    `total_bytes` is about what both sides have, `messages` how many the log has. `shown` has
+    partitions and offsets of messages whose records are wanted; `bounds` by partition the first and
+    the next offset of what jobs wrote. With `is_full` everything is compared row by row. O(bytes),
+    in tasks.
     """
-    steps, wanted = [], None
+    steps, wanted, rows = [], None, messages
     if not is_full and reader.task_count and sides.expected.knows_keyed:
         first = _first_step(reader, sides, groups, total_bytes)
         steps.append("sums")
@@ -54,8 +57,9 @@ def compare(
             rejected = {REJECTED: PairGroup(first.rejected, [])} if first.rejected else {}
             return Account(first.source, first.stored, rejected, steps)
         wanted = first.differing if not shown else None
+        rows = max(messages, first.source)
     steps.append("account" if wanted is None else _described(wanted))
-    buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES))
+    buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
     step = SecondStep(sides, buckets, wanted, shown, bounds, reader.by_rows)
     judged = reader.compare(step, groups)
     counted = add_counts(one.counted for one in judged)

@@ -82,6 +82,7 @@ def check_against(
             sides,
             groups,
             total_bytes=log_bytes + sum(file.size_bytes for file in files),
+            messages=sum(partition["message_count"] for partition in report.partitions),
             shown=[(found.partition, found.offset or 0) for found in misplaced],
             bounds=_bounds(jobs),
             is_full=is_full,

@@ -20,7 +20,7 @@ from kminilog.source.csv_columns import read_fields, row_json
 from kminilog.source.csv_cuts import csv_pieces
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
-from kminilog.source.formats import csv_columns, json_members
+from kminilog.source.formats import csv_columns, json_object
 from kminilog.source.json_columns import members_of
 from kminilog.source.line_columns import read_lines, search
 from kminilog.source.pieces import Piece, pieces_of
@@ -164,12 +164,21 @@ def _names(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) ->
     if source.format == "text":
         return [_TEXT_COLUMN]
     if source.format == "csv":
-        with_records = (file.path for file in files if file.size_bytes)
-        return csv_columns(next(with_records, files[0].path), header=source.header)
-    found: set[str] = set()
-    for _, _, lines in read_lines(files[0].path, 0, _SAMPLE_BYTES):
-        for line in lines.to_pylist():
-            with suppress(ValueError, RecursionError):
-                found.update(json_members(line.decode()))
-        break
-    return sorted(set(asked)) if set(asked) <= found else None
+        return csv_columns((file.path for file in files), header=source.header)
+    return sorted(set(asked)) if _have(files, asked) else None
+
+
+def _have(files: Sequence[SourceFile], asked: Sequence[str]) -> bool:
+    """Return whether the first JSON lines of some files, up to _SAMPLE_BYTES, have all members."""
+    absent, left_bytes = set(asked), _SAMPLE_BYTES
+    for file in files:
+        for _, positions, lines in read_lines(file.path, 0, left_bytes):
+            for position, line in zip(positions.tolist(), lines.to_pylist(), strict=True):
+                with suppress(ValueError, RecursionError):
+                    absent -= json_object(line, is_first=position == 0).keys()
+                if not absent:
+                    return True
+            left_bytes -= lines.nbytes
+        if left_bytes <= 0:
+            break
+    return not absent

@@ -20,7 +20,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate, islice
 from typing import IO, Any, NamedTuple
@@ -107,9 +107,9 @@ def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records
 
 
 def check_header(path: str, columns: list[str]) -> None:
-    """Raise SourceError if the first record of a CSV file is not these columns."""
+    """Raise SourceError if a CSV file has a first record, and that is not these columns."""
     with open_decompressed(path) as file, _csv_reader(path, file) as reader:
-        if (found := _header(reader)) != columns:
+        if (found := _header(reader)) and found != columns:
             reason = f"its header is {found}, that of the first file {columns}"
             raise SourceError(path, reason=reason)
 
@@ -144,12 +144,17 @@ def csv_records(
             row += len(chunk)
 
 
-def csv_columns(path: str, *, header: bool) -> list[str]:
-    """Return the names in the first record of a CSV file; `_c0`, `_c1` … without a header.
+def csv_columns(paths: Iterable[str], *, header: bool) -> list[str]:
+    """Return the names in the first record of CSV files; `_c0`, `_c1` … without a header.
 
-    An empty name becomes `_c` and its number. An empty file has no columns. Raises SourceError if a
-    name in a header occurs twice or is not valid UTF-8, and for a file that cannot be read.
+    Files without any record, which have no header either, are passed over; if all are, there are no
+    columns. An empty name becomes `_c` and its number. Raises SourceError if a name in a header
+    occurs twice or is not valid UTF-8, and for a file that cannot be read.
     """
+    return next(filter(None, (_columns(path, header=header) for path in paths)), [])
+
+
+def _columns(path: str, *, header: bool) -> list[str]:
     with open_decompressed(path) as file, _csv_reader(path, file) as reader:
         names = _header(reader)
     if not header:
@@ -228,6 +233,14 @@ def _is_unicode(texts: list[str]) -> bool:
     return True
 
 
+def json_object(line: bytes, *, is_first: bool) -> dict[str, str | None]:
+    """Return the members of a JSON line; `is_first`: a byte order mark may stand in front of it.
+
+    Raises what `json_members` does, and RecursionError.
+    """
+    return json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
+
+
 def json_fields(
     line: bytes, columns: list[str], *, is_first: bool
 ) -> tuple[list[str | None], str | None]:
@@ -236,7 +249,7 @@ def json_fields(
     A rejected line has None for all members.
     """
     try:
-        members = json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
+        members = json_object(line, is_first=is_first)
         fields = [members.get(column) for column in columns]
         "".join(filter(None, fields)).encode()  # an escape may name a lone surrogate
     except (ValueError, RecursionError) as error:

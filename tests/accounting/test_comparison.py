@@ -224,6 +224,18 @@ def test_order_of_a_key_is_that_of_its_partition_whatever_is_repeated(
             assert classes <= {FindingClass.KEY_ORDER, FindingClass.ALTERED}
 
 
+def test_rows_in_memory_are_bounded_however_small_messages_are(tmp_path, monkeypatch):
+    path, passes = tmp_path / "t.txt", []
+    path.write_bytes(b"".join(b"%d\n" % number for number in range(95)))
+    source, log_dir = Source((str(path),), key="value"), tmp_path / "log"
+    ingest_with(LocalIngest(), log_dir, source, topic="t", partitions=1, job_id="j")
+    monkeypatch.setattr(comparison, "_BUCKET_ROWS", 10)
+    engine = LocalEngine(progress=passes.append)
+    report = verify_with(engine, ManualClock(), LogDir(log_dir), ["t"], against=source, full=True)
+    assert (report.verdict, report.conservation["stored"]) == ("ok", 95)
+    assert passes.count("reading t-0") == 10
+
+
 def test_equal_sums_take_one_step_and_an_altered_message_the_rows_of_its_cell(tmp_path, dialect):
     path = tmp_path / "t.txt"
     path.write_bytes(b"".join(b"k%03d=%d\n" % (n % 200, n) for n in range(4000)))

@@ -16,6 +16,7 @@ from kminilog.source.files import list_files
 from kminilog.spark.ingest import plans
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.tasks import SparkTasks
+from kminilog.spark.source.own_session import own_session
 from kminilog.spark.source.records import read_source
 from kminilog.spark.verify.engine import SparkReader
 from tests.spark.log_content import content_of, files_of
@@ -129,6 +130,81 @@ def test_columns_of_csv_and_json_are_the_records_that_spark_reads(
     assert len(ours) > 300
     assert ours.schema.types == theirs.schema.types
     assert 0 < ours.column("rejected").null_count < len(ours)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("by_name", "by_sql"),
+    [
+        ({"key": "k"}, {"key_expr": "k"}),
+        ({"key": "k"}, {"key_expr": "first_value(k) OVER (PARTITION BY k)"}),
+        ({"key": "k", "value": "x"}, {"key_expr": "trim(k)", "value": "x"}),
+    ],
+)
+def test_line_is_rejected_for_a_member_that_is_used_and_for_no_other(
+    spark, tmp_path, by_name, by_sql
+):
+    path = tmp_path / "s.json"
+    path.write_bytes(
+        b'{"k":"a","x":"b"}\n{"k":"c","x":"\\ud83d"}\n{"k":"\\ud83d"}\n{"k":"d","K":"\\ud83d"}\n'
+    )
+    columns = columns_of(Source((str(path),), "json", **by_name))
+    ours = pa.Table.from_batches(columns.read(columns.pieces))
+    theirs = read_source(spark, Source((str(path),), "json", **by_sql)).orderBy(*PLACE_COLUMNS)
+    assert theirs.toArrow().to_pylist() == ours.to_pylist()
+    rejected = [reason is not None for reason in ours.column("rejected").to_pylist()]
+    assert rejected == [False, "value" in by_name, True, False]
+
+
+EMPTY = {"": b"", ".gz": gzip.compress(b""), ".blank": b"\r\n\n"}
+
+
+@pytest.mark.parametrize("named_first", [True, False])
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [("json", b'\xef\xbb\xbf{"k":"a"}\n'), ("csv", b"\xef\xbb\xbfk,v\na,\n")],
+)
+def test_files_without_records_are_passed_over(tmp_path, format, content, named_first):
+    (tmp_path / "m").write_bytes(content)
+    for suffix, nothing in EMPTY.items():
+        (tmp_path / f"{'z' if named_first else 'a'}{suffix}").write_bytes(nothing)
+    columns = columns_of(Source((str(tmp_path),), format, key="k"))
+    assert columns is not None
+    (record,) = pa.Table.from_batches(columns.read(columns.pieces)).to_pylist()
+    assert (record["key"], record["rejected"]) == (b"a", None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [("json", b'\xef\xbb\xbf{"k":"a"}\n'), ("csv", b"\xef\xbb\xbfk,v\na,\n")],
+)
+def test_sql_passes_over_files_without_records_and_byte_order_marks(
+    spark, tmp_path, format, content
+):
+    (tmp_path / "m").write_bytes(content)
+    for suffix, nothing in EMPTY.items():
+        (tmp_path / f"a{suffix}").write_bytes(nothing)
+    (record,) = read_source(spark, Source((str(tmp_path),), format, key_expr="upper(k)")).collect()
+    assert (record["key"], record["rejected"]) == (b"A", None)
+
+
+@pytest.mark.parametrize("first_line", [b"{broken", b'\xef\xbb\xbf{"k":1}', b'{"v":1}'])
+def test_key_of_json_lines_may_be_in_the_second_file(tmp_path, first_line):
+    (tmp_path / "a.json").write_bytes(b"\n" + first_line)
+    (tmp_path / "b.json").write_bytes(b'{"k":"a"}\n')
+    assert columns_of(Source((str(tmp_path / "a.json"),), "json", key="k")) is None
+    assert columns_of(Source((str(tmp_path),), "json", key="k")) is not None
+
+
+@pytest.mark.spark
+def test_member_that_sql_spells_with_other_letters_is_used(spark, tmp_path):
+    (tmp_path / "s.json").write_bytes(b'{"k":"a","x":"\\ud83d"}\n')
+    source = Source((str(tmp_path / "s.json"),), "json", key_expr="upper(K)")
+    with own_session(spark, source, list_files(source.paths)) as own:
+        own.conf.set("spark.sql.caseSensitive", "false")
+        (record,) = read_source(own, source).collect()
+    assert (record["key"], record["rejected"]) == (b"A", None)
 
 
 @pytest.mark.spark

@@ -119,15 +119,15 @@ def test_read_csv_takes_an_empty_field_for_null_quoted_or_not(tmp_path):
 def test_read_csv_skips_lines_without_anything_and_a_byte_order_mark(tmp_path):
     path = tmp_path / "c.csv"
     path.write_bytes("\ufeffa,b\n\n1,2\n\n".encode())
-    assert csv_columns(str(path), header=True) == ["a", "b"]
+    assert csv_columns([str(path)], header=True) == ["a", "b"]
     assert records_of(path, ["a", "b"]) == [["1", "2"]]
 
 
 def test_csv_columns_without_header_or_name_are_numbered(tmp_path):
     path = tmp_path / "c.csv"
     path.write_bytes(b",b\n1,2\n")
-    assert csv_columns(str(path), header=True) == ["_c0", "b"]
-    assert csv_columns(str(path), header=False) == ["_c0", "_c1"]
+    assert csv_columns([str(path)], header=True) == ["_c0", "b"]
+    assert csv_columns([str(path)], header=False) == ["_c0", "_c1"]
     assert records_of(path, ["_c0", "_c1"], header=False) == [[None, "b"], ["1", "2"]]
 
 
@@ -165,18 +165,29 @@ def test_read_csv_rejects_a_record_that_cannot_be_decoded_and_reads_on(tmp_path,
     assert batch.rejected == [None, reason, None]
 
 
+@pytest.mark.parametrize("empty", [b"", b"\xef\xbb\xbf", b"\n\r\n"])
+def test_csv_file_without_records_needs_no_header(tmp_path, empty):
+    (tmp_path / "a.csv").write_bytes(empty)
+    (tmp_path / "b.csv").write_bytes(b"a,b\n1,2\n")
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert csv_columns(paths, header=True) == ["a", "b"]
+    assert csv_columns(paths, header=False) == ["_c0", "_c1"]
+    assert csv_columns(paths[:1], header=True) == []
+    assert records_of(tmp_path / "a.csv", ["a", "b"]) == []
+
+
 def test_csv_columns_that_are_no_utf8_are_a_source_error(tmp_path):
     path = tmp_path / "c.csv"
     path.write_bytes(b"a,\xff\n1,2\n")
     with pytest.raises(SourceError, match=r"c\.csv: its header is not valid UTF-8"):
-        csv_columns(str(path), header=True)
+        csv_columns([str(path)], header=True)
 
 
 def test_csv_columns_with_a_name_twice_is_a_source_error(tmp_path):
     path = tmp_path / "c.csv"
     path.write_bytes(b"a,b,a\n")
     with pytest.raises(SourceError, match="names the column 'a' twice"):
-        csv_columns(str(path), header=True)
+        csv_columns([str(path)], header=True)
 
 
 # ---- json

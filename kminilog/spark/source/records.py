@@ -14,8 +14,9 @@ not know what becomes of the records.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -59,19 +60,20 @@ def read_source(
         if source.format == "parquet":
             frame = _read_parquet(spark, files)
         else:
-            columns = _columns(spark, source, files)
-            frame = read_files(
-                spark, files, format=source.format, columns=columns, header=source.header
-            )
+            read = partial(read_files, spark, files, format=source.format, header=source.header)
+            frame = read(columns=_columns(spark, source, files))
+            if source.format == "json":
+                frame = read(columns=_used_columns(source, frame))
         return _records(source, frame)
 
 
 def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[str]:
     if source.format == "csv":
-        with_records = (file.path for file in files if file.size_bytes)
-        return csv_columns(next(with_records, files[0].path), header=source.header)
+        return csv_columns((file.path for file in files), header=source.header)
     if source.format == "json" and (source.key or source.key_expr or source.value):
         line = sql.col(LINE).cast("string")
+        without_mark = sql.regexp_replace(line, "^\ufeff", "")
+        line = sql.when(sql.col(POSITION) == 0, without_mark).otherwise(line)
         names = read_files(spark, files, format="text").select(
             sql.explode(sql.json_object_keys(line)).alias("name")
         )
@@ -81,6 +83,26 @@ def _columns(spark: SparkSession, source: Source, files: Sequence[SourceFile]) -
             raise SourceError(str(source), reason=reason)
         return found
     return []
+
+
+def _used_columns(source: Source, frame: DataFrame) -> list[str]:
+    """Return the columns that key and value use.
+
+    A task that reads no other members rejects no line for them, as tasks without SQL do not.
+    """
+    is_exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    spelled = str if is_exact else str.lower
+    references = _references(_records(source, frame)._jdf.queryExecution().analyzed())
+    used = {spelled(name) for name in references}
+    names = (name for name in frame.columns if name not in _OWN_COLUMNS)
+    return [name for name in names if spelled(name) in used]
+
+
+def _references(plan: Any) -> set[str]:
+    """Return the names of the columns that a plan or its parts refer to, as SQL spells them."""
+    names, parts = plan.references().toSeq(), plan.children()
+    found = {names.apply(number).name() for number in range(names.size())}
+    return found.union(*(_references(parts.apply(number)) for number in range(parts.size())))
 
 
 def _read_parquet(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
