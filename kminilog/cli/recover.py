@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from kminilog.cli.options import example, json_option, topic_partition_argument
-from kminilog.cli.output import warn, write_document, write_line, write_lines
+from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.recovery_reading import recovery_reading
 from kminilog.cli.recovery_words import Diagnosis, diagnose, loss_of, words_of
 from kminilog.format.names import TopicPartition
@@ -42,6 +42,7 @@ def command(
         recovery_reading("Recovering") as scans,
         LogDirWriter.open(log_dir_path, recover=False, scans=scans) as writer,
     ):
+        warn_all(writer.warnings)
         plan = writer.recovery_plan(topic_partition)
         diagnosis = diagnose(writer, topic_partition, plan)
         is_refused = plan.damage is not None and not force

@@ -6,10 +6,13 @@
     orders 1 368769
 
 A missing or invalid file means that no offset is known. The caller must then take the safe way:
-without recovery points, recovery reads everything. A broker keeps its high watermarks in a second
-file of the same format. Source: Kafka: OffsetCheckpoint.
+without recovery points, recovery reads everything. An invalid file is kept under another name when
+a writer begins a new one. A broker keeps its high watermarks in a second file of the same format.
+Source: Kafka: OffsetCheckpoint.
 """
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +23,9 @@ from kminilog.storage.json_file import number
 from kminilog.storage.regular_file import read_regular
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
+BROKEN_SUFFIX = ".broken"
+_SHOWN = 100
+_LINE = re.compile(r"(\S+) ([0-9]+) ([0-9]{1,19})")
 
 
 def read_checkpoint(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> dict[TopicPartition, int]:
@@ -32,17 +38,26 @@ def read_checkpoint(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> dict[Top
 
 def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
     """Return the offsets in the bytes of a checkpoint file; ValueError if they are invalid."""
-    version, count, *lines = data.decode("ascii").splitlines()
-    if version != "0" or int(count) != len(lines):
-        raise ValueError("it is of another version, or lines are missing")
+    lines = data.decode("ascii", "backslashreplace").splitlines()
+    if lines[:1] != ["0"]:
+        raise ValueError("its first line is not 0, the version")
+    if lines[1:2] != [str(len(lines) - 2)]:
+        raise ValueError("its second line is not the number of lines that follow")
     points = {}
-    for line in lines:
-        topic, partition, offset = line.split(" ")
-        topic_partition = parse_topic_partition(f"{topic}-{partition}")
-        if topic_partition is None:
-            raise ValueError(f"{topic} {partition} names no partition")
-        points[topic_partition] = number(int(offset))
+    for line in lines[2:]:
+        match = _LINE.fullmatch(line)
+        topic_partition = match and parse_topic_partition(f"{match[1]}-{match[2]}")
+        if not match or not topic_partition:
+            raise ValueError(f"{line[:_SHOWN]!r} is no topic, partition and offset")
+        points[topic_partition] = number(int(match[3]))
     return points
+
+
+def set_aside(log_dir: Path) -> str:
+    """Give a checkpoint file that is invalid another name, and return that; raises OSError."""
+    name = CHECKPOINT_FILE + BROKEN_SUFFIX
+    os.replace(log_dir / CHECKPOINT_FILE, log_dir / name)
+    return name
 
 
 def write_checkpoint(

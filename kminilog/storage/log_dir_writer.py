@@ -47,11 +47,11 @@ class LogDirWriter(LogDir):
     ) -> None:
         super().__init__(path)
         self._plan_recovery = partial(plan_recovery, scans=scans)
-        self._warnings: dict[str, None] = {}
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
         self._ends = LogEnds(self.path)
+        self._warnings = dict.fromkeys(self._ends.warnings)
         self._was_clean = self._marker.exists()
 
     @classmethod

@@ -11,18 +11,43 @@ from pathlib import Path
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.changes import count_change
-from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
+from kminilog.storage.checkpoint import (
+    CHECKPOINT_FILE,
+    parse_checkpoint,
+    read_checkpoint,
+    set_aside,
+    write_checkpoint,
+)
 from kminilog.storage.cuts import Reason, finish_cut, forget_cuts, read_cuts, recorded_cut
 from kminilog.storage.recovery import RecoveryPlan, carry_out
+from kminilog.storage.regular_file import read_regular
 
 
 class LogEnds:
-    """The recovery points of a log dir. Raises LogDirError if its `.cuts` file is invalid."""
+    """The recovery points of a log dir. Raises LogDirError if its `.cuts` file is invalid.
+
+    If the file of the recovery points is invalid, `warnings` has a line, and the file has another
+    name now: without the points, nothing tells of a loss at the end of a log.
+    """
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._points = read_checkpoint(log_dir)
+        self.warnings: list[str] = []
+        self._points = self._read_points()
         self._unfinished = {c.topic_partition for c in read_cuts(log_dir) if not c.is_done}
+
+    def _read_points(self) -> dict[TopicPartition, int]:
+        try:
+            return parse_checkpoint(read_regular(self._log_dir / CHECKPOINT_FILE))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            self.warnings.append(
+                f"log dir {self._log_dir}: {CHECKPOINT_FILE} holds no recovery points ({error}); "
+                "so nothing tells any more what logs have lost at their ends until now; it is kept "
+                f"as {set_aside(self._log_dir)}, and a new one begins"
+            )
+            return {}
 
     def recovery_point(self, topic_partition: TopicPartition) -> int:
         """Return the recovery point of a partition; 0 if it is not known."""

@@ -60,8 +60,11 @@ def read_records(log_dir: Path) -> Records:
         records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
     except FileNotFoundError:
         pass  # no recovery point is known
-    except (OSError, ValueError) as error:
+    except OSError as error:
         records.unchecked.append(_unread(Aspect.LOG_ENDS, CHECKPOINT_FILE, error))
+    except ValueError as error:
+        why = f"{error}; put a copy of it back, or let the next writer begin a new one"
+        records.unchecked.append(Unchecked(Aspect.LOG_ENDS, CHECKPOINT_FILE, why, asked=True))
     _read_manifests(log_dir, records)
     try:
         records.cuts = read_cuts(log_dir)

@@ -83,6 +83,33 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
 
 
+# ---- a broken file of recovery points
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["produce", "orders"],
+        ["topic", "create", "x", "--partitions", 1],
+        ["topic", "alter", "orders", "--partitions", 2],
+        ["topic", "delete", "orders", "--yes"],
+        ["retain"],
+        ["recover", "orders-0"],
+    ],
+    ids=lambda words: " ".join(map(str, words)),
+)
+def test_broken_recovery_points_are_named_and_each_writer_says_what_is_lost(orders, command):
+    checkpoint = orders.log_dir / "recovery-point-offset-checkpoint"
+    checkpoint.write_text("zzz")
+    told = "recovery-point-offset-checkpoint: its first line is not 0, the version; put a copy"
+    assert told in orders("verify").out
+    run = orders(*command, stdin=b"x\n")
+    assert run.code == 0
+    assert "so nothing tells any more what logs have lost at their ends" in run.err
+    assert checkpoint.with_name(checkpoint.name + ".broken").read_text() == "zzz"
+    assert "what logs have lost" not in orders(*command, stdin=b"x\n").err
+
+
 # ---- ingest beside broken files of others
 
 

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,12 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError, TopicExistsError
 from kminilog.settings import TopicSettings
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint, write_checkpoint
+from kminilog.storage.checkpoint import (
+    CHECKPOINT_FILE,
+    parse_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE
@@ -166,6 +172,38 @@ def test_flush_and_close_put_recovery_points_on_record(log_dir):
 def test_checkpoint_that_is_not_sound_is_no_checkpoint(log_dir, text):
     (log_dir / CHECKPOINT_FILE).write_text(text)
     assert read_checkpoint(log_dir) == {}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "its first line is not 0, the version"),
+        (b"zzz", "its first line is not 0, the version"),
+        (b"\xff\xfe", "its first line is not 0, the version"),
+        (b"0\n", "its second line is not the number of lines that follow"),
+        (b"0\nx\n", "its second line is not the number of lines that follow"),
+        (b"0\n2\norders 0 5\n", "its second line is not the number of lines that follow"),
+        (b"0\n1\norders 0\n", "'orders 0' is no topic, partition and offset"),
+        (b"0\n1\norders 0 \xff\n", r"'orders 0 \\xff' is no topic, partition and offset"),
+        (b"0\n1\norders 00 5\n", "'orders 00 5' is no topic, partition and offset"),
+        (b"0\n1\norders 0 -5\n", "'orders 0 -5' is no topic, partition and offset"),
+        (b"0\n1\norders 0 %d\n" % 2**63, "9223372036854775808 is outside of 0 to"),
+    ],
+)
+def test_checkpoint_that_is_broken_is_kept_and_named(log_dir, data, reason):
+    """For nothing else tells that a log has lost its end."""
+    (log_dir / CHECKPOINT_FILE).write_bytes(data)
+    with pytest.raises(ValueError, match=f"^{re.escape(reason)}"):
+        parse_checkpoint(data)
+    with LogDirWriter.open(log_dir) as writer:
+        (told,) = writer.warnings
+        writer.log(ORDERS_0).append([(None, b"v")])
+    assert f"{CHECKPOINT_FILE} holds no recovery points ({reason}" in told
+    assert f"lost at their ends until now; it is kept as {CHECKPOINT_FILE}.broken, and a" in told
+    assert (log_dir / f"{CHECKPOINT_FILE}.broken").read_bytes() == data
+    assert read_checkpoint(log_dir) == {ORDERS_0: 6}
+    with LogDirWriter.open(log_dir) as writer:
+        assert writer.warnings == []
 
 
 def test_open_after_a_crash_recovers_every_partition(log_dir):
