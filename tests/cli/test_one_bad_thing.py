@@ -37,7 +37,7 @@ def beside_broken(orders: CommandLine) -> CommandLine:
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 def test_broken_topic_is_named_and_the_others_are_shown(beside_broken, command, form):
     run = beside_broken(*command, *form)
-    is_reading = command[0] == "consume"  # nothing of what it was asked for is missing
+    is_reading = command[0] == "consume"  # its pattern does not match the broken one
     assert run.code == (0 if is_reading else 2), run
     assert run.err.count("\n") == 1
     assert "broken.json holds no topic settings" in run.err
@@ -46,6 +46,16 @@ def test_broken_topic_is_named_and_the_others_are_shown(beside_broken, command, 
     alone = beside_broken.ok(*command, *form)
     assert run.out == alone.out
     assert len(alone.out) > 10
+
+
+@pytest.mark.parametrize("pattern", [".*", "orders|broken"])
+@pytest.mark.parametrize("group", [[], ["--group", "g"], ["--group", "g", "--streams", 2]])
+def test_pattern_that_matches_a_broken_topic_reads_the_others_and_ends_with_2(
+    beside_broken, pattern, group
+):
+    run = beside_broken("consume", "--pattern", pattern, *group, *END)
+    assert (run.code, run.err.count("\n"), len(run.out.splitlines())) == (2, 1, 20), run
+    assert "broken.json holds no topic settings" in run.err
 
 
 def test_html_of_a_log_dir_with_a_broken_topic_shows_the_others(beside_broken, tmp_path):
