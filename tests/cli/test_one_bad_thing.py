@@ -93,6 +93,24 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
 
 
+# ---- a directory that is no log dir
+
+
+def test_verify_of_a_directory_that_is_no_log_dir_says_so(kminilog):
+    kminilog.log_dir.mkdir()
+    (kminilog.log_dir / "notes.txt").write_text("mine")
+    for form in [], ["--json"]:
+        run = kminilog("verify", *form)
+        assert run.code == 2
+        told = f"kminilog: {kminilog.log_dir} holds no topic, and no writer was ever here; name a"
+        assert run.err.startswith(told)
+        assert run.err.count("\n") == 1
+        assert "partial" in run.out
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("topic", "delete", "t", "--yes")
+    assert kminilog.ok("verify").out.endswith("verdict: ok\n")
+
+
 # ---- a broken file of recovery points
 
 
