@@ -164,8 +164,8 @@ def command(
     write = _writer(line_format, as_json, print_key, is_escaping=is_terminal() and not is_raw)
     log_dir = topics_at(ctx.obj)
     source = source_of(log_dir, on_gap=on_gap)
-    topics = chosen_topics(log_dir, topic, pattern)
     clock, broken = SystemClock(), Broken()
+    topics = chosen_topics(log_dir, topic, pattern, broken)
     settings = parse_config(config, CONSUMER_SETTINGS)
     group = settings.get("group.id") or None if group is None else group
     told = str(start) if group is not None and is_start_given else None

@@ -1,7 +1,8 @@
 """Which topics and partitions `consume` reads: those of one name, or all that match a pattern.
 
 With a pattern, a topic or a partition that cannot be read is left out and named, and the others are
-read. MessageSource: ours; Kafka: TopicFilter.
+read. The exit code is 2 then, unless the pattern does not match the topic. Source: ours; Kafka:
+TopicFilter.
 """
 
 import re
@@ -9,18 +10,23 @@ from collections.abc import Iterable
 
 import click
 
-from kminilog.cli.output import Broken, in_words, warn
+from kminilog.cli.output import Broken, in_words, warn_all
 from kminilog.consumer.interface import MessageSource
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+from kminilog.errors import KMiniLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic
+
+_SETTINGS = f"*{TOPIC_SUFFIX}"
 
 
-def chosen_topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> list[Topic]:
+def chosen_topics(
+    log_dir: LogDir, topic: str | None, pattern: str | None, broken: Broken
+) -> list[Topic]:
     """Return the topic of this name, or all whose whole name matches the pattern.
 
-    Raises UsageError, and ValueError if no topic matches.
+    Each settings file that is broken is named. Then `broken` has the exit code 2 if one of them is
+    that of a topic which matches. Raises UsageError, and ValueError if no topic matches.
     """
     if (topic is None) == (pattern is None):
         raise click.UsageError("name one TOPIC, or several with --pattern")
@@ -30,14 +36,17 @@ def chosen_topics(log_dir: LogDir, topic: str | None, pattern: str | None) -> li
         matches = re.compile(pattern or "").fullmatch
     except re.error as error:
         raise click.UsageError(f"--pattern {pattern!r}: {error}") from None
-    found = [known for known in log_dir.topics(_warn) if matches(known.name)]
+    errors: list[LogDirError | OSError] = []
+    topics = log_dir.topics(errors.append)
+    if errors:
+        warn_all(map(in_words, errors))
+        files = {path.name.removesuffix(TOPIC_SUFFIX) for path in log_dir.path.glob(_SETTINGS)}
+        if any(map(matches, files - {known.name for known in topics})):
+            broken.exit_code = 2
+    found = [known for known in topics if matches(known.name)]
     if not found:
         raise ValueError(f"no topic matches {pattern!r}; `kminilog topic list` shows all there are")
     return found
-
-
-def _warn(error: Exception) -> None:
-    warn(in_words(error))
 
 
 def chosen_partitions(topics: Iterable[Topic], partition: int | None) -> list[TopicPartition]:

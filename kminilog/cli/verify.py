@@ -16,7 +16,7 @@ from kminilog.cli.engines import engine_for, engine_option
 from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import ARGUMENTS, example, json_option
-from kminilog.cli.output import json_bytes, write_document, write_lines
+from kminilog.cli.output import json_bytes, warn, write_document, write_lines
 from kminilog.cli.places import is_cluster
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import (
@@ -28,7 +28,7 @@ from kminilog.cli.spark_options import (
 )
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
-from kminilog.verification.orphans import topics_to_check
+from kminilog.verification.orphans import topics_to_check, why_no_log_dir
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -146,6 +146,8 @@ def command(
             write_document(report.to_json())
         else:
             write_lines(report.to_lines())
+        if not topics and (why := why_no_log_dir(log_dir)):
+            warn(why)
     return report.exit_code
 
 

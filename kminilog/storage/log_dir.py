@@ -21,12 +21,15 @@ from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
+from kminilog.storage.changes import CHANGES_FILE
+from kminilog.storage.checkpoint import CHECKPOINT_FILE
+from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_directories import holds_messages
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
-from kminilog.storage.topics import OnBroken, Topic, read_topic, read_topics
+from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
 
 class LogDir:
@@ -38,6 +41,17 @@ class LogDir:
             what = "a file, not a directory" if self.path.exists() else "no such directory"
             reason = f"{what}; name it with --log-dir or create a topic in it"
             raise LogDirError(str(self.path), reason=reason)
+
+    def is_used(self) -> bool:
+        """Tell if topics, their messages or the files of a writer are here, or anything of them.
+
+        A log dir whose topics are all deleted is still used; another directory is not.
+        """
+        own = {LOCK_FILE, CHANGES_FILE, CHECKPOINT_FILE}
+        names = os.listdir(self.path)
+        return any(name in own or name.endswith(TOPIC_SUFFIX) for name in names) or bool(
+            self.orphans()
+        )
 
     def topics(self, on_broken: OnBroken | None = None) -> list[Topic]:
         """Return all topics by name. O(topics).

@@ -22,7 +22,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
-from kminilog.verification.orphans import orphan_findings, topics_to_check
+from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
@@ -79,9 +79,14 @@ class Report:
         self.unchecked += records.unchecked
 
     def add_orphans(self, log_dir: LogDir, names: Collection[str]) -> None:
-        """Add the directories that belong to no topic; with `names`, only those of these topics."""
+        """Add the directories that belong to no topic; with `names`, only those of these topics.
+
+        Without `names`, a directory that is no log dir is `unchecked`.
+        """
         for finding in orphan_findings(log_dir, names):
             self.tally.add(finding)
+        if not names and (why := why_no_log_dir(log_dir)):
+            self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
 
     def add_broken(self, errors: Iterable[Exception]) -> None:
         """Add topics whose settings file cannot be read: nothing of them was checked."""

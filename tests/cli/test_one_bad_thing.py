@@ -37,7 +37,7 @@ def beside_broken(orders: CommandLine) -> CommandLine:
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 def test_broken_topic_is_named_and_the_others_are_shown(beside_broken, command, form):
     run = beside_broken(*command, *form)
-    is_reading = command[0] == "consume"  # nothing of what it was asked for is missing
+    is_reading = command[0] == "consume"  # its pattern does not match the broken one
     assert run.code == (0 if is_reading else 2), run
     assert run.err.count("\n") == 1
     assert "broken.json holds no topic settings" in run.err
@@ -46,6 +46,16 @@ def test_broken_topic_is_named_and_the_others_are_shown(beside_broken, command, 
     alone = beside_broken.ok(*command, *form)
     assert run.out == alone.out
     assert len(alone.out) > 10
+
+
+@pytest.mark.parametrize("pattern", [".*", "orders|broken"])
+@pytest.mark.parametrize("group", [[], ["--group", "g"], ["--group", "g", "--streams", 2]])
+def test_pattern_that_matches_a_broken_topic_reads_the_others_and_ends_with_2(
+    beside_broken, pattern, group
+):
+    run = beside_broken("consume", "--pattern", pattern, *group, *END)
+    assert (run.code, run.err.count("\n"), len(run.out.splitlines())) == (2, 1, 20), run
+    assert "broken.json holds no topic settings" in run.err
 
 
 def test_html_of_a_log_dir_with_a_broken_topic_shows_the_others(beside_broken, tmp_path):
@@ -81,6 +91,24 @@ def test_other_topics_are_written_and_read_also_after_a_crash(beside_broken):
     assert beside_broken.ok("find", "orders-0", 20)
     assert_one_line(beside_broken("topic", "describe", "broken"), 2, "broken.json")
     assert_one_line(beside_broken("consume", "broken", *END), 2, "broken.json")
+
+
+# ---- a directory that is no log dir
+
+
+def test_verify_of_a_directory_that_is_no_log_dir_says_so(kminilog):
+    kminilog.log_dir.mkdir()
+    (kminilog.log_dir / "notes.txt").write_text("mine")
+    for form in [], ["--json"]:
+        run = kminilog("verify", *form)
+        assert run.code == 2
+        told = f"kminilog: {kminilog.log_dir} holds no topic, and no writer was ever here; name a"
+        assert run.err.startswith(told)
+        assert run.err.count("\n") == 1
+        assert "partial" in run.out
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("topic", "delete", "t", "--yes")
+    assert kminilog.ok("verify").out.endswith("verdict: ok\n")
 
 
 # ---- a broken file of recovery points

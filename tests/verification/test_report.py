@@ -103,7 +103,12 @@ def test_verify_empty_topic_is_ok_with_zero_counts(log_dir):
     assert {p["message_count"] for p in made.partitions} == {0}
 
 
-def test_verify_log_dir_without_topics_is_ok(tmp_path):
+def test_verify_log_dir_without_topics_is_ok_and_another_directory_is_partial(tmp_path):
+    made = verify_storage(LogDir(tmp_path))
+    assert (made.verdict, made.partitions) == ("partial", [])
+    (asked,) = [one for one in made.unchecked if one.asked]
+    assert asked.why == f"{tmp_path} holds no topic, and no writer was ever here; name a log dir"
+    LogDirWriter.open(tmp_path).close()
     made = verify_storage(LogDir(tmp_path))
     assert (made.verdict, made.partitions) == ("ok", [])
 
