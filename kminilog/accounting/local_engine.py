@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kminilog.bulk.segment_checks import check_segment
-from kminilog.job_errors import SourceError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partition
@@ -59,10 +58,9 @@ class LocalEngine:
     def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":
         """Yield a reader of a source; SourceError if only Spark can read it."""
         from kminilog.accounting.local_reader import LocalReader
-        from kminilog.ingest.local_engine import NEEDS_SPARK
-        from kminilog.source.columns import columns_of
+        from kminilog.source.columns import columns_of, needs_spark
 
         columns = columns_of(source, files)
         if columns is None:
-            raise SourceError(str(source), reason=NEEDS_SPARK)
+            raise needs_spark(source, files)
         yield LocalReader(columns, self._progress)

@@ -15,16 +15,10 @@ import pyarrow as pa
 from kminilog.errors import LogDirError
 from kminilog.ingest.runs import RunsWriter, Staged, joined
 from kminilog.ingest.staging import StagingJob, run_task
-from kminilog.job_errors import SourceError
-from kminilog.source.columns import Columns, columns_of
+from kminilog.source.columns import Columns, columns_of, needs_spark
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
 from kminilog.source.tasks import LocalTasks
-
-NEEDS_SPARK = (
-    "the local engine cannot read this source: it needs SQL, or has columns that are not text; "
-    "give --engine spark"
-)
 
 
 class LocalIngest:
@@ -45,7 +39,7 @@ class LocalIngest:
         """Write the records of a source in staging. SourceError if only Spark can read it."""
         columns = columns_of(source, files)
         if columns is None:
-            raise SourceError(str(source), reason=NEEDS_SPARK)
+            raise needs_spark(source, files)
         needed_bytes, free_bytes = columns.size_bytes, shutil.disk_usage(job.log_dir).free
         if free_bytes < needed_bytes:
             reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"

@@ -13,8 +13,9 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
+from kminilog.job_errors import SourceError
 from kminilog.source.description import Source
-from kminilog.source.file_columns import FileColumns
+from kminilog.source.file_columns import FileColumns, absent_members, names_of
 from kminilog.source.files import SourceFile
 from kminilog.source.parquet_columns import ParquetColumns
 from kminilog.source.tasks import Tasks
@@ -48,3 +49,21 @@ def columns_of(
     With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).
     """
     return ParquetColumns.of(source, files) or FileColumns.of(source, files, tasks)
+
+
+def needs_spark(source: Source, files: Sequence[SourceFile]) -> SourceError:
+    """Return the error for a source that has no such columns, for those who do without Spark."""
+    asked = [name for name in (source.key, source.value) if name is not None]
+    if source.key_expr is not None:
+        why = "--key-expr is SQL"
+    elif source.format == "parquet":
+        why = "without it, --key and --value must be columns of text or bytes in all Parquet files"
+    elif source.format == "json" and (absent := absent_members(files, asked)):
+        why = f"its first JSON lines have no member {absent[0]!r}"
+    elif source.value not in (None, *(names_of(source, files, asked) or ())):
+        why = f"--value {source.value} is no column, so it is SQL"
+    else:
+        why = "some names of its columns differ in nothing but capital letters"
+    return SourceError(
+        str(source), reason=f"only Spark reads such a source ({why}): --engine spark"
+    )

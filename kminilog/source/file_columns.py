@@ -5,6 +5,7 @@ their places are those of `read_source`, which reads every source that needs mor
 ours.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ from kminilog.source.tasks import Tasks
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
 _SAMPLE_BYTES = 1 << 20
+_NAME = re.compile(r"[^\W\d]\w*")
+_SQL_WORDS = {"null", "true", "false", "user", "current_user", "session_user", "localtimestamp"}
+_SQL_WORDS |= {"current_date", "current_time", "current_timestamp"}  # without parentheses
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,11 @@ class FileColumns:
         if source.format == "parquet" or source.key_expr is not None:
             return None
         asked = [name for name in (source.key, source.value) if name is not None]
-        names = _names(source, files, asked)
+        names = names_of(source, files, asked)
         if source.key is not None and source.format != "json" and source.key not in (names or []):
-            raise no_column(source, names or [])
+            raise no_column(source, source.key, names or [])
+        if source.format != "json":
+            check_value(source, names or [])
         if names is None or not set(asked) <= set(names):
             return None
         if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
@@ -153,32 +159,44 @@ class FileColumns:
         )
 
 
-def no_column(source: Source, names: Sequence[str]) -> SourceError:
-    """Return the error for a key that is none of these columns."""
-    reason = f"no column {source.key!r}; there is: {', '.join(names) or 'none'}"
+def no_column(source: Source, name: str, names: Sequence[str]) -> SourceError:
+    """Return the error for a key or a value that is none of these columns."""
+    reason = f"no column {name!r}; there is: {', '.join(names) or 'none'}"
     return SourceError(str(source), reason=reason)
 
 
-def _names(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str] | None:
+def check_value(source: Source, names: Sequence[str]) -> None:
+    """Raise SourceError for a value that can only be a column, and is none of these.
+
+    That is a single name. Anything else may be SQL, and so may a word that SQL knows.
+    """
+    value = source.value
+    known = {name.lower() for name in names} | _SQL_WORDS
+    if value is not None and _NAME.fullmatch(value) and value.lower() not in known:
+        raise no_column(source, value, names)
+
+
+def names_of(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str] | None:
     """Return the columns of a source; of JSON lines those `asked` that its first lines have."""
     if source.format == "text":
         return [_TEXT_COLUMN]
     if source.format == "csv":
         return csv_columns((file.path for file in files), header=source.header)
-    return sorted(set(asked)) if _have(files, asked) else None
+    return None if absent_members(files, asked) else sorted(set(asked))
 
 
-def _have(files: Sequence[SourceFile], asked: Sequence[str]) -> bool:
-    """Return whether the first JSON lines of some files, up to _SAMPLE_BYTES, have all members."""
-    absent, left_bytes = set(asked), _SAMPLE_BYTES
+def absent_members(files: Sequence[SourceFile], names: Sequence[str]) -> list[str]:
+    """Return which of these members the first JSON lines lack, up to _SAMPLE_BYTES of them."""
+    absent, left_bytes = dict.fromkeys(names), _SAMPLE_BYTES
     for file in files:
         for _, positions, lines in read_lines(file.path, 0, left_bytes):
             for position, line in zip(positions.tolist(), lines.to_pylist(), strict=True):
                 with suppress(ValueError, RecursionError):
-                    absent -= json_object(line, is_first=position == 0).keys()
+                    for name in json_object(line, is_first=position == 0):
+                        absent.pop(name, None)
                 if not absent:
-                    return True
+                    return []
             left_bytes -= lines.nbytes
         if left_bytes <= 0:
             break
-    return not absent
+    return list(absent)

@@ -6,13 +6,13 @@
     json   one object a line; a member that is a string is its text, null is null, and anything else
            (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
 
-A CSV record with a wrong number of fields is *rejected*. So are a JSON line that is not an object,
-and invalid UTF-8 in either format. A rejected record keeps its place, and has a reason instead of
-fields. Some faults make it impossible to read on: a quote that is never closed, a header that
-differs, a broken file. They raise SourceError. Bytes are never replaced. Spark's own readers do not
-keep these promises: its text reader drops a byte order mark, the others replace bytes and re-write
-numbers. Compressed files are decompressed, or refused (compression.py). This module does not know
-Spark. Source: ours; RFC 4180, RFC 8259.
+A CSV record with a wrong number of fields is *rejected*. So are a JSON line that is not an object
+or has too many levels (json_levels.py), and invalid UTF-8 in either format. A rejected record keeps
+its place, and has a reason instead of fields. Some faults make it impossible to read on: a quote
+that is never closed, a header that differs, a broken file. They raise SourceError. Bytes are never
+replaced. Spark's own readers do not keep these promises: its text reader drops a byte order mark,
+the others replace bytes and re-write numbers. Compressed files are decompressed, or refused
+(compression.py). This module does not know Spark. Source: ours; RFC 4180, RFC 8259.
 """
 
 import csv
@@ -27,6 +27,7 @@ from typing import IO, Any, NamedTuple
 
 from kminilog.job_errors import SourceError
 from kminilog.source.compression import open_decompressed
+from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
 
 BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096
@@ -248,6 +249,8 @@ def json_fields(
 
     A rejected line has None for all members.
     """
+    if is_too_deep(line):
+        return [None] * len(columns), f"its objects and lists have more than {MOST_LEVELS} levels"
     try:
         members = json_object(line, is_first=is_first)
         fields = [members.get(column) for column in columns]

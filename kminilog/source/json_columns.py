@@ -16,8 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kminilog.source.formats import json_fields
+from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
 
 _BOOLEANS = {True: "true", False: "false"}
+_SHALLOW_BYTES = 2 * MOST_LEVELS  # of an object that is no longer, not more levels begin and end
 
 
 class Members(NamedTuple):
@@ -61,6 +63,8 @@ def members_of(lines: Any, names: list[str], *, is_first: bool) -> Members:
 
 def _fast(line: bytes, names: list[str]) -> list[str | None] | None:
     """Return the members of an object that orjson reads exactly; None if it may not."""
+    if len(line) > _SHALLOW_BYTES and is_too_deep(line):
+        return None
     try:
         members = orjson.loads(line)
     except orjson.JSONDecodeError:

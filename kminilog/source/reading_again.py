@@ -5,9 +5,9 @@
     CSV                 its piece, if tasks have cut the file; else the file up to the record
     compressed          the file, up to the record
 
-Nothing is read again if it needs SQL, if more than MOST_BYTES would have to be read, or if the file
-has changed since a `Stamps` was made of it.
-Whoever asks gets a reason then. This module compares nothing. Source: ours.
+Nothing is read again if only Spark can read it, if more than MOST_BYTES would have to be read, or
+if the file has changed since a `Stamps` was made of it. Whoever asks gets a reason then. This
+module compares nothing. Source: ours.
 """
 
 import os
@@ -30,7 +30,7 @@ from kminilog.verification.both_sides import KeyValue
 
 MOST_BYTES = 1 << 30
 CHANGED = "its file has changed since it was compared"
-_NEEDS_SQL = "only Spark can read it, by SQL"
+_NEEDS_SPARK = "only Spark can read it"
 _TOO_FAR = "its file is too large to be read again up to it"
 Found = Mapping[Place, KeyValue | str]
 
@@ -82,7 +82,7 @@ def _read(
 ) -> tuple[dict[Place, KeyValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
     if columns is None:
-        return {}, _NEEDS_SQL
+        return {}, _NEEDS_SPARK
     batches: Iterator[Any]
     if isinstance(columns, FileColumns):
         pieces = _pieces(columns, file, places)

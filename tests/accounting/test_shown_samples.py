@@ -184,12 +184,12 @@ def test_a_log_that_changes_meanwhile_is_said(log_dir, source):
     assert "the message is not shown: the log has changed" in extra["not_shown"]
 
 
-def test_sql_is_said(tmp_path):
+def test_record_that_only_spark_can_read_is_said(tmp_path):
     source = write_source("txt", tmp_path)
     files = files_of(source)
     asked = Source(source.paths, key_expr="substr(value, 1, 2)")
     (why,) = records_at(asked, files, Stamps(files), [Place(0, 0, 0)]).values()
-    assert "SQL" in why
+    assert "only Spark" in why
 
 
 @pytest.mark.parametrize("kind", ["csv", "txt.gz"])

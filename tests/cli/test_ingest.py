@@ -297,4 +297,31 @@ def test_engine_that_cannot_do_it_is_one_line(kminilog, tmp_path, monkeypatch, w
     if words == ["verify"]:
         words = ["verify", "t", "--against", "small.txt"]
     sql = kminilog(*words, "--engine", "local", "--key-expr", "upper(value)")
-    assert_one_line(sql, 2, "small.txt: the local engine cannot read this source", "--engine spark")
+    assert_one_line(sql, 2, "small.txt: only Spark reads such a source", "--engine spark")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "why"),
+    [
+        (b"x\n", ["--key-expr", "1"], "--key-expr is SQL"),
+        (b"x\n", ["--value", "upper(value)"], "--value upper(value) is no column, so it is SQL"),
+        (b"k,K\na,b\n", ["--format", "csv", "--key", "k"], "some names of its columns differ in"),
+        (b"k,v\na,b\n", ["--format", "csv", "--value", "k || v"], "--value k || v is no column"),
+        (b'{"k":1}\n', ["--format", "json", "--key", "v"], "first JSON lines have no member 'v'"),
+        (b"PAR1", ["--format", "parquet"], "--key and --value must be columns of text or bytes"),
+    ],
+)
+def test_engine_that_cannot_read_a_source_says_why(kminilog, tmp_path, content, options, why):
+    source = tmp_path / "source"
+    source.write_bytes(content)
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    for words in (["ingest", source, "--topic", "t"], ["verify", "t", "--against", source]):
+        run = kminilog(*words, "--engine", "local", *options)
+        assert_one_line(without_progress(run), 2, "only Spark reads such a source (", why)
+
+
+@pytest.mark.usefixtures("no_session")
+def test_value_that_is_no_column_is_refused_before_spark_starts(kminilog, tmp_path):
+    (tmp_path / "source.txt").write_bytes(b"x\n")
+    run = kminilog("ingest", tmp_path / "source.txt", "--topic", "t", "--value", "valeu")
+    assert_one_line(without_progress(run), 2, "no column 'valeu'; there is: value")

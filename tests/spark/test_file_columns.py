@@ -252,6 +252,8 @@ def test_tasks_of_a_verification_share_a_csv_file(spark, csv, monkeypatch):
         {"format": "json", "value": "upper(k)"},
         {"key_regex": None, "key_expr": "value"},
         {"value": "upper(value)"},
+        {"value": "NULL"},
+        {"value": "Value"},
     ],
 )
 def test_source_that_needs_more_is_left_to_spark(text, options):
@@ -262,3 +264,10 @@ def test_source_that_needs_more_is_left_to_spark(text, options):
 def test_key_that_is_no_column_is_a_source_error(text, format, key):
     with pytest.raises(SourceError, match=f"no column '{key}'; there is: "):
         columns_of(replace(text, format=format, key_regex=None, key=key))
+
+
+@pytest.mark.parametrize(("format", "names"), [("text", "value"), ("csv", "键, b c, d")])
+def test_value_that_can_only_be_a_column_and_is_none_is_a_source_error(text, csv, format, names):
+    source = replace(csv if format == "csv" else text, key=None, key_regex=None, value="Größe")
+    with pytest.raises(SourceError, match=f"no column 'Größe'; there is: {names}$"):
+        columns_of(source)

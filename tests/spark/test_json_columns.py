@@ -1,14 +1,17 @@
 """Members of JSON lines as Arrow columns: the same as those that are read line by line."""
 
 import json
+from functools import partial
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.source import json_columns
+from kminilog.source import json_columns, json_levels
 from kminilog.source.formats import json_fields
 from kminilog.source.json_columns import members_of
+from kminilog.source.json_levels import is_too_deep
 
 NAMES = ["a", "b", "é"]
 values = st.recursive(
@@ -45,3 +48,54 @@ def test_line_with_texts_only_is_not_read_exactly(monkeypatch):
     assert kept.all()
     assert [column.to_pylist() for column in columns] == [["x", None, "true"], [None, None, "\n"]]
     assert rejected.null_count == 3
+
+
+def nested(levels, inner=b""):
+    """A line whose member `x` has so many levels, the object among them."""
+    begin, end = (b'[{"y":', b"}]") if levels % 2 else (b"[", b"]")
+    pairs = (levels - 1) // (2 if levels % 2 else 1)
+    return b'{"a":"k","x":' + begin * pairs + (inner or b"1") + end * pairs + b"}"
+
+
+def at_depth(frames, work):
+    """What `work` returns, called below so many functions."""
+    return at_depth(frames - 1, work) if frames else work()
+
+
+@pytest.mark.parametrize("name", ["a", "x"])
+def test_line_with_more_than_512_levels_is_rejected_wherever_they_are(name):
+    some = [nested(511), nested(512), nested(513), nested(514), nested(1001), nested(2000)]
+    for frames in (0, 250):
+        for is_exact in (False, True):
+            found = at_depth(frames, partial(members_in_turn, some, [name], is_exact=is_exact))
+            assert [reason and reason[-10:] for _, reason in found] == [
+                *(None, None, "512 levels", "512 levels", "512 levels", "512 levels")
+            ]
+            assert [fields[0] is None for fields, _ in found] == [False] * 2 + [True] * 4
+
+
+def members_in_turn(some, names, *, is_exact):
+    """Fields and reasons of lines, by either reader."""
+    if is_exact:
+        return [json_fields(line, names, is_first=False) for line in some]
+    _, columns, rejected = members_of(pa.array(some, pa.binary()), names, is_first=False)
+    fields = zip(*(column.to_pylist() for column in columns), strict=True)
+    return list(zip(fields, rejected.to_pylist(), strict=True))
+
+
+def levels_of(value):
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max(map(levels_of, inner), default=0) if isinstance(value, dict | list) else 0
+
+
+nested_values = st.recursive(
+    st.text('"\\\\[]{}a', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('"[}', max_size=2), inner),
+)
+
+
+@given(nested_values, st.integers(1, 6))
+def test_levels_are_those_of_what_json_reads(value, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_levels, "MOST_LEVELS", most)
+        assert is_too_deep(json.dumps(value).encode()) == (levels_of(value) > most)

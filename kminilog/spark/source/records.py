@@ -26,7 +26,7 @@ from pyspark.sql.types import ArrayType, BinaryType, MapType, StructType, Varian
 
 from kminilog.job_errors import SourceError
 from kminilog.source.description import Source, check_options, files_of
-from kminilog.source.file_columns import no_column
+from kminilog.source.file_columns import check_value, no_column
 from kminilog.source.files import SourceFile
 from kminilog.source.formats import csv_columns
 from kminilog.source.line_columns import search
@@ -154,6 +154,7 @@ def _records(source: Source, frame: DataFrame) -> DataFrame:
     whole = _whole(source, theirs, columns)
     value = whole
     if source.value is not None:
+        check_value(source, columns)
         is_column = source.value in columns
         column = column_named(source.value) if is_column else _expression(source, source.value)
         value = _bytes(theirs, column)
@@ -184,7 +185,7 @@ def _key(source: Source, frame: DataFrame, columns: list[str], whole: Column) ->
     if source.key is None:
         return sql.lit(None).cast("binary")
     if source.key not in columns:
-        raise no_column(source, columns)
+        raise no_column(source, source.key, columns)
     return _bytes(frame, column_named(source.key))
 
 
