@@ -15,7 +15,7 @@ from kminilog.cli.clusters import let_followers_copy, open_cluster
 from kminilog.cli.options import Command, example, json_option, to_directory
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
-from kminilog.cluster.cluster_files import ClusterFiles
+from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, StoredState
@@ -215,6 +215,7 @@ def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
         try:
             end = files.reader(partition).log_end_offset
             high_watermark = files.high_watermark(partition)
+            refuse_lost_end(files, partition)
         except (KMiniLogError, OSError) as error:  # the other partitions are shown all the same
             warn(f"{partition}: {error}")
     return {

@@ -17,6 +17,7 @@ from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.leadership import Leadership, node_of, partition_info
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
 from kminilog.log_dir_errors import NoClusterError
@@ -110,3 +111,22 @@ class ClusterFiles(LogDir):
                 topic_partition.topic, partition=topic_partition.partition
             )
         return leader
+
+
+def refuse_lost_end(files: ClusterFiles, topic_partition: TopicPartition) -> None:
+    """Raise LogDirError if the leader's log ends below the high watermark that it has stored.
+
+    Raises as `ClusterFiles.reader`, too.
+    """
+    # In this order: while the cluster is open, both only grow.
+    committed = files.high_watermark(topic_partition)
+    end = files.reader(topic_partition).log_end_offset
+    if end < committed:
+        leadership = files.leadership(topic_partition)
+        others = [str(node) for node in leadership.in_sync if node != leadership.leader]
+        advice = f", or let broker {' or '.join(others)} lead: the next `produce` does"
+        raise LogDirError(
+            str(files.directory(topic_partition).parent),
+            reason=f"the leader of {topic_partition} has lost offsets {end}..{committed - 1}, "
+            f"which were committed; put its files back{advice if others else ''}",
+        )

@@ -464,6 +464,21 @@ def test_damaged_broker_is_down_with_a_warning_and_the_rest_goes_on(two_copies):
     assert_one_line(two_copies.act("start", "0"), 2, "not a regular file")
 
 
+def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):
+    empty.ok("topic", "create", "orders", "--partitions", "1", "--replicas", "2")
+    empty("produce", "orders", "--acks", "-1", stdin=ROUND)
+    os.truncate(next((empty.path / "broker-0" / "orders-0").glob("*.log")), 40)
+    told = "the leader of orders-0 has lost offsets 1..3, which were committed; put its files back"
+    run = empty("consume", "orders", *END)
+    assert (run.code, run.out) == (2, "0:a\n")
+    assert run.err.count("\n") == 1
+    assert told in run.err
+    described = empty.act("describe")
+    assert told in described.err
+    assert empty.seen("log_end_offset") == [1]
+    assert empty.seen("high_watermark") == [4]
+
+
 # ---- odd input
 
 

@@ -1,6 +1,7 @@
 """A cluster that is left and found again: who is live, who leads, and what readers see."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -245,3 +246,20 @@ def test_source_reads_up_to_the_high_watermark_and_lets_followers_copy(tmp_path)
     cluster.crash(2)
     with pytest.raises(LeaderNotAvailableError):
         source.fetch(ORDERS, 0, 1000)
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 40])
+def test_source_of_a_leader_that_lost_its_end_says_so_behind_what_is_left(tmp_path, kept_bytes):
+    cluster = open_cluster(tmp_path, brokers=2, replicas=2)
+    produce(cluster, b"a", b"b", b"c", b"d")
+    replicate_until_quiet(cluster)
+    cluster.close()
+    os.truncate(next((tmp_path / "broker-0" / "orders-0").glob("*.log")), kept_bytes)
+    source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=lambda: None)
+    end = source.end(ORDERS)
+    assert end == source.log_end(ORDERS) == (1 if kept_bytes else 0)
+    if kept_bytes:
+        assert [message.value for message in source.fetch(ORDERS, 0, 1000)] == [b"a"]
+    lost = rf"broker-0: the leader of orders-0 has lost offsets {end}\.\.3, .* let broker 1 lead"
+    with pytest.raises(LogDirError, match=lost):
+        source.fetch(ORDERS, end, 1000)
