@@ -479,6 +479,18 @@ def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):
     assert empty.seen("high_watermark") == [4]
 
 
+def test_a_copy_that_is_lost_changes_nothing(two_copies):
+    two_copies.produce("--acks", "-1")
+    next((two_copies.path / "broker-0" / "orders-0").glob("*.log")).unlink()
+    run = two_copies.produce("--acks", "-1")
+    assert run.code == 0
+    assert "broker 0: it has lost offsets 0..0 of orders-0, so it copies them from" in run.err
+    assert two_copies.values() == sorted("abcd" * 2)
+    assert two_copies.seen("leader") == [1, 1, 2, 3]
+    two_copies.act("crash", "1")
+    assert two_copies.values() == sorted("abcd" * 2)
+
+
 # ---- odd input
 
 
