@@ -35,11 +35,14 @@ class TopicExistsError(KMiniLogError):
 
 
 class NoClusterError(KMiniLogError):
-    """The directory holds no cluster, or does not exist."""
+    """The directory holds no cluster, but a topic of that name or nothing, or does not exist."""
 
-    def __init__(self, path: str, *, file: str) -> None:
+    def __init__(self, path: str, *, file: str, is_topic: bool = False) -> None:
+        reason = f"there is no {file} in it"
+        if is_topic:
+            reason = f"its {file} has the settings of a topic: it is a log dir"
         super().__init__(
-            f"{path}: no cluster is here, for there is no {file} in it; "
-            f"`kminilog cluster create DIR --brokers N` makes one"
+            f"{path}: no cluster is here, for {reason}; "
+            f"`kminilog cluster create DIR --brokers N` makes one in a new directory"
         )
         self.path = path

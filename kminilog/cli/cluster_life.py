@@ -18,10 +18,11 @@ from kminilog.cli.places import cluster_at
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, StoredState
+from kminilog.cluster.state_file import MAX_BROKERS, StoredState
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.plain_text import count, table
+from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
 
@@ -129,7 +130,7 @@ def add_broker(directory: Path, as_json: bool) -> None:
 
 def _refuse_used(directory: Path) -> None:
     """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
-    if (directory / STATE_FILE).exists():
+    if holds_cluster(directory):
         advice = f"`kminilog cluster describe {directory}` shows it"
         raise ValueError(f"{directory}: there is a cluster already; {advice}")
     if directory.exists() and not directory.is_dir():

@@ -115,6 +115,40 @@ def test_create_does_not_touch_what_is_there(empty, tmp_path):
     assert_one_line(run, 2, "it is a file")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ls"],
+        ["topic", "list"],
+        ["topic", "create", "t", "--partitions", "1"],
+        ["produce", "t"],
+        ["consume", "orders", *END],
+        ["verify"],
+        ["group", "list"],
+        ["retain"],
+    ],
+)
+def test_log_dir_that_is_a_cluster_says_how_to_name_it(one_copy, arguments):
+    before = sorted(one_copy.path.rglob("*"))
+    run = one_copy.run("--log-dir", str(one_copy.path), *arguments, stdin=b"x\n")
+    assert_one_line(run, 2, f"it is a cluster; write `kminilog --cluster {one_copy.path}`")
+    assert sorted(one_copy.path.rglob("*")) == before
+
+
+def test_log_dir_with_a_topic_named_cluster_is_no_cluster_and_stays_as_it_is(tmp_path):
+    log_dir = Cluster(tmp_path)
+    options = ["--log-dir", str(tmp_path)]
+    assert log_dir.run(*options, "topic", "create", "cluster", "--partitions", "1").code == 0
+    before = sorted(tmp_path.rglob("*"))
+    told = "its cluster.json has the settings of a topic: it is a log dir; `kminilog cluster create"
+    assert_one_line(log_dir.act("describe"), 2, told)
+    assert_one_line(log_dir.act("crash", "0"), 2, told)
+    assert_one_line(log_dir("ls"), 2, told)
+    assert_one_line(log_dir.act("create", "--brokers", "1"), 2, "name a new or empty directory")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert log_dir.run(*options, "ls").code == 0
+
+
 def test_create_ends_what_a_killed_create_began(tmp_path):
     (tmp_path / "broker-0").mkdir()
     (tmp_path / ".lock").touch()
