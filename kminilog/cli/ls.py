@@ -14,6 +14,7 @@ from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
 from kminilog.cli.places import cluster_at, is_cluster
+from kminilog.errors import KMiniLogError
 from kminilog.notices import OnGap
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
@@ -43,14 +44,16 @@ def command(
 ) -> int:
     """List the segments of TOPIC, or of all topics.
 
-    If the settings file of a topic cannot be read, the others are shown, and the exit code is 2.
+    If the settings file of a topic or a broker's copy cannot be read, the others are shown, and the
+    exit code is 2.
     """
+    broken = Broken()
     if is_cluster():
         if html:
             raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
-        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap), as_json)
-        return 0
-    log_dir, broken = LogDir(log_dir_path), Broken()
+        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap, broken), as_json)
+        return broken.exit_code
+    log_dir = LogDir(log_dir_path)
     topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
     if html:
         told = _write_page(html, log_dir, topics, on_gap)
@@ -70,24 +73,29 @@ def _segments(log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> lis
     ]
 
 
-def _of_all_brokers(path: Path, topic: str | None, on_gap: OnGap | None) -> list[dict[str, Any]]:
-    """Return the segments of all copies in a cluster, partition by partition."""
+def _of_all_brokers(
+    path: Path, topic: str | None, on_gap: OnGap | None, broken: Broken
+) -> list[dict[str, Any]]:
+    """Return the segments of all copies in a cluster, partition by partition.
+
+    `broken` gets what keeps a copy from being read.
+    """
     cluster = cluster_at(path)
-    topics = cluster.topics() if topic is None else [cluster.topic(topic)]
-    return [
-        {
-            "topic": found.name,
-            "partition": partition.partition,
-            **segment,
-            "broker": broker,
-        }
-        for found in topics
-        for partition in found.all_partitions()
-        for broker in cluster.leadership(partition).replicas
-        for segment in describe_partition(cluster.broker(broker).reader(partition, on_gap=on_gap))[
-            "segments"
-        ]
-    ]
+    segments, told = [], set()
+    for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
+        for partition in found.all_partitions():
+            for broker in cluster.leadership(partition).replicas:
+                try:
+                    reader = cluster.broker(broker).reader(partition, on_gap=on_gap)
+                    copy = describe_partition(reader)["segments"]
+                except (KMiniLogError, OSError) as error:
+                    if str(error) not in told:  # of a broker that is gone, once is enough
+                        broken(error)
+                    told.add(str(error))
+                    continue
+                where = {"topic": found.name, "partition": partition.partition}
+                segments += [{**where, **segment, "broker": broker} for segment in copy]
+    return segments
 
 
 def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:

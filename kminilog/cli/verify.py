@@ -163,8 +163,8 @@ def _verify_brokers(
         "strict_index": strict_index,
         "allow": allow,
     }
-    reports = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
-    return write_reports(reports, as_json)
+    verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
+    return write_reports(verified, as_json)
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":

@@ -28,6 +28,23 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import OnBroken, Topic
 
 
+class BrokerFiles(LogDir):
+    """The log dir of a broker: LogDirError, with what to do, if it or one of its topics is gone."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise LogDirError(str(path), reason="no such directory; put its files back")
+        super().__init__(path)
+
+    def topic(self, name: str) -> Topic:
+        """Return one topic of which this broker has copies."""
+        try:
+            return super().topic(name)
+        except UnknownTopicOrPartitionError:
+            reason = f"its topic {name} is gone; put its files back"
+            raise LogDirError(str(self.path), reason=reason) from None
+
+
 class ClusterFiles(LogDir):
     """The directory of a cluster as a reader sees it. Making the object touches no file."""
 
@@ -62,7 +79,7 @@ class ClusterFiles(LogDir):
 
     def broker(self, node: int) -> LogDir:
         """Return the log dir of a broker, live or not."""
-        return LogDir(broker_path(self.path, node))
+        return BrokerFiles(broker_path(self.path, node))
 
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark that the leader has stored; 0 if it has stored none.

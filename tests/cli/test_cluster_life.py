@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -523,6 +524,36 @@ def test_a_copy_that_is_lost_changes_nothing(two_copies):
     assert two_copies.seen("leader") == [1, 1, 2, 3]
     two_copies.act("crash", "1")
     assert two_copies.values() == sorted("abcd" * 2)
+
+
+def test_ls_and_verify_show_the_rest_if_the_files_of_a_broker_are_gone(two_copies):
+    two_copies.produce("--acks", "-1")
+    shutil.rmtree(two_copies.path / "broker-0")
+    for gone in ("no such directory", "its topic orders is gone"):
+        told = f"{two_copies.path}/broker-0: {gone}; put its files back\n"
+        listed = two_copies("ls", "--json")
+        assert (listed.code, listed.err) == (2, f"kminilog: log dir {told}")
+        assert [one["broker"] for one in listed.document] == [1, 1, 2, 2, 3, 3]
+        verified = two_copies("verify")
+        assert (verified.code, verified.err.count("\n")) == (2, 1)
+        assert verified.err == f"kminilog: broker 0 is not checked: log dir {told}"
+        last = "verdict on 3 of 4 brokers: partial; broker 0 is not checked"
+        assert verified.out.splitlines()[-1] == last
+        report = two_copies("verify", "--json").document
+        assert report["verdict"] == "partial"
+        assert [one["what"] for one in report["unchecked"] if one["where"] == "broker 0"]
+        if gone == "no such directory":
+            assert_one_line(two_copies("find", "orders-0", "0"), 2, told.strip())
+            assert_one_line(two_copies("consume", "orders", "--partition", "0", *END), 2, gone)
+            two_copies.produce()  # from now on broker 1 leads, and broker 0 has an empty log dir
+    assert two_copies.ok("find", "orders-0", "0").out.startswith("broker-1/")
+
+
+def test_verify_says_which_brokers_have_nothing_to_check(empty):
+    empty.ok("topic", "create", "orders", "--partitions", "2")
+    last = empty.ok("verify").out.splitlines()[-1]
+    assert last == "verdict on 2 of 4 brokers: ok; broker 2 has no copy; broker 3 has no copy"
+    assert_one_line(empty("verify", "--partitioner", "nope"), 2, "nope")
 
 
 # ---- odd input
