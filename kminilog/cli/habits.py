@@ -27,6 +27,13 @@ EVERYWHERE: Mapping[str, str] = {
 }
 """Options by what they are answered with, in every command."""
 
+BEFORE_COMMANDS: Mapping[str, str] = {
+    "--log-dir": "--log-dir DIR",
+    "--cluster": "--cluster DIR",
+    "--debug": "--debug",
+}
+"""Options of `kminilog` itself, as they stand before a command."""
+
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "kminilog": {
         "-C": "write `kminilog consume TOPIC`",
@@ -138,6 +145,9 @@ def local_word(error: click.UsageError, called: str) -> str:
     """
     option = getattr(error, "option_name", None)
     if isinstance(error, click.NoSuchOption) and option:
+        if option in BEFORE_COMMANDS:
+            name = called.removeprefix("kminilog ")
+            return f"write it before the command: `kminilog {BEFORE_COMMANDS[option]} {name}`"
         known = {**EVERYWHERE, **OPTIONS.get(called, {})}
         return known.get(option, "").format(command=called)
     given = getattr(error, "command_name", None)

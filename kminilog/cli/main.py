@@ -151,10 +151,14 @@ def _cluster(ctx: click.Context, path: Path) -> Path:
         raise click.UsageError("give --log-dir or --cluster, not both", ctx)
     if ctx.invoked_subcommand not in (*CLUSTER_COMMANDS, None):
         name = str(ctx.invoked_subcommand)
-        advice = WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed")
-        told = f"`{name}` does not take --cluster: {advice.format(path=path)}"
+        told = f"`{name}` does not take --cluster: {_without_cluster(name, path)}"
         raise click.UsageError(told, ctx)
     return path
+
+
+def _without_cluster(name: str, path: Path | str) -> str:
+    """What to do in place of giving a command --cluster, which it does not take."""
+    return WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed").format(path=path)
 
 
 def _open_closed_streams() -> None:
@@ -204,7 +208,10 @@ def _group_alone(error: Exception) -> click.Context | None:
 
 
 def _local_word(error: click.UsageError, called: str) -> str:
-    """What to write in place of a word of Kafka's tools; empty for any other error."""
+    """What to write in place of a word of Kafka's tools, or where; empty for any other error."""
+    name = next(iter(called.split()[1:]), "")
+    if getattr(error, "option_name", None) == "--cluster" and name not in CLUSTER_COMMANDS:
+        return _without_cluster(name, "DIR")
     if hasattr(error, "option_name") or hasattr(error, "command_name"):
         from kminilog.cli.habits import local_word
 
