@@ -181,7 +181,9 @@ def command(
         check_group(group)
         make_importable()
         if partition is not None or isinstance(start, int) or tail_count is not None:
-            raise click.UsageError(_GROUP_SHARES.format(group=group))
+            where = "TOPIC" if topic is None else topic
+            where += "" if partition is None else f":{partition}"
+            raise click.UsageError(_GROUP_SHARES.format(group=group, where=where))
         settings = {**settings, "group.id": group}
         subscribe = _subscription(topics, pattern)
         if streams_count is not None:
@@ -204,7 +206,8 @@ _STREAMS_NEED_NO_END = (
 )
 _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
-    "no --offset N, no --tail; `kminilog group reset {group} --to N` moves what is committed"
+    "no --offset N, no --tail; first `kminilog group reset {group} --topic {where} --to N --yes`, "
+    "then `consume`"
 )
 
 
