@@ -29,8 +29,10 @@ class InvalidTopicError(KMiniLogError):
 class TopicExistsError(KMiniLogError):
     """A topic of that name exists already; it is unchanged."""
 
-    def __init__(self, topic: str) -> None:
-        super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
+    def __init__(
+        self, topic: str, *, remedy: str = "choose another name or delete it first"
+    ) -> None:
+        super().__init__(f"topic {topic!r} exists already; {remedy}")
         self.topic = topic
 
 

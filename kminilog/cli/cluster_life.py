@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from kminilog.cli.clusters import let_followers_copy, open_cluster
-from kminilog.cli.options import Command, example, json_option, to_directory
+from kminilog.cli.options import CLUSTER, Command, example, json_option, to_directory
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
@@ -30,8 +30,13 @@ NONE = "-"
 HEADINGS = ("partition", "leader", "copies", "in sync", "offline", "log end", "high watermark")
 
 
+def _to_cluster(ctx: click.Context, param: click.Parameter, value: str) -> Path | None:
+    directory = ctx.meta[CLUSTER] = to_directory(ctx, param, value)
+    return directory
+
+
 def _directory(command: Command) -> Command:
-    return click.argument("directory", metavar="DIR", callback=to_directory)(command)
+    return click.argument("directory", metavar="DIR", callback=_to_cluster)(command)
 
 
 def _broker(command: Command) -> Command:
@@ -50,8 +55,12 @@ def _broker(command: Command) -> Command:
 @json_option
 def create(directory: Path, brokers: int, as_json: bool) -> None:
     """Make a cluster in DIR, which is new or empty; all of its brokers are live."""
-    _refuse_used(directory)
-    MiniCluster.open(directory, brokers=brokers, clock=SystemClock()).close()
+    try:
+        _refuse_used(directory)
+        MiniCluster.open(directory, brokers=brokers, clock=SystemClock()).close()
+    except OSError as error:
+        error.add_note("name a new or empty directory where you can write")
+        raise
     if as_json:
         write_document(_description(cluster_at(directory), None, None))
     else:

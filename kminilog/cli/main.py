@@ -24,8 +24,9 @@ from click.core import ParameterSource
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
-from kminilog.cli.options import ARGUMENTS, example, to_directory
+from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
 from kminilog.cli.output import complain, flush, warn
+from kminilog.cli.places import CLUSTER_COMMANDS, placed
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.
@@ -49,7 +50,6 @@ COMMANDS = (
     "lab",
     "course",
 )
-CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "group")
 WITHOUT_CLUSTER = {
     "cluster": "name the directory after the command",
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
@@ -135,6 +135,7 @@ def main(
 ) -> int | None:
     """A log store that works as Kafka's does, written to be read."""
     ctx.obj = log_dir if cluster is None else _cluster(ctx, cluster)
+    ctx.meta[CLUSTER] = cluster
     if version:
         # The package is no room of the floor plan, so no import statement may name it.
         click.echo(f"kminilog {import_module('kminilog').__version__}")
@@ -169,7 +170,7 @@ def _open_closed_streams() -> None:
 
 
 def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int:
-    is_debug = "--debug" in arguments
+    is_debug, ctx = "--debug" in arguments, None
     try:
         with group.make_context("kminilog", arguments, **extra) as ctx:
             code = _invoke(group, ctx)
@@ -187,7 +188,8 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
                 complain(line)
         command = next((word for word in arguments if word in COMMANDS), "")
         line = _in_one_line(error, f"kminilog {command}".rstrip())
-        warn("; ".join([line, *getattr(error, "__notes__", ())]))
+        line = "; ".join([line, *getattr(error, "__notes__", ())])
+        warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 
 

@@ -126,7 +126,7 @@ class Controller:
             if self._is_closed:
                 raise ClientClosedError("cluster")
             if topic.name in self._state.topics:
-                raise TopicExistsError(topic.name)
+                raise TopicExistsError(topic.name, remedy="choose another name")
             running = sorted(self._running())
             placed = place_replicas(topic.partitions, replication_factor, running)
             partitions = dict(zip(topic.all_partitions(), placed, strict=True))

@@ -418,6 +418,39 @@ def test_topic_create_says_how_many_copies_there_are(empty):
     assert_one_line(empty("topic", "create", "a", "--partitions", "1"), 2, "exists already")
 
 
+def test_topic_that_exists_with_other_copies_is_told(two_copies):
+    create = ["topic", "create", "orders", "--partitions", "4", "--if-not-exists"]
+    run = two_copies(*create, "--replicas", "3")
+    assert run.code == 0
+    assert "is not what was asked for, and stays as it is: 2 copies, not 3" in run.err
+    two_copies.ok(*create, "--replicas", "2")
+    two_copies.ok(*create)
+
+
+def test_commands_that_an_error_names_have_the_cluster(two_copies):
+    shop = two_copies.path
+    listed = f"`kminilog --cluster {shop} topic list`"
+    assert_one_line(two_copies.act("describe", "nope"), 2, listed)
+    assert_one_line(two_copies("consume", "nope"), 2, listed)
+    groups = f"`kminilog --cluster {shop} group list`"
+    assert_one_line(two_copies("group", "describe", "nobody"), 2, groups)
+    two_copies.produce("--acks", "-1")
+    two_copies.values("--group", "readers")
+    timeout = ["--config", "consumer.timeout.ms=300"]
+    for options in (END, ["--streams", "2", *timeout]):
+        run = two_copies(
+            "consume", "orders", "--group", "readers", "--offset", "earliest", *options
+        )
+        assert f"`kminilog --cluster {shop} group reset readers --to" in run.err
+    again = two_copies("topic", "create", "orders", "--partitions", "1")
+    assert_one_line(again, 2, "exists already; choose another name\n")
+
+
+def test_create_where_nothing_can_be_written_says_what_to_do(tmp_path):
+    run = Cluster(Path("/proc/x")).act("create", "--brokers", "1")
+    assert_one_line(run, 2, "/proc/x: ", "name a new or empty directory where you can write")
+
+
 def test_add_broker_can_hold_copies_of_new_topics(empty):
     assert empty.act("add-broker").out == "broker 4 is live\n"
     empty.ok("topic", "create", "wide", "--partitions", "1", "--replicas", "5")
