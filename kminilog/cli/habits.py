@@ -132,6 +132,12 @@ COMMANDS: Mapping[str, str] = {
     "kafka-console-consumer": "write `kminilog consume TOPIC`",
     "kafka-consumer-groups": "write `kminilog group`",
     "kafka-dump-log": "write `kminilog dump FILE`",
+    "kafka-get-offsets": "write `kminilog topic describe NAME`",
+    "kafka-run-class": "write `kminilog topic describe NAME` for GetOffsetShell, "
+    "`kminilog dump FILE` for DumpLogSegments",
+    "kafka-delete-records": "no message is deleted alone: write "
+    "`kminilog topic alter NAME --config NAME=VALUE` for retention.ms or retention.bytes, then "
+    "`kminilog retain`",
     "kafka-server-start": "write `kminilog cluster create DIR --brokers N`: there is no server",
     "kcat": "write `kminilog consume TOPIC` or `kminilog produce TOPIC`",
     "kafkacat": "write `kminilog consume TOPIC` or `kminilog produce TOPIC`",

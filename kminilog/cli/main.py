@@ -186,11 +186,23 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         if is_debug:
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
-        command = next((word for word in arguments if word in COMMANDS), "")
-        line = _in_one_line(error, f"kminilog {command}".rstrip())
+        line = _in_one_line(error, _called(group, arguments))
         line = "; ".join([line, *getattr(error, "__notes__", ())])
         warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
+
+
+def _called(group: click.Group, arguments: list[str]) -> str:
+    """The command that these words call, as far as they go, such as `kminilog topic list`."""
+    command: click.Command = group
+    names = ["kminilog"]
+    for word in arguments:
+        context = click.Context(command)
+        below = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if below:
+            command = below
+            names.append(word)
+    return " ".join(names)
 
 
 def _invoke(group: click.Group, ctx: click.Context) -> int:
