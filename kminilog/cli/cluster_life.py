@@ -21,7 +21,7 @@ from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count, table
+from kminilog.plain_text import FIT_COLUMNS, count, table, wrap
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
@@ -240,11 +240,15 @@ def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
 
 
 def _lines(description: dict[str, Any]) -> Iterator[str]:
-    states = [f"{one['id']} {'live' if one['live'] else 'down'}" for one in description["brokers"]]
+    # A number stays beside its state: a no-break space is none where lines are broken.
+    states = [
+        f"{one['id']}\xa0{'live' if one['live'] else 'down'}" for one in description["brokers"]
+    ]
     answer = f"broker {description['answered_by']} answers, as any live one would"
     if description["answered_by"] is None:
         answer = "none is live to answer: this is what the cluster has stored"
-    yield f"brokers: {', '.join(states)}"
+    for line in wrap(f"brokers: {', '.join(states)}", FIT_COLUMNS, later=" " * len("brokers: ")):
+        yield line.replace("\xa0", " ")
     yield answer
     for topic in description["topics"]:
         yield ""

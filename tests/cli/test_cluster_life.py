@@ -212,6 +212,17 @@ def test_describe_shows_leaders_copies_and_ends(two_copies):
     assert max(map(len, lines)) <= 80
 
 
+def test_describe_of_many_brokers_fits_a_terminal(tmp_path, without_fsync):
+    cluster = Cluster(tmp_path / "many")
+    cluster.act("create", "--brokers", "30")
+    lines = cluster.act("describe").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    *states, answer = lines
+    told = " ".join(line.strip() for line in states)
+    assert told == "brokers: " + ", ".join(f"{node} live" for node in range(30))
+    assert answer == "broker 0 answers, as any live one would"
+
+
 def test_any_live_broker_answers_for_the_metadata_and_no_other(one_copy):
     one_copy.act("crash", "2")
     answers = [one_copy.act("describe", "--json", "--ask", str(node)) for node in (0, 1, 3)]
