@@ -29,17 +29,22 @@ class InvalidTopicError(KMiniLogError):
 class TopicExistsError(KMiniLogError):
     """A topic of that name exists already; it is unchanged."""
 
-    def __init__(self, topic: str) -> None:
-        super().__init__(f"topic {topic!r} exists already; choose another name or delete it first")
+    def __init__(
+        self, topic: str, *, remedy: str = "choose another name or delete it first"
+    ) -> None:
+        super().__init__(f"topic {topic!r} exists already; {remedy}")
         self.topic = topic
 
 
 class NoClusterError(KMiniLogError):
-    """The directory holds no cluster, or does not exist."""
+    """The directory holds no cluster, but a topic of that name or nothing, or does not exist."""
 
-    def __init__(self, path: str, *, file: str) -> None:
+    def __init__(self, path: str, *, file: str, is_topic: bool = False) -> None:
+        reason = f"it has no {file}"
+        if is_topic:
+            reason = f"its {file} has the settings of a topic, so it is a log dir"
         super().__init__(
-            f"{path}: not a cluster: it has no {file}; "
-            f"`kminilog cluster create DIR --brokers N` makes one"
+            f"{path}: not a cluster: {reason}; "
+            f"`kminilog cluster create DIR --brokers N` makes one in a new directory"
         )
         self.path = path

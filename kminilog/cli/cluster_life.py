@@ -12,16 +12,17 @@ from typing import Any
 import click
 
 from kminilog.cli.clusters import let_followers_copy, open_cluster
-from kminilog.cli.options import Command, example, json_option, to_directory
+from kminilog.cli.options import CLUSTER, Command, example, json_option, to_directory
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
-from kminilog.cluster.cluster_files import ClusterFiles
+from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, StoredState
+from kminilog.cluster.state_file import MAX_BROKERS, StoredState
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count, table
+from kminilog.plain_text import FIT_COLUMNS, count, table, wrap
+from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
 
@@ -29,8 +30,13 @@ NONE = "-"
 HEADINGS = ("partition", "leader", "copies", "in sync", "offline", "log end", "high watermark")
 
 
+def _to_cluster(ctx: click.Context, param: click.Parameter, value: str) -> Path | None:
+    directory = ctx.meta[CLUSTER] = to_directory(ctx, param, value)
+    return directory
+
+
 def _directory(command: Command) -> Command:
-    return click.argument("directory", metavar="DIR", callback=to_directory)(command)
+    return click.argument("directory", metavar="DIR", callback=_to_cluster)(command)
 
 
 def _broker(command: Command) -> Command:
@@ -49,8 +55,12 @@ def _broker(command: Command) -> Command:
 @json_option
 def create(directory: Path, brokers: int, as_json: bool) -> None:
     """Make a cluster in DIR, which is new or empty; all of its brokers are live."""
-    _refuse_used(directory)
-    MiniCluster.open(directory, brokers=brokers, clock=SystemClock()).close()
+    try:
+        _refuse_used(directory)
+        MiniCluster.open(directory, brokers=brokers, clock=SystemClock()).close()
+    except OSError as error:
+        error.add_note("name a new or empty directory where you can write")
+        raise
     if as_json:
         write_document(_description(cluster_at(directory), None, None))
     else:
@@ -130,7 +140,7 @@ def add_broker(directory: Path, as_json: bool) -> None:
 
 def _refuse_used(directory: Path) -> None:
     """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
-    if (directory / STATE_FILE).exists():
+    if holds_cluster(directory):
         advice = f"`kminilog cluster describe {directory}` shows it"
         raise ValueError(f"{directory}: there is a cluster already; {advice}")
     if directory.exists() and not directory.is_dir():
@@ -216,6 +226,7 @@ def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
         try:
             end = files.reader(partition).log_end_offset
             high_watermark = files.high_watermark(partition)
+            refuse_lost_end(files, partition)
         except (KMiniLogError, OSError) as error:  # the other partitions are shown all the same
             warn(f"{partition}: {error}")
     return {
@@ -230,11 +241,15 @@ def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
 
 
 def _lines(description: dict[str, Any]) -> Iterator[str]:
-    states = [f"{one['id']} {'live' if one['live'] else 'down'}" for one in description["brokers"]]
+    # A number stays beside its state: a no-break space is none where lines are broken.
+    states = [
+        f"{one['id']}\xa0{'live' if one['live'] else 'down'}" for one in description["brokers"]
+    ]
     answer = f"broker {description['answered_by']} answers, as any live one would"
     if description["answered_by"] is None:
         answer = "none is live to answer: this is what the cluster has stored"
-    yield f"brokers: {', '.join(states)}"
+    for line in wrap(f"brokers: {', '.join(states)}", FIT_COLUMNS, later=" " * len("brokers: ")):
+        yield line.replace("\xa0", " ")
     yield answer
     for topic in description["topics"]:
         yield ""

@@ -173,7 +173,7 @@ def command(
     run = ConsumeRun(source, write, wanted, clock)
     if streams_count is not None and (group is None or is_until_end):
         raise click.UsageError(_STREAMS_NEED_NO_END if group else _STREAMS_NEED_A_GROUP)
-    _check_shared(group, partition, start, tail_count)
+    _check_shared(group, topic, partition, start, tail_count)
     if group is None:
         if tail_count is not None:
             start = -tail_count or LATEST
@@ -208,18 +208,25 @@ _STREAMS_NEED_NO_END = (
 )
 _GROUP_SHARES = (
     "a group shares partitions out, and starts where it has committed: no --partition, "
-    "no --offset N, no --tail; `kminilog group reset {group} --to N` moves what is committed"
+    "no --offset N, no --tail; first `kminilog group reset {group} --topic {where} --to N --yes`, "
+    "then `consume`"
 )
 
 
 def _check_shared(
-    group: str | None, partition: int | None, start: int | str, tail_count: int | None
+    group: str | None,
+    topic: str | None,
+    partition: int | None,
+    start: int | str,
+    tail_count: int | None,
 ) -> None:
     """Raise an error for a bad name of a group, or for what a group decides itself."""
     if group is not None:
         check_group(group)
         if partition is not None or isinstance(start, int) or tail_count is not None:
-            raise click.UsageError(_GROUP_SHARES.format(group=group))
+            where = "TOPIC" if topic is None else topic
+            where += "" if partition is None else f":{partition}"
+            raise click.UsageError(_GROUP_SHARES.format(group=group, where=where))
 
 
 def _writer(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import flush, warn
+from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
@@ -175,12 +176,13 @@ class ConsumeRun:
         if kept:
             more = ", …" if len(kept) > _NAMED_PARTITIONS else ""
             group = consumer.config["group.id"]
-            warn(
+            told = (
                 f"group {group} goes on where it has committed: "
                 f"{', '.join(kept[:_NAMED_PARTITIONS])}{more}; --offset {start} counts only where "
                 "nothing is committed; "
                 f"`kminilog group reset {group} --to {start} --yes` moves them"
             )
+            warn(placed(told, given_cluster()))
 
     def _commit(self) -> None:
         if self.is_committing and self._written and self._consumer:

@@ -18,6 +18,7 @@ from kminilog.cli.clusters import source_of
 from kminilog.cli.consume_run import Wanted
 from kminilog.cli.interrupts import interruptible_wait
 from kminilog.cli.output import flush, warn
+from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
 from kminilog.clock import Clock
 from kminilog.config import complete_config
@@ -56,11 +57,12 @@ def consume_streams(
     # Made here, one for each thread: only the main thread knows the options of the command line.
     sources = [source_of(log_dir, on_gap=on_gap) for _ in range(count)]
     if wanted.start is not None and coordinator(sources[0]).committed(group):
-        warn(
+        told = (
             f"group {group} goes on where it has committed; --offset {wanted.start} counts only "
             f"where nothing is committed; `kminilog group reset {group} --to {wanted.start} --yes` "
             "moves it"
         )
+        warn(placed(told, given_cluster()))
     streams = open_streams(
         count,
         subscribe,

@@ -22,7 +22,7 @@ from kminilog.cli.find import found_json
 from kminilog.cli.ingest import ingest_lines
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.named_files import InputFile
+from kminilog.cli.named_files import DirectoryName, InputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
@@ -71,7 +71,7 @@ class Done(NamedTuple):
 @click.option("--seed", type=int, help="Seed for the generated log.  [default: 0]")
 @click.option(
     "--keep",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=DirectoryName(),
     metavar="DIR",
     help="Empty or new directory for all files.  [default: a temporary one, removed at the end]",
 )
@@ -138,6 +138,8 @@ def _workspace(keep: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="kminilog-demo-") as directory:
             yield Path(directory)
         return
+    if keep.exists() and not keep.is_dir():
+        raise click.UsageError(f"--keep {keep}: it is a file; name an empty or new directory")
     if keep.exists() and any(keep.iterdir()):
         raise click.UsageError(f"--keep {keep}: there are files in it; name an empty or new one")
     keep.mkdir(parents=True, exist_ok=True)

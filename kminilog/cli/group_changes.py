@@ -18,6 +18,7 @@ from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import topics_at
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.coordinator import Coordinator, delete_group
+from kminilog.consumer.errors import UnknownGroupError
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
 from kminilog.format.names import MAX_OFFSET, TopicPartition
@@ -89,11 +90,12 @@ def reset(
 ) -> None:
     """Move the committed offsets of GROUP, which must have no members.
 
-    Without --yes the command shows what would change, and changes nothing.
+    A group that does not exist is made, if --topic says for which partitions. Without --yes the
+    command shows what would change, and changes nothing.
     """
     log_dir = topics_at(log_dir_path)
     source = offsets_of(log_dir, on_gap=on_gap)
-    coordinator, group = _group_without_members(log_dir, name)
+    coordinator, group = _group_without_members(log_dir, name, is_made=bool(names))
     partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
     if isinstance(target, int) and target >= 0 and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
@@ -133,9 +135,16 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
         write_line(f"nothing was deleted: --yes deletes {what}")
 
 
-def _group_without_members(log_dir: LogDir, name: str) -> tuple[Coordinator, Group]:
+def _group_without_members(
+    log_dir: LogDir, name: str, *, is_made: bool = False
+) -> tuple[Coordinator, Group]:
     coordinator = Coordinator(log_dir.path, dict, clock=WallClock(), chance=random.Random())
-    group = coordinator.describe(name)
+    try:
+        group = coordinator.describe(name)
+    except UnknownGroupError:
+        if not is_made:
+            raise
+        group = Group(name)
     group.refuse_members()
     return coordinator, group
 

@@ -27,6 +27,13 @@ EVERYWHERE: Mapping[str, str] = {
 }
 """Options by what they are answered with, in every command."""
 
+BEFORE_COMMANDS: Mapping[str, str] = {
+    "--log-dir": "--log-dir DIR",
+    "--cluster": "--cluster DIR",
+    "--debug": "--debug",
+}
+"""Options of `kminilog` itself, as they stand before a command."""
+
 OPTIONS: Mapping[str, Mapping[str, str]] = {
     "kminilog": {
         "-C": "write `kminilog consume TOPIC`",
@@ -125,6 +132,12 @@ COMMANDS: Mapping[str, str] = {
     "kafka-console-consumer": "write `kminilog consume TOPIC`",
     "kafka-consumer-groups": "write `kminilog group`",
     "kafka-dump-log": "write `kminilog dump FILE`",
+    "kafka-get-offsets": "write `kminilog topic describe NAME`",
+    "kafka-run-class": "write `kminilog topic describe NAME` for GetOffsetShell, "
+    "`kminilog dump FILE` for DumpLogSegments",
+    "kafka-delete-records": "no message is deleted alone: write "
+    "`kminilog topic alter NAME --config NAME=VALUE` for retention.ms or retention.bytes, then "
+    "`kminilog retain`",
     "kafka-server-start": "write `kminilog cluster create DIR --brokers N`: there is no server",
     "kcat": "write `kminilog consume TOPIC` or `kminilog produce TOPIC`",
     "kafkacat": "write `kminilog consume TOPIC` or `kminilog produce TOPIC`",
@@ -138,6 +151,9 @@ def local_word(error: click.UsageError, called: str) -> str:
     """
     option = getattr(error, "option_name", None)
     if isinstance(error, click.NoSuchOption) and option:
+        if option in BEFORE_COMMANDS:
+            name = called.removeprefix("kminilog ")
+            return f"write it before the command: `kminilog {BEFORE_COMMANDS[option]} {name}`"
         known = {**EVERYWHERE, **OPTIONS.get(called, {})}
         return known.get(option, "").format(command=called)
     given = getattr(error, "command_name", None)

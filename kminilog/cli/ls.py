@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_partition_of, describe_topic, offset_range, warn_of_orphans
+from kminilog.cli.layout import describe_partition, describe_topic, offset_range, warn_of_orphans
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
 from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
 from kminilog.cli.places import cluster_at, is_cluster
+from kminilog.errors import KMiniLogError
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
@@ -43,7 +44,8 @@ def command(
 ) -> int:
     """List the segments of TOPIC, or of all topics.
 
-    If a topic or a partition cannot be read, the others are shown, and the exit code is 2.
+    If a topic, a partition or a broker's copy cannot be read, the others are shown, and the exit
+    code is 2.
     """
     broken = Broken()
     if is_cluster():
@@ -79,26 +81,26 @@ def _segments(
 def _of_all_brokers(
     path: Path, topic: str | None, on_gap: OnGap | None, broken: Broken
 ) -> list[dict[str, Any]]:
-    """Return the segments of all copies in a cluster, partition by partition."""
+    """Return the segments of all copies in a cluster, partition by partition.
+
+    `broken` gets what keeps a copy from being read.
+    """
     cluster = cluster_at(path)
-    topics = cluster.topics() if topic is None else [cluster.topic(topic)]
-    return [
-        {
-            "topic": found.name,
-            "partition": partition.partition,
-            **segment,
-            "broker": broker,
-        }
-        for found in topics
-        for partition in found.all_partitions()
-        for broker in cluster.leadership(partition).replicas
-        for described in [
-            describe_partition_of(
-                cluster.broker(broker), partition, on_gap=on_gap, on_broken=broken
-            )
-        ]
-        for segment in (described or {"segments": []})["segments"]
-    ]
+    segments, told = [], set()
+    for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
+        for partition in found.all_partitions():
+            for broker in cluster.leadership(partition).replicas:
+                try:
+                    reader = cluster.broker(broker).reader(partition, on_gap=on_gap)
+                    copy = describe_partition(reader)["segments"]
+                except (KMiniLogError, OSError) as error:
+                    if str(error) not in told:  # of a broker that is gone, once is enough
+                        broken(error)
+                    told.add(str(error))
+                    continue
+                where = {"topic": found.name, "partition": partition.partition}
+                segments += [{**where, **segment, "broker": broker} for segment in copy]
+    return segments
 
 
 def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:

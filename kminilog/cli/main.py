@@ -24,8 +24,9 @@ from click.core import ParameterSource
 
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
-from kminilog.cli.options import ARGUMENTS, example, to_directory
+from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
 from kminilog.cli.output import complain, flush, in_words, warn
+from kminilog.cli.places import CLUSTER_COMMANDS, placed
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.
@@ -49,7 +50,6 @@ COMMANDS = (
     "lab",
     "course",
 )
-CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "group")
 WITHOUT_CLUSTER = {
     "cluster": "name the directory after the command",
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
@@ -135,6 +135,7 @@ def main(
 ) -> int | None:
     """A log store that works as Kafka's does, written to be read."""
     ctx.obj = log_dir if cluster is None else _cluster(ctx, cluster)
+    ctx.meta[CLUSTER] = cluster
     if version:
         # The package is no room of the floor plan, so no import statement may name it.
         click.echo(f"kminilog {import_module('kminilog').__version__}")
@@ -151,10 +152,14 @@ def _cluster(ctx: click.Context, path: Path) -> Path:
         raise click.UsageError("give --log-dir or --cluster, not both", ctx)
     if ctx.invoked_subcommand not in (*CLUSTER_COMMANDS, None):
         name = str(ctx.invoked_subcommand)
-        advice = WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed")
-        told = f"`{name}` does not take --cluster: {advice.format(path=path)}"
+        told = f"`{name}` does not take --cluster: {_without_cluster(name, path)}"
         raise click.UsageError(told, ctx)
     return path
+
+
+def _without_cluster(name: str, path: Path | str) -> str:
+    """What to do in place of giving a command --cluster, which it does not take."""
+    return WITHOUT_CLUSTER.get(name, "leave it out, no topics are needed").format(path=path)
 
 
 def _open_closed_streams() -> None:
@@ -165,7 +170,7 @@ def _open_closed_streams() -> None:
 
 
 def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int:
-    is_debug = "--debug" in arguments
+    is_debug, ctx = "--debug" in arguments, None
     try:
         with group.make_context("kminilog", arguments, **extra) as ctx:
             code = _invoke(group, ctx)
@@ -181,10 +186,23 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
         if is_debug:
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
-        command = next((word for word in arguments if word in COMMANDS), "")
-        line = _in_one_line(error, f"kminilog {command}".rstrip())
-        warn("; ".join([line, *getattr(error, "__notes__", ())]))
+        line = _in_one_line(error, _called(group, arguments))
+        line = "; ".join([line, *getattr(error, "__notes__", ())])
+        warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
+
+
+def _called(group: click.Group, arguments: list[str]) -> str:
+    """The command that these words call, as far as they go, such as `kminilog topic list`."""
+    command: click.Command = group
+    names = ["kminilog"]
+    for word in arguments:
+        context = click.Context(command)
+        below = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if below:
+            command = below
+            names.append(word)
+    return " ".join(names)
 
 
 def _invoke(group: click.Group, ctx: click.Context) -> int:
@@ -204,7 +222,10 @@ def _group_alone(error: Exception) -> click.Context | None:
 
 
 def _local_word(error: click.UsageError, called: str) -> str:
-    """What to write in place of a word of Kafka's tools; empty for any other error."""
+    """What to write in place of a word of Kafka's tools, or where; empty for any other error."""
+    name = next(iter(called.split()[1:]), "")
+    if getattr(error, "option_name", None) == "--cluster" and name not in CLUSTER_COMMANDS:
+        return _without_cluster(name, "DIR")
     if hasattr(error, "option_name") or hasattr(error, "command_name"):
         from kminilog.cli.habits import local_word
 

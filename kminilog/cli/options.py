@@ -20,6 +20,9 @@ from kminilog.storage.topics import MAX_PARTITIONS
 ARGUMENTS = "kminilog.arguments"
 """Under this name a context's `meta` has the words of the command line."""
 
+CLUSTER = "kminilog.cluster"
+"""Under this name it has the directory of a cluster, if the command was given one."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -4,6 +4,8 @@ What a cluster needs is imported only for one, so that other commands start as f
 Source: ours.
 """
 
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,19 @@ from kminilog.storage.log_dir import LogDir
 if TYPE_CHECKING:
     from kminilog.cluster.cluster_files import ClusterFiles
 
+CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "group")
+"""The commands that take --cluster."""
+
 
 def is_cluster() -> bool:
     """Tell if the command was given --cluster in place of --log-dir."""
-    return click.get_current_context().find_root().params.get("cluster") is not None
+    return given_cluster() is not None
+
+
+def given_cluster() -> Path | None:
+    """Return what the command was given with --cluster."""
+    found: Path | None = click.get_current_context().find_root().params.get("cluster")
+    return found
 
 
 def topics_at(path: Path) -> LogDir:
@@ -36,6 +47,22 @@ def cluster_at(path: Path) -> "ClusterFiles":
     files = ClusterFiles(path)
     files.state()
     return files
+
+
+def placed(text: str, cluster: Path | None) -> str:
+    """Return a text whose commands in backquotes name this cluster; None changes nothing.
+
+    >>> placed("`kminilog topic list` shows those that do", Path("shop"))
+    '`kminilog --cluster shop topic list` shows those that do'
+    """
+    if cluster is None:
+        return text
+    commands = "|".join(CLUSTER_COMMANDS)
+    return re.sub(
+        rf"`kminilog (?=(?:{commands})\b)",
+        lambda found: f"`kminilog --cluster {shlex.quote(str(cluster))} ",
+        text,
+    )
 
 
 def broker_of(path: Path, topic_partition: TopicPartition) -> int | None:

@@ -17,7 +17,7 @@ from kminilog.cli.options import (
     json_option,
 )
 from kminilog.cli.output import Broken, warn, warn_all, write_document, write_line, write_lines
-from kminilog.cli.places import is_cluster, topics_at
+from kminilog.cli.places import cluster_at, is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.client_errors import UnknownTopicOrPartitionError
@@ -85,7 +85,8 @@ def create(
                 raise
     made = existing or topic
     if existing:
-        warn_all(_differences(existing, topic, dialect, changes))
+        others = _other_copies(log_dir_path, existing, replicas)
+        warn_all(_differences(existing, topic, dialect, changes, others))
     if as_json:
         write_document(describe_topic(topics_at(log_dir_path), made))
         return
@@ -105,13 +106,25 @@ def _existing(log_dir_path: Path, name: str) -> Topic | None:
     return None
 
 
+def _other_copies(log_dir_path: Path, existing: Topic, replicas: int | None) -> list[str]:
+    """Return how many copies a topic of a cluster has, if others were asked for."""
+    if replicas is None:
+        return []
+    copies = len(cluster_at(log_dir_path).leadership(existing.partition(0)).replicas)
+    return [f"{count(copies, 'copy')}, not {replicas}"] if copies != replicas else []
+
+
 def _differences(
-    existing: Topic, asked: Topic, dialect: Dialect | None, changes: Mapping[str, Any]
+    existing: Topic,
+    asked: Topic,
+    dialect: Dialect | None,
+    changes: Mapping[str, Any],
+    others: list[str],
 ) -> list[str]:
     """Return a line if a topic that exists is not what was asked for."""
-    now, found = existing.settings.to_config(), []
+    now, found = existing.settings.to_config(), list(others)
     if existing.partitions != asked.partitions:
-        found.append(f"{count(existing.partitions, 'partition')}, not {asked.partitions}")
+        found.insert(0, f"{count(existing.partitions, 'partition')}, not {asked.partitions}")
     if dialect and existing.dialect != dialect:
         found.append(f"{existing.dialect.name} dialect, not {dialect.name}")
     found += [

@@ -166,8 +166,8 @@ def _verify_brokers(
         "strict_index": strict_index,
         "allow": allow,
     }
-    reports = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
-    return write_reports(reports, as_json)
+    verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
+    return write_reports(verified, as_json)
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
@@ -195,10 +195,11 @@ def _verify_by_spark(
 
 
 def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
-    if path.suffix == ".json":
+    suffix = path.suffix.lower()
+    if suffix == ".json":
         data = json_bytes(report.to_json(), indent=2)
     else:
-        text = _page(report, log_dir) if path.suffix in (".html", ".htm") else report.to_text()
+        text = _page(report, log_dir) if suffix in (".html", ".htm") else report.to_text()
         data = text.rstrip("\n").encode("utf-8", "surrogateescape")
     try:
         path.write_bytes(data + b"\n")

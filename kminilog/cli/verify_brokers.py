@@ -5,10 +5,11 @@ A broker that is down is checked, too: its files are what it will start with. So
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output import warn_all, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
+from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.report import Report
 
@@ -17,7 +18,28 @@ Verify = Callable[[LogDir, tuple[str, ...]], Report]
 _VERDICTS = ("findings", "partial", "ok")
 
 
-def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> dict[int, Report]:
+class Verified(NamedTuple):
+    """The reports of brokers by number, and why others have none."""
+
+    reports: dict[int, Report]
+    unreadable: dict[int, str]
+    without_copies: list[int]
+
+    @property
+    def verdict(self) -> str:
+        """The verdict on all of them."""
+        found = {report.verdict for report in self.reports.values()}
+        found |= {"partial"} if self.unreadable else {"ok"}
+        return next(one for one in _VERDICTS if one in found)
+
+    @property
+    def exit_code(self) -> int:
+        """2 if a broker could not be checked, else the highest one of the reports."""
+        codes = [report.exit_code for report in self.reports.values()]
+        return max([2 if self.unreadable else 0, *codes])
+
+
+def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> Verified:
     """Return the report of each broker that holds copies of some topics, or of any topics.
 
     Raises NoClusterError, and UnknownTopicOrPartitionError.
@@ -25,28 +47,46 @@ def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> dict[
     cluster = cluster_at(path)
     state = cluster.state()
     wanted = {cluster.topic(name).name for name in topics} or set(state.topics)
-    reports = {}
+    verified = Verified({}, {}, [])
     for broker in state.brokers:
         held = {p.topic for p, one in state.partitions.items() if broker in one.replicas}
-        log_dir = cluster.broker(broker)
-        orphaned = set() if topics else {one.topic for one in log_dir.orphans()}
-        if names := tuple(sorted(held & wanted | orphaned)):
-            reports[broker] = verify(log_dir, names)
-    return reports
+        try:
+            log_dir = cluster.broker(broker)
+            orphaned = set() if topics else {one.topic for one in log_dir.orphans()}
+            names = tuple(sorted(held & wanted | orphaned))
+            for name in held & wanted:
+                log_dir.topic(name)
+        except (KMiniLogError, OSError) as error:
+            verified.unreadable[broker] = str(error)
+            continue
+        if names:
+            verified.reports[broker] = verify(log_dir, names)
+        else:
+            verified.without_copies.append(broker)
+    return verified
 
 
-def write_reports(reports: dict[int, Report], as_json: bool) -> int:
+def write_reports(verified: Verified, as_json: bool) -> int:
     """Print the reports and the verdict on all of them; return the exit code."""
-    found = {report.verdict for report in reports.values()} or {"ok"}
-    verdict = next(one for one in _VERDICTS if one in found)
+    reports, unreadable, without_copies = verified
+    warn_all(f"broker {broker} is not checked: {why}" for broker, why in unreadable.items())
     if as_json:
-        write_document(_document(verdict, {b: one.to_json() for b, one in reports.items()}))
+        document = _document(verified.verdict, {b: one.to_json() for b, one in reports.items()})
+        document["unchecked"] += [
+            {"what": "files", "where": f"broker {b}", "why": why, "option": None, "asked": True}
+            for b, why in unreadable.items()
+        ]
+        write_document(document)
     else:
         for broker, report in reports.items():
             write_line(f"broker {broker}")
             write_lines("    " + line for line in report.to_text().rstrip("\n").split("\n"))
-        write_line(f"verdict on {len(reports)} brokers: {verdict}")
-    return max((report.exit_code for report in reports.values()), default=0)
+        total = len(reports) + len(unreadable) + len(without_copies)
+        left_out = [f"broker {broker} is not checked" for broker in unreadable]
+        left_out += [f"broker {broker} has no copy" for broker in without_copies]
+        checked = f"{len(reports)} of {total}" if left_out else f"{total}"
+        write_line(f"verdict on {checked} brokers: {'; '.join([verified.verdict, *left_out])}")
+    return verified.exit_code
 
 
 def _document(verdict: str, reports: dict[int, dict[str, Any]]) -> dict[str, Any]:

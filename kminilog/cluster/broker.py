@@ -51,6 +51,8 @@ class Broker:
         Raises LogDirLockedError, CorruptLogError if a replica is damaged, and LogDirError if one is
         gone; the broker is then down.
         """
+        # Before the log dir is opened: that lowers the points of logs that end below them.
+        points = read_checkpoint(self.path) if self.path.is_dir() else {}
         self._log_dir = LogDirWriter.open(self.path, create=True, scans=self._scans)
         try:
             self._refuse_missing(hosted := list(hosted))
@@ -59,8 +61,10 @@ class Broker:
                 log = self._log_dir.log(partition)
                 # A crash may leave an empty last segment, which the leader's log does not have.
                 truncate_log(log, log.log_end_offset)
-                self._replicas[partition] = Replica(log, on_record.get(partition, 0))
-            self._warnings += [f"broker {self.node}: {line}" for line in self._log_dir.warnings]
+                known = on_record.get(partition, 0), points.get(partition, 0)
+                self._replicas[partition] = Replica(log, *known)
+            for line in self._log_dir.warnings:
+                self.warn(line)
         except BaseException:
             self.crash()
             raise
@@ -73,6 +77,10 @@ class Broker:
             raise
         except KMiniLogError as error:
             self._warnings.append(f"broker {self.node} cannot start, so it is down now: {error}")
+
+    def warn(self, line: str) -> None:
+        """Add a line to the warnings."""
+        self._warnings.append(f"broker {self.node}: {line}")
 
     def take_warnings(self) -> list[str]:
         """Return, once, what starts have cut or rebuilt, and why one could not be: a line each."""

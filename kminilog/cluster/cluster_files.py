@@ -17,6 +17,7 @@ from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.leadership import Leadership, node_of, partition_info
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
 from kminilog.log_dir_errors import NoClusterError
@@ -25,6 +26,23 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import OnBroken, Topic
+
+
+class BrokerFiles(LogDir):
+    """The log dir of a broker: LogDirError, with what to do, if it or one of its topics is gone."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise LogDirError(str(path), reason="no such directory; put its files back")
+        super().__init__(path)
+
+    def topic(self, name: str) -> Topic:
+        """Return one topic of which this broker has copies."""
+        try:
+            return super().topic(name)
+        except UnknownTopicOrPartitionError:
+            reason = f"its topic {name} is gone; put its files back"
+            raise LogDirError(str(self.path), reason=reason) from None
 
 
 class ClusterFiles(LogDir):
@@ -61,7 +79,7 @@ class ClusterFiles(LogDir):
 
     def broker(self, node: int) -> LogDir:
         """Return the log dir of a broker, live or not."""
-        return LogDir(broker_path(self.path, node))
+        return BrokerFiles(broker_path(self.path, node))
 
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark that the leader has stored; 0 if it has stored none.
@@ -110,3 +128,22 @@ class ClusterFiles(LogDir):
                 topic_partition.topic, partition=topic_partition.partition
             )
         return leader
+
+
+def refuse_lost_end(files: ClusterFiles, topic_partition: TopicPartition) -> None:
+    """Raise LogDirError if the leader's log ends below the high watermark that it has stored.
+
+    Raises as `ClusterFiles.reader`, too.
+    """
+    # In this order: while the cluster is open, both only grow.
+    committed = files.high_watermark(topic_partition)
+    end = files.reader(topic_partition).log_end_offset
+    if end < committed:
+        leadership = files.leadership(topic_partition)
+        others = [str(node) for node in leadership.in_sync if node != leadership.leader]
+        advice = f", or let broker {' or '.join(others)} lead: the next `produce` does"
+        raise LogDirError(
+            str(files.directory(topic_partition).parent),
+            reason=f"the leader of {topic_partition} has lost offsets {end}..{committed - 1}, "
+            f"which were committed; put its files back{advice if others else ''}",
+        )

@@ -1,8 +1,9 @@
 """Which brokers run, and who therefore leads what.
 
-The controller starts and stops brokers. By the rules of `leadership` it then decides who leads,
-stores the decision, and only then acts on it. For each partition with a leader it keeps what that
-leader knows of its followers. A paused broker runs and leads, but does not fetch.
+The controller starts and stops brokers. By the rules of `leadership` and of `lost_ends` it then
+decides who leads, stores the decision, and only then acts on it. For each partition with a leader
+it keeps what that leader knows of its followers. A paused broker runs and leads, but fetches
+nothing.
 
 One lock protects everything. `mini_cluster` adds what clients ask. Source: Kafka:
 KafkaController, ReplicaStateMachine, PartitionStateMachine. Differs: it sees at once when a broker
@@ -18,6 +19,7 @@ from kminilog.cluster.broker import Broker
 from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.follower_progress import FollowerProgress
 from kminilog.cluster.leadership import Leadership, node_of, partition_info, settle, with_in_sync
+from kminilog.cluster.lost_ends import outdone
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
@@ -124,7 +126,7 @@ class Controller:
             if self._is_closed:
                 raise ClientClosedError("cluster")
             if topic.name in self._state.topics:
-                raise TopicExistsError(topic.name)
+                raise TopicExistsError(topic.name, remedy="choose another name")
             running = sorted(self._running())
             placed = place_replicas(topic.partitions, replication_factor, running)
             partitions = dict(zip(topic.all_partitions(), placed, strict=True))
@@ -247,11 +249,11 @@ class Controller:
     def _settle(self, going: int | None = None) -> None:
         """Adapt every leadership to the brokers that run; `going` is about to stop."""
         running = self._running() - {going}
-        settled = {
-            partition: settle(leadership, running)
-            for partition, leadership in self._state.partitions.items()
-        }
-        changed = {p: new for p, new in settled.items() if new != self._state.partitions[p]}
+        changed = {}
+        for partition, old in self._state.partitions.items():
+            new = settle(old, running - outdone(self._brokers, partition, old, running))
+            if new != old:
+                changed[partition] = new
         self._record(changed, live={node: node in running for node in self._brokers})
 
     def _record(

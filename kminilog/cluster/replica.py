@@ -20,11 +20,13 @@ class Replica:
     """A partition's log on one broker and its high watermark: messages below that are committed.
 
     `agreed_epoch` is the leader's epoch in which this copy was found to agree with the leader's;
-    None before that. One object, one thread at a time.
+    None before that. `lost` are the offsets below `high_watermark` or `recovery_point`, as they are
+    on record, that the log does not have. One object, one thread at a time.
     """
 
-    def __init__(self, log: PartitionLog, high_watermark: int = 0) -> None:
+    def __init__(self, log: PartitionLog, high_watermark: int = 0, recovery_point: int = 0) -> None:
         self.log = log
+        self.lost = range(log.log_end_offset, max(high_watermark, recovery_point))
         self.high_watermark = min(max(high_watermark, log.log_start_offset), log.log_end_offset)
         self.agreed_epoch: int | None = None
 

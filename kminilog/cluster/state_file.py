@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 from kminilog.cluster.leadership import Leadership
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
+from kminilog.log_dir_errors import NoClusterError
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.log_dir import CLUSTER_FILE
 from kminilog.storage.topics import Topic
 
-STATE_FILE = "cluster.json"
+STATE_FILE = CLUSTER_FILE
 MAX_BROKERS = 100
 
 
@@ -45,9 +47,17 @@ NEW_CLUSTER = StoredState({}, {}, {})
 def read_state(directory: Path) -> StoredState:
     """Return the state of a cluster. O(partitions).
 
-    Raises FileNotFoundError if there is no such file, LogDirError if it is broken.
+    Raises FileNotFoundError if there is no such file, NoClusterError if it has the settings of a
+    topic, LogDirError if it is broken.
     """
-    return read_json(directory / STATE_FILE, _parse, what="state of a cluster")
+
+    def parse(document: Any) -> StoredState | None:
+        return None if "topic" in typed(document, dict) else _parse(document)
+
+    state = read_json(directory / STATE_FILE, parse, what="state of a cluster")
+    if state is None:
+        raise NoClusterError(str(directory), file=STATE_FILE, is_topic=True)
+    return state
 
 
 def write_state(directory: Path, state: StoredState) -> None:

@@ -45,7 +45,7 @@ from kminilog.consumer.group_file import (
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.format.names import TopicPartition
 from kminilog.storage.durable_file import sync
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir import existing_directory
 from kminilog.storage.regular_file import open_regular
 
 LOCK_SUFFIX = ".lock"
@@ -68,7 +68,7 @@ class Coordinator:
         clock: Clock,
         chance: Chance,
     ) -> None:
-        self._log_dir = LogDir(log_dir).path
+        self._log_dir = existing_directory(log_dir)
         self._partitions = partitions
         self._clock = clock
         self._chance = chance

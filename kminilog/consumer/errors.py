@@ -7,6 +7,8 @@ Source: Kafka: Errors (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID
 INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID).
 """
 
+from collections.abc import Sequence
+
 from kminilog.errors import KMiniLogError
 
 
@@ -41,13 +43,14 @@ class UnknownMemberError(KMiniLogError):
 class GroupInUseError(KMiniLogError):
     """A change by one who is no member, while the group has members, whose offsets these are."""
 
-    def __init__(self, group: str, *, members: int) -> None:
-        super().__init__(
-            f"group {group} has members ({members}), and only they may commit; nothing was "
-            "changed; end them, and wait until their sessions are over"
-        )
+    def __init__(self, group: str, session_timeouts_ms: Sequence[int]) -> None:
         self.group = group
-        self.members = members
+        self.members = len(session_timeouts_ms)
+        super().__init__(
+            f"group {group} has members ({self.members}), and only they may commit; nothing was "
+            "changed; end them, and wait until their sessions are over: at most "
+            f"{max(session_timeouts_ms) / 1000:g} s"
+        )
 
 
 class IllegalGenerationError(KMiniLogError):

@@ -187,7 +187,7 @@ class Group:
     def refuse_members(self) -> None:
         """Raise GroupInUseError if there are members."""
         if self.members:
-            raise GroupInUseError(self.name, members=len(self.members))
+            raise GroupInUseError(self.name, [m.session_timeout_ms for m in self.members.values()])
 
     def expire(self, now_ms: int) -> None:
         """Remove the members whose session is over; the others then need a rebalance.

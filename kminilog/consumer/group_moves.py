@@ -77,10 +77,12 @@ def _move(
     start, end = source.beginning(partition), source.end(partition)
     new_offset = offset_of(target, start, end)
     if not start <= new_offset <= end:
-        raise OffsetOutOfRangeError(
+        error = OffsetOutOfRangeError(
             f"{partition}: nothing was changed",
             offset=new_offset,
             log_start_offset=start,
             log_end_offset=end,
         )
+        error.add_note(f"the log end itself, {end}, is possible, too")
+        raise error
     return Move(partition, committed, new_offset, start, end)

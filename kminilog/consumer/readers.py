@@ -11,7 +11,7 @@ Source: S1; Kafka: Log.read.
 
 from collections.abc import Callable
 
-from kminilog.cluster.cluster_files import ClusterFiles
+from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.message import Message
@@ -123,9 +123,13 @@ class ClusterFilesSource:
         return {topic.name: topic.partitions for topic in self._files.topics()}
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
-        """Return messages from `offset` on that are below the high watermark."""
+        """Return messages from `offset` on that are below the high watermark.
+
+        Raises LogDirError where none can follow, because the leader has lost committed messages.
+        """
         end = self.end(topic_partition)
         if end <= offset <= self.log_end(topic_partition):
+            refuse_lost_end(self._files, topic_partition)
             return []
         return self._reader(topic_partition).read(offset, max_bytes)[: max(0, end - offset)]
 
@@ -134,12 +138,15 @@ class ClusterFilesSource:
         return self._reader(topic_partition).log_start_offset
 
     def end(self, topic_partition: TopicPartition) -> int:
-        """Return the high watermark, once the followers had an opportunity to copy."""
+        """Return the high watermark, once the followers had an opportunity to copy.
+
+        The log end, if the leader has lost its end: nothing above it can be read.
+        """
         stored = self._files.high_watermark(topic_partition)
         if stored < self.log_end(topic_partition):
             self._let_copy()
             stored = self._files.high_watermark(topic_partition)
-        return stored
+        return min(stored, self.log_end(topic_partition))
 
     def log_end(self, topic_partition: TopicPartition) -> int:
         """Return where the leader's log ends."""

@@ -16,6 +16,7 @@ LogManager.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError, LogDirError
@@ -23,6 +24,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
+from kminilog.storage.json_file import read_json, typed
 from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
@@ -31,15 +33,43 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
+CLUSTER_FILE = "cluster.json"
+"""The state of a cluster, in its directory; or the settings of a topic of that name."""
+
+
+def holds_cluster(path: Path) -> bool:
+    """Tell if a directory is that of a cluster, whose brokers have the log dirs."""
+
+    def has_brokers(document: Any) -> bool:
+        return "brokers" in typed(document, dict)
+
+    try:
+        return read_json(path / CLUSTER_FILE, has_brokers, what="state of a cluster")
+    except (LogDirError, OSError):
+        return False
+
+
+def existing_directory(path: Path | str) -> Path:
+    """Return the path of a log dir or of a cluster; LogDirError if no directory is there."""
+    directory = Path(path)
+    if not directory.is_dir():
+        what = "a file, not a directory" if directory.exists() else "no such directory"
+        reason = f"{what}; name it with --log-dir or create a topic in it"
+        raise LogDirError(str(directory), reason=reason)
+    return directory
+
 
 class LogDir:
-    """A log dir as a reader sees it. Raises LogDirError if the directory is not there."""
+    """A log dir as a reader sees it.
+
+    Raises LogDirError if the directory is not there, or is that of a cluster.
+    """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        if not self.path.is_dir():
-            what = "a file, not a directory" if self.path.exists() else "no such directory"
-            reason = f"{what}; name it with --log-dir or create a topic in it"
+        self.path = existing_directory(path)
+        if holds_cluster(self.path):
+            what = f"it is a cluster; write `kminilog --cluster {self.path}` and then the command"
+            reason = f"{what}, or name the log dir of a broker, as {self.path}/broker-0"
             raise LogDirError(str(self.path), reason=reason)
 
     def is_used(self) -> bool:

@@ -73,12 +73,20 @@ summary { cursor: pointer; }
 .allowed .severity { color: var(--dim); }
 details p { margin: 0; }
 .place { font-weight: 600; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin-bottom: 1rem; background-repeat: no-repeat;
+  background-image: linear-gradient(to right, var(--card) 50%, transparent),
+    linear-gradient(to left, var(--card) 50%, transparent),
+    linear-gradient(to right, var(--dim), transparent),
+    linear-gradient(to left, var(--dim), transparent);
+  background-position: left, right, left, right;
+  background-attachment: local, local, scroll, scroll;
+  background-size: 2rem 100%, 2rem 100%, .6rem 100%, .6rem 100%; }
 .scroll h3 { font-size: .85rem; }
 .scroll table { border-collapse: collapse; font-size: .85rem;
   font-family: ui-monospace, Menlo, Consolas, monospace; }
 .scroll th { text-align: left; color: var(--dim); font-weight: 600; }
 .scroll td, .scroll th { padding: .1rem .8rem .1rem 0; white-space: nowrap; }
+.scroll td:last-child { white-space: normal; overflow-wrap: anywhere; min-width: 5rem; }
 .field-name { border-left: .3rem solid var(--bar); padding-left: .35rem; }
 .partitions { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
@@ -92,5 +100,8 @@ details p { margin: 0; }
 .offsets .error { height: 100%; background: var(--error); }
 .offsets .warning { height: 60%; background: var(--warning); }
 .offsets .allowed { height: 30%; background: var(--dim); }
+@media (max-width: 36rem) { .scroll table { font-size: .75rem; }
+  details ol { padding-left: 1.5rem; }
+  .scroll td, .scroll th { padding-right: .4rem; } }
 @media print { .list { max-height: none; } }
 """

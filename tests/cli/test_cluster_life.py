@@ -116,6 +116,40 @@ def test_create_does_not_touch_what_is_there(empty, tmp_path):
     assert_one_line(run, 2, "it is a file")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ls"],
+        ["topic", "list"],
+        ["topic", "create", "t", "--partitions", "1"],
+        ["produce", "t"],
+        ["consume", "orders", *END],
+        ["verify"],
+        ["group", "list"],
+        ["retain"],
+    ],
+)
+def test_log_dir_that_is_a_cluster_says_how_to_name_it(one_copy, arguments):
+    before = sorted(one_copy.path.rglob("*"))
+    run = one_copy.run("--log-dir", str(one_copy.path), *arguments, stdin=b"x\n")
+    assert_one_line(run, 2, f"it is a cluster; write `kminilog --cluster {one_copy.path}`")
+    assert sorted(one_copy.path.rglob("*")) == before
+
+
+def test_log_dir_with_a_topic_named_cluster_is_no_cluster_and_stays_as_it_is(tmp_path):
+    log_dir = Cluster(tmp_path)
+    options = ["--log-dir", str(tmp_path)]
+    assert log_dir.run(*options, "topic", "create", "cluster", "--partitions", "1").code == 0
+    before = sorted(tmp_path.rglob("*"))
+    told = "its cluster.json has the settings of a topic: it is a log dir; `kminilog cluster create"
+    assert_one_line(log_dir.act("describe"), 2, told)
+    assert_one_line(log_dir.act("crash", "0"), 2, told)
+    assert_one_line(log_dir("ls"), 2, told)
+    assert_one_line(log_dir.act("create", "--brokers", "1"), 2, "name a new or empty directory")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert log_dir.run(*options, "ls").code == 0
+
+
 def test_create_ends_what_a_killed_create_began(tmp_path):
     (tmp_path / "broker-0").mkdir()
     (tmp_path / ".lock").touch()
@@ -176,6 +210,17 @@ def test_describe_shows_leaders_copies_and_ends(two_copies):
     ]
     assert lines[5].split() == ["0", "1", "0S", "1M", "1", "0", "1", "1"]
     assert max(map(len, lines)) <= 80
+
+
+def test_describe_of_many_brokers_fits_a_terminal(tmp_path, without_fsync):
+    cluster = Cluster(tmp_path / "many")
+    cluster.act("create", "--brokers", "30")
+    lines = cluster.act("describe").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    *states, answer = lines
+    told = " ".join(line.strip() for line in states)
+    assert told == "brokers: " + ", ".join(f"{node} live" for node in range(30))
+    assert answer == "broker 0 answers, as any live one would"
 
 
 def test_any_live_broker_answers_for_the_metadata_and_no_other(one_copy):
@@ -402,6 +447,39 @@ def test_topic_create_says_how_many_copies_there_are(empty):
     assert_one_line(empty("topic", "create", "a", "--partitions", "1"), 2, "exists already")
 
 
+def test_topic_that_exists_with_other_copies_is_told(two_copies):
+    create = ["topic", "create", "orders", "--partitions", "4", "--if-not-exists"]
+    run = two_copies(*create, "--replicas", "3")
+    assert run.code == 0
+    assert "is not what was asked for, and stays as it is: 2 copies, not 3" in run.err
+    two_copies.ok(*create, "--replicas", "2")
+    two_copies.ok(*create)
+
+
+def test_commands_that_an_error_names_have_the_cluster(two_copies):
+    shop = two_copies.path
+    listed = f"`kminilog --cluster {shop} topic list`"
+    assert_one_line(two_copies.act("describe", "nope"), 2, listed)
+    assert_one_line(two_copies("consume", "nope"), 2, listed)
+    groups = f"`kminilog --cluster {shop} group list`"
+    assert_one_line(two_copies("group", "describe", "nobody"), 2, groups)
+    two_copies.produce("--acks", "-1")
+    two_copies.values("--group", "readers")
+    timeout = ["--config", "consumer.timeout.ms=300"]
+    for options in (END, ["--streams", "2", *timeout]):
+        run = two_copies(
+            "consume", "orders", "--group", "readers", "--offset", "earliest", *options
+        )
+        assert f"`kminilog --cluster {shop} group reset readers --to" in run.err
+    again = two_copies("topic", "create", "orders", "--partitions", "1")
+    assert_one_line(again, 2, "exists already; choose another name\n")
+
+
+def test_create_where_nothing_can_be_written_says_what_to_do(tmp_path):
+    run = Cluster(Path("/proc/x")).act("create", "--brokers", "1")
+    assert_one_line(run, 2, "/proc/x: ", "name a new or empty directory where you can write")
+
+
 def test_add_broker_can_hold_copies_of_new_topics(empty):
     assert empty.act("add-broker").out == "broker 4 is live\n"
     empty.ok("topic", "create", "wide", "--partitions", "1", "--replicas", "5")
@@ -481,6 +559,63 @@ def test_damaged_broker_is_down_with_a_warning_and_the_rest_goes_on(two_copies):
     assert run.err.startswith("kminilog: broker 0 cannot start, so it is down now: ")
     assert two_copies.seen("leader") == [1, 1, 2, 3]
     assert_one_line(two_copies.act("start", "0"), 2, "not a regular file")
+
+
+def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):
+    empty.ok("topic", "create", "orders", "--partitions", "1", "--replicas", "2")
+    empty("produce", "orders", "--acks", "-1", stdin=ROUND)
+    os.truncate(next((empty.path / "broker-0" / "orders-0").glob("*.log")), 40)
+    told = "the leader of orders-0 has lost offsets 1..3, which were committed; put its files back"
+    run = empty("consume", "orders", *END)
+    assert (run.code, run.out) == (2, "0:a\n")
+    assert run.err.count("\n") == 1
+    assert told in run.err
+    described = empty.act("describe")
+    assert told in described.err
+    assert empty.seen("log_end_offset") == [1]
+    assert empty.seen("high_watermark") == [4]
+
+
+def test_a_copy_that_is_lost_changes_nothing(two_copies):
+    two_copies.produce("--acks", "-1")
+    next((two_copies.path / "broker-0" / "orders-0").glob("*.log")).unlink()
+    run = two_copies.produce("--acks", "-1")
+    assert run.code == 0
+    assert "broker 0: it has lost offsets 0..0 of orders-0, so it copies them from" in run.err
+    assert two_copies.values() == sorted("abcd" * 2)
+    assert two_copies.seen("leader") == [1, 1, 2, 3]
+    two_copies.act("crash", "1")
+    assert two_copies.values() == sorted("abcd" * 2)
+
+
+def test_ls_and_verify_show_the_rest_if_the_files_of_a_broker_are_gone(two_copies):
+    two_copies.produce("--acks", "-1")
+    shutil.rmtree(two_copies.path / "broker-0")
+    for gone in ("no such directory", "its topic orders is gone"):
+        told = f"{two_copies.path}/broker-0: {gone}; put its files back\n"
+        listed = two_copies("ls", "--json")
+        assert (listed.code, listed.err) == (2, f"kminilog: log dir {told}")
+        assert [one["broker"] for one in listed.document] == [1, 1, 2, 2, 3, 3]
+        verified = two_copies("verify")
+        assert (verified.code, verified.err.count("\n")) == (2, 1)
+        assert verified.err == f"kminilog: broker 0 is not checked: log dir {told}"
+        last = "verdict on 3 of 4 brokers: partial; broker 0 is not checked"
+        assert verified.out.splitlines()[-1] == last
+        report = two_copies("verify", "--json").document
+        assert report["verdict"] == "partial"
+        assert [one["what"] for one in report["unchecked"] if one["where"] == "broker 0"]
+        if gone == "no such directory":
+            assert_one_line(two_copies("find", "orders-0", "0"), 2, told.strip())
+            assert_one_line(two_copies("consume", "orders", "--partition", "0", *END), 2, gone)
+            two_copies.produce()  # from now on broker 1 leads, and broker 0 has an empty log dir
+    assert two_copies.ok("find", "orders-0", "0").out.startswith("broker-1/")
+
+
+def test_verify_says_which_brokers_have_nothing_to_check(empty):
+    empty.ok("topic", "create", "orders", "--partitions", "2")
+    last = empty.ok("verify").out.splitlines()[-1]
+    assert last == "verdict on 2 of 4 brokers: ok; broker 2 has no copy; broker 3 has no copy"
+    assert_one_line(empty("verify", "--partitioner", "nope"), 2, "nope")
 
 
 # ---- odd input

@@ -39,6 +39,16 @@ def test_demo_keep_of_a_full_directory_is_one_line(kminilog, tmp_path):
     assert_one_line(kminilog("demo", "--keep", tmp_path), 2, "there are files in it")
 
 
+def test_demo_keep_of_no_directory_is_one_line(kminilog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = kminilog("demo", "--documents", "--keep", "")
+    assert_one_line(run, 2, "'--keep': the name is empty; name a directory")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mine").write_bytes(b"")
+    run = kminilog("demo", "--documents", "--keep", "mine")
+    assert_one_line(run, 2, "--keep mine: it is a file; name an empty or new directory")
+
+
 def test_demo_missing_input_is_one_line(kminilog, tmp_path):
     assert_one_line(kminilog("demo", "--input", tmp_path / "no.log"), 2, "no.log")
 

@@ -221,6 +221,15 @@ def test_group_demo_is_the_step_through_of_a_rebalance_in_short(kminilog):
     assert_short_form(kminilog, kminilog.ok("group", "demo", *options).out.splitlines(), options)
 
 
+@pytest.mark.parametrize("partitions", [5, 6, 20])
+def test_group_demo_with_many_partitions_fits_a_terminal(kminilog, partitions):
+    lines = kminilog.ok("group", "demo", "--partitions", partitions).out.splitlines()
+    start = max(n for n, line in enumerate(lines) if line.startswith("    second "))
+    assert max(map(len, lines[start:-1])) <= 80
+    if partitions == 20:
+        assert ["13", "Stable", "3", "A" * 7 + "B" * 7 + "C" * 6, "0"] in map(str.split, lines)
+
+
 def test_group_demo_leaves_out_seconds_in_which_nothing_changes(kminilog):
     lines = kminilog.ok("group", "demo").out.splitlines()
     table = lines[max(n for n, line in enumerate(lines) if line.startswith("    second ")) + 1 :]

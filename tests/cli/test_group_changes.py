@@ -103,7 +103,8 @@ def test_group_reset_of_a_log_that_has_lost_its_beginning(orders, coordinator):
 
 def test_group_reset_to_an_offset_above_the_log_end_is_the_answer_no(orders, coordinator):
     run = orders("group", "reset", "readers", "--to", 21, "--yes")
-    assert_one_line(run, 1, "orders-0: nothing was changed: offset 21 is out of range")
+    assert_one_line(run, 1, "orders-0: nothing was changed: offset 21 is out of range",
+                    "including, 20; the log end itself, 20, is possible, too")  # fmt: skip
     assert coordinator.committed("readers") == {ORDERS_0: 12}
 
 
@@ -132,6 +133,20 @@ def test_group_reset_takes_the_partitions_that_are_named(orders, coordinator):
     assert (new["committed"], new["again_count"], new["skipped_count"]) == (None, 0, 2)
     orders.ok("group", "reset", "readers", "--topic", "bills:1", "--to", 2, "--yes")
     assert coordinator.committed("readers") == {ORDERS_0: 12, TopicPartition("bills", 1): 2}
+
+
+def test_group_reset_makes_the_group_that_the_hint_of_consume_names(orders, coordinator):
+    refused = orders("consume", "orders", "--group", "new", "--offset", 5)
+    assert_one_line(refused, 2, "`kminilog group reset new --topic orders --to N --yes`")
+    named = orders("consume", "orders", "--group", "new", "--partition", 0, "--tail", 5)
+    assert_one_line(named, 2, "`kminilog group reset new --topic orders:0 --to N --yes`")
+    reset = ["group", "reset", "new", "--topic", "orders", "--to", 5]
+    assert "nothing was changed" in orders.ok(*reset).out
+    assert coordinator.groups() == ["readers"]
+    assert "reads none again, and skips 5 messages" in orders.ok(*reset, "--yes").out
+    assert coordinator.committed("new") == {ORDERS_0: 5}
+    read = orders("consume", "orders", "--group", "new", *END, "--json").records
+    assert [record["offset"] for record in read] == list(range(5, 20))
 
 
 def test_group_reset_leaves_out_topics_that_are_gone_and_says_so(orders, coordinator):
@@ -167,7 +182,8 @@ def test_group_with_members_is_not_changed(orders, coordinator, command, yes):
     member = coordinator.join("readers", request)
     before = files_of(orders.log_dir / ".groups")
     run = orders("group", command[0], "readers", *command[1:], *yes)
-    assert_one_line(run, 2, "group readers has members (1)", "nothing was changed; end them")
+    assert_one_line(run, 2, "group readers has members (1)", "nothing was changed; end them",
+                    "until their sessions are over: at most 3600 s")  # fmt: skip
     assert files_of(orders.log_dir / ".groups") == before
     coordinator.leave("readers", member)
     assert orders("group", command[0], "readers", *command[1:], *yes).code == 0

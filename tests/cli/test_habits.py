@@ -63,6 +63,26 @@ def test_habit_is_answered_with_a_word_that_exists(kminilog, called, word, answe
     assert_one_line(run, 2, f"No such option '{word}': {answer.format(command=called)}; see `")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["ls", "--log-dir", "x"], "'--log-dir': write it before the command: "
+         "`kminilog --log-dir DIR ls`"),
+        (["topic", "list", "--log-dir=x"], "`kminilog --log-dir DIR topic list`"),
+        (["consume", "orders", "--cluster", "x"], "`kminilog --cluster DIR consume`"),
+        (["find", "orders-0", "0", "--debug"], "`kminilog --debug find`"),
+        (["cluster", "describe", "--cluster", "x"], "'--cluster': name the directory after the"),
+        (["retain", "--cluster", "x"], "name the log dir of a broker: --log-dir DIR/broker-0"),
+        (["lab", "list", "--cluster", "x"], "leave it out, no topics are needed"),
+    ],
+)  # fmt: skip
+def test_option_of_kminilog_behind_a_command_says_where_it_belongs(kminilog, arguments, part):
+    run = kminilog(*arguments)
+    line = [line for line in run.err.splitlines() if line.startswith("kminilog: ")]
+    assert (run.code, run.out, len(line)) == (2, "", 1)
+    assert part in line[0]
+
+
 @pytest.mark.parametrize("word", COMMANDS)
 def test_name_of_a_script_is_answered_with_a_command_that_exists(kminilog, word):
     assert_exists(COMMANDS[word], "kminilog")
@@ -85,6 +105,9 @@ def test_name_of_a_script_is_answered_with_a_command_that_exists(kminilog, word)
         (["--json", "consume", "-t", "orders", "-C"], "'-t'"),
         (["consume", "orders", "-y"], "No such option '-y'; see `kminilog consume --help`"),
         (["consum"], "Did you mean 'consume'"),
+        (["lab", "predict", "1.7", "--answer"], "argument; see `kminilog lab predict --help`"),
+        (["--json", "topic", "create", "t", "--partitions"], "see `kminilog topic create --help`"),
+        (["--log-dir"], "argument; see `kminilog --help`"),
         (["größe"], "'größe'"),
         (["topic", "lst"], "Did you mean 'list'"),
         (["consume", "orders", "--max-mesages", 3], "Did you mean '--max-messages'"),

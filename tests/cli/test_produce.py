@@ -301,6 +301,7 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
         (["--key-separator", ":", "--key-regex", "x"], b"x\n", "not both"),
         (["--key-regex", "("], b"x\n", "--key-regex '('"),
         (["--acks", "2"], b"x\n", "'2' is not one of"),
+        (["--acks", "all"], b"x\n", "'--acks': 'all': write -1, for all in-sync replicas"),
         (["no-such-file"], b"", "no-such-file"),
         (["--null-value", "x"], b"a\nx\n", "documented dialect has no null value"),
         (["--key-separator", ":"], b"a:1\nb:2\nc:%s\n" % (b"x" * 300), "max.message.bytes = 250"),

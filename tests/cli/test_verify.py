@@ -84,6 +84,10 @@ def test_verify_report_goes_to_a_file_as_json_text_or_page(orders, tmp_path):
     assert as_text.read_text() == out
     orders.ok("verify", "--report", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
+    orders.ok("verify", "--report", tmp_path / "big.HTML")
+    assert (tmp_path / "big.HTML").read_text().startswith(page[:15])
+    orders.ok("verify", "--report", tmp_path / "big.Json")
+    assert json.loads((tmp_path / "big.Json").read_text())["verdict"] == "ok"
     command = f"kminilog --log-dir {orders.log_dir} verify --report {tmp_path}/report.html"
     assert f"<dt>command</dt><dd>{command}</dd>" in page
     assert f"UTC, by kminilog {kminilog.__version__}</dd>" in page

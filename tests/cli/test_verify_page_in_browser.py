@@ -61,6 +61,18 @@ def test_page_fits_and_is_legible_in_light_and_dark(browser, page_file):
         assert page.requests == [page_file.as_uri()]
 
 
+def test_page_shows_the_values_of_damaged_bytes_in_a_narrow_window_and_a_gap_below(
+    browser, page_file
+):
+    with Page(browser, page_file) as page:
+        page.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        page.page.set_viewport_size({"width": 500, "height": 900})
+        cut = "all => all.map(one => one.scrollWidth - one.clientWidth)"
+        assert max(page.page.eval_on_selector_all(".scroll", cut)) <= 0
+        gap = "all => all.map(one => parseFloat(getComputedStyle(one).marginBottom))"
+        assert min(page.page.eval_on_selector_all(".scroll", gap)) >= 8
+
+
 def test_page_on_paper_has_every_row(browser, page_file):
     with Page(browser, page_file, java_script_enabled=False) as page:
         page.page.locator(".segments summary").click()

@@ -1,21 +1,24 @@
 """A cluster that is left and found again: who is live, who leads, and what readers see."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
+from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, read_state
 from kminilog.consumer.readers import ClusterFilesSource
 from kminilog.errors import LogDirError
-from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError, NoClusterError
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.checkpoint import CHECKPOINT_FILE
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import (
     ORDERS,
@@ -23,6 +26,7 @@ from tests.cluster.clusters import (
     pairs_on,
     produce,
     replicate_until_quiet,
+    request,
     values_on,
 )
 from tests.damage import flip_byte
@@ -130,6 +134,122 @@ def test_broker_that_is_damaged_is_down_after_reopen_and_others_lead(tmp_path):
     with pytest.raises(Exception, match="damaged"):
         again.start(0)
     again.check()
+
+
+def lose_end(path: Path, node: int, kept_bytes: int = 0, partition: str = "orders-0") -> None:
+    """Cut the one `.log` of a copy, as somebody does who does not know what it is."""
+    (log,) = (path / f"broker-{node}" / partition).glob("*.log")
+    os.truncate(log, kept_bytes)
+
+
+def with_four_messages(path: Path, *, replicas: int = 2, dialect: Dialect = DOCUMENTED) -> None:
+    cluster = open_cluster(path, brokers=2, replicas=replicas, dialect=dialect)
+    produce(cluster, b"a", b"b", b"c", b"d", acks=-1)
+    replicate_until_quiet(cluster)
+    cluster.close()
+
+
+@pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA])
+@pytest.mark.parametrize("kept_bytes", [0, 40])
+def test_leader_that_lost_its_end_follows_and_copies_from_an_in_sync_replica(
+    tmp_path, dialect, kept_bytes
+):
+    with_four_messages(tmp_path, dialect=dialect)
+    lose_end(tmp_path, 0, kept_bytes)
+    again = reopen(tmp_path)
+    first = 1 if kept_bytes else 0
+    told = f"broker 0: it has lost offsets {first}..3 of orders-0, so it copies them from"
+    assert [line for line in again.take_warnings() if line.startswith(told)]
+    assert (leader(again), again.in_sync_replicas(ORDERS)) == (1, (1,))
+    assert live(tmp_path) == {0: True, 1: True}
+    again.check()
+    produce(again, b"e")
+    replicate_until_quiet(again)
+    assert again.in_sync_replicas(ORDERS) == (0, 1)
+    again.crash(1)
+    assert again.take_warnings() == []
+    assert leader(again) == 0
+    again.check()
+    again.close()
+    assert values_on(tmp_path, 0) == values_on(tmp_path, 1) == [b"a", b"b", b"c", b"d", b"e"]
+    assert pairs_on(tmp_path, 0) == pairs_on(tmp_path, 1)
+
+
+def test_loss_below_the_high_watermark_alone_is_noticed(tmp_path):
+    with_four_messages(tmp_path)
+    (tmp_path / "broker-0" / CHECKPOINT_FILE).unlink()
+    lose_end(tmp_path, 0)
+    assert leader(reopen(tmp_path)) == 1
+
+
+def test_loss_below_the_recovery_point_alone_is_noticed(tmp_path):
+    with_four_messages(tmp_path)
+    (tmp_path / "broker-0" / HIGH_WATERMARK_FILE).unlink()
+    (tmp_path / "broker-0" / CLEAN_SHUTDOWN_FILE).unlink()
+    lose_end(tmp_path, 0)
+    assert leader(reopen(tmp_path)) == 1
+
+
+def test_follower_that_lost_its_end_leaves_the_in_sync_replicas_until_it_has_copied(tmp_path):
+    with_four_messages(tmp_path)
+    lose_end(tmp_path, 1)
+    again = reopen(tmp_path)
+    assert (leader(again), again.in_sync_replicas(ORDERS)) == (0, (0,))
+    replicate_until_quiet(again)
+    assert again.in_sync_replicas(ORDERS) == (0, 1)
+
+
+def test_each_of_two_copies_with_losses_leads_where_it_has_more(tmp_path):
+    cluster = open_cluster(tmp_path, brokers=2, replicas=2, partitions=2)
+    other = TopicPartition("orders", 1)
+    for partition in (ORDERS, other):
+        cluster.produce(partition, request(b"a", b"b", b"c"), acks=1)
+    replicate_until_quiet(cluster)
+    cluster.close()
+    lose_end(tmp_path, 0, 0, "orders-0")
+    lose_end(tmp_path, 1, 40, "orders-0")
+    lose_end(tmp_path, 0, 40, "orders-1")
+    lose_end(tmp_path, 1, 0, "orders-1")
+    again = reopen(tmp_path)
+    assert [again.metadata().leader_for("orders", p).id for p in (0, 1)] == [1, 0]
+    told = [line for line in again.take_warnings() if "it has lost" in line]
+    assert sorted(line.partition(", ")[0] for line in told if "they are gone" in line) == [
+        "broker 0: it has lost offsets 1..2 of orders-1",
+        "broker 1: it has lost offsets 1..2 of orders-0",
+    ]
+    replicate_until_quiet(again)
+    again.close()
+    for partition in (ORDERS, other):
+        assert values_on(tmp_path, 0, partition) == values_on(tmp_path, 1, partition) == [b"a"]
+
+
+def test_only_copy_that_lost_its_end_leads_and_says_what_is_gone(tmp_path):
+    with_four_messages(tmp_path, replicas=1)
+    lose_end(tmp_path, 0, 40)
+    again = reopen(tmp_path)
+    assert leader(again) == 0
+    gone = "and no other live broker that is in sync has them: they are gone"
+    assert f"broker 0: it has lost offsets 1..3 of orders-0, {gone}" in again.take_warnings()
+    assert produce(again, b"x").first_offset == 1
+    again.close()
+    again = reopen(tmp_path)
+    assert again.take_warnings() == []
+    again.close()
+
+
+def test_broker_that_comes_back_with_losses_copies_from_the_leader(tmp_path):
+    with_four_messages(tmp_path)
+    cluster = reopen(tmp_path)
+    cluster.stop(0)
+    lose_end(tmp_path, 0)
+    cluster.start(0)
+    assert not [line for line in cluster.take_warnings() if "it has lost" in line]
+    replicate_until_quiet(cluster)
+    assert (leader(cluster), cluster.in_sync_replicas(ORDERS)) == (1, (0, 1))
+    cluster.crash(1)
+    assert cluster.take_warnings() == []
+    cluster.close()
+    assert values_on(tmp_path, 0) == [b"a", b"b", b"c", b"d"]
 
 
 def test_broker_whose_files_are_gone_says_so(tmp_path):
@@ -245,3 +365,17 @@ def test_source_reads_up_to_the_high_watermark_and_lets_followers_copy(tmp_path)
     cluster.crash(2)
     with pytest.raises(LeaderNotAvailableError):
         source.fetch(ORDERS, 0, 1000)
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 40])
+def test_source_of_a_leader_that_lost_its_end_says_so_behind_what_is_left(tmp_path, kept_bytes):
+    with_four_messages(tmp_path)
+    lose_end(tmp_path, 0, kept_bytes)
+    source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=lambda: None)
+    end = source.end(ORDERS)
+    assert end == source.log_end(ORDERS) == (1 if kept_bytes else 0)
+    if kept_bytes:
+        assert [message.value for message in source.fetch(ORDERS, 0, 1000)] == [b"a"]
+    lost = rf"broker-0: the leader of orders-0 has lost offsets {end}\.\.3, .* let broker 1 lead"
+    with pytest.raises(LogDirError, match=lost):
+        source.fetch(ORDERS, end, 1000)

@@ -36,6 +36,7 @@ from kminilog.steps.recording import Recording
 NOBODY = "-"
 MOST_STEPS = 40
 _RECENT_ROWS = 4
+_MOST_COLUMNS = 5  # of partitions side by side; more share one column, with a letter for each
 
 
 class Change(NamedTuple):
@@ -246,17 +247,23 @@ def _partitions(before: Second, now: Second) -> Table:
     return Table("partitions at the end of this second", columns, tuple(rows), tuple(marked))
 
 
+def _readers(second: Second) -> list[str]:
+    return [reader or NOBODY for reader in second.reader_by_partition.values()]
+
+
 def _timeline(seconds: Sequence[Second], *, is_last: bool = True) -> Table:
     """Return seconds as rows, with who reads each partition; the last one is marked."""
     columns = ["second", "what happens", "state", "gen"]
-    columns += [f"p{number}" for number in seconds[0].reader_by_partition]
+    numbers = list(seconds[0].reader_by_partition)
+    is_narrow = len(numbers) <= _MOST_COLUMNS
+    columns += [f"p{n}" for n in numbers] if is_narrow else [f"p0 to p{numbers[-1]}"]
     rows: tuple[tuple[Value, ...], ...] = tuple(
         (
             second.second,
             second.event,
             second.state,
             second.generation,
-            *(reader or NOBODY for reader in second.reader_by_partition.values()),
+            *(_readers(second) if is_narrow else ["".join(_readers(second))]),
             ", ".join(second.idle),
             second.read_again,
         )
