@@ -13,7 +13,7 @@ FLAWED = 1
 
 @click.group("course", no_args_is_help=False, epilog=example("kminilog course check --lab 1"))
 def command() -> None:
-    """Check that every lab accepts right answers and rejects wrong ones."""
+    """Check that labs accept right answers and reject wrong ones."""
 
 
 @command.command("check", epilog=example("kminilog course check --lab 1"))

@@ -141,7 +141,7 @@ def test_log_dir_with_a_topic_named_cluster_is_no_cluster_and_stays_as_it_is(tmp
     options = ["--log-dir", str(tmp_path)]
     assert log_dir.run(*options, "topic", "create", "cluster", "--partitions", "1").code == 0
     before = sorted(tmp_path.rglob("*"))
-    told = "its cluster.json has the settings of a topic: it is a log dir; `kminilog cluster create"
+    told = "its cluster.json has the settings of a topic, so it is a log dir; `kminilog cluster"
     assert_one_line(log_dir.act("describe"), 2, told)
     assert_one_line(log_dir.act("crash", "0"), 2, told)
     assert_one_line(log_dir("ls"), 2, told)
