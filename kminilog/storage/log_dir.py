@@ -32,14 +32,26 @@ from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
 
+def make_log_dir(path: Path) -> None:
+    """Make a directory for topics, if it is not there. Raises LogDirError if that is refused."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        pass  # it is a file: LogDir says so
+    except OSError as error:
+        reason = f"it cannot be made ({error.strerror}); name another directory with --log-dir"
+        raise LogDirError(str(path), reason=reason) from None
+
+
 class LogDir:
     """A log dir as a reader sees it. Raises LogDirError if the directory is not there."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         if not self.path.is_dir():
-            what = "a file, not a directory" if self.path.exists() else "no such directory"
-            reason = f"{what}; name it with --log-dir or create a topic in it"
+            reason = "no such directory; name it with --log-dir or create a topic in it"
+            if self.path.exists():
+                reason = "a file, not a directory; name a directory with --log-dir"
             raise LogDirError(str(self.path), reason=reason)
 
     def is_used(self) -> bool:

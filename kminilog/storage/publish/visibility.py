@@ -116,7 +116,7 @@ class VisibleFiles:
                 # In this order: a job counts as seen only once its manifest was read.
                 self._cap = self._read_cap() if moment.pending else None
                 self._pending_seen = moment.pending
-            names = os.listdir(self._directory)
+            names = _listed(self._directory)
             look = _Look(names, self._cap, _names(self._cap.replaced) if self._cap else [])
             if self._moment() == moment:
                 return look
@@ -148,6 +148,14 @@ def _cap(manifest: Manifest, log_dir: Path, topic_partition: TopicPartition) -> 
     if not firsts:
         return None
     return Cap(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
+
+
+def _listed(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except NotADirectoryError as error:
+        reason = "a file, not the directory of a partition; put that back"
+        raise NotADirectoryError(error.errno, reason, str(directory)) from None
 
 
 def _names(directory: Path) -> list[str]:
