@@ -258,6 +258,7 @@ def _in_one_line(error: Exception, called: str) -> str:
         if near:
             return f"{error.message} Did you mean {near}? See `{command} --help`"
         message = " ".join(error.format_message().split()).rstrip(".")
+        message = message.replace("is not a valid integer range", "is no whole number")
         return f"{message}; see `{command} --help`"
     if isinstance(error, click.ClickException):
         return error.format_message()

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file, segment_name
 
 _LIKE = segment_name(0) + LOG_SUFFIX
 
@@ -89,8 +89,9 @@ class SegmentFile(click.ParamType[str]):
         """Return the name as it is; a usage error if it is no such file."""
         path = Path(value)
         if os.path.isdir(value):
-            first = min(path.glob(f"*{LOG_SUFFIX}"), default=path / _LIKE)
-            self.fail(f"{value} is a directory; name a file in it, like {first}", param, ctx)
+            first = _segment_below(path)
+            like = f", like {first}" if first else "; `kminilog ls` lists the segments"
+            self.fail(f"{value} is a directory; name a file in it{like}", param, ctx)
         if not value or not os.path.lexists(value):
             remedy = "name a .log or .index; `kminilog ls` lists the segments"
             self.fail(f"{value!r} does not exist; {remedy}", param, ctx)
@@ -98,3 +99,12 @@ class SegmentFile(click.ParamType[str]):
             reason = f"is neither a {LOG_SUFFIX} nor an {INDEX_SUFFIX} file"
             self.fail(f"{value} {reason}; name the file of a segment, like {_LIKE}", param, ctx)
         return value
+
+
+def _segment_below(directory: Path) -> Path | None:
+    """Return the first `.log` of a partition's directory, or of a log dir; None without one."""
+    for pattern in (f"*{LOG_SUFFIX}", f"*/*{LOG_SUFFIX}"):
+        logs = [path for path in directory.glob(pattern) if parse_segment_file(path.name)]
+        if found := min(filter(Path.is_file, logs), default=None):
+            return found
+    return None

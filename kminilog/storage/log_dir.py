@@ -53,10 +53,22 @@ def existing_directory(path: Path | str) -> Path:
     """Return the path of a log dir or of a cluster; LogDirError if no directory is there."""
     directory = Path(path)
     if not directory.is_dir():
-        what = "a file, not a directory" if directory.exists() else "no such directory"
-        reason = f"{what}; name it with --log-dir or create a topic in it"
+        reason = "no such directory; name it with --log-dir or create a topic in it"
+        if directory.exists():
+            reason = "a file, not a directory; name a directory with --log-dir"
         raise LogDirError(str(directory), reason=reason)
     return directory
+
+
+def make_log_dir(path: Path) -> None:
+    """Make a directory for topics, if it is not there. Raises LogDirError if that is refused."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        pass  # it is a file: LogDir says so
+    except OSError as error:
+        reason = f"it cannot be made ({error.strerror}); name another directory with --log-dir"
+        raise LogDirError(str(path), reason=reason) from None
 
 
 class LogDir:

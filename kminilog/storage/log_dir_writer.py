@@ -6,7 +6,6 @@
 After a clean shutdown it reads no partition before its use. Source: S1 5.1; Kafka: LogManager.
 """
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
-from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir import LogDir, make_log_dir
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_directories import Progress, delete_directories, make_directories
 from kminilog.storage.partition_log import PartitionLog
@@ -75,8 +74,7 @@ class LogDirWriter(LogDir):
         directory does not exist and `create` is not set.
         """
         if create:
-            with suppress(FileExistsError):  # it is a file: LogDir below raises the better error
-                Path(path).mkdir(parents=True, exist_ok=True)
+            make_log_dir(Path(path))
         LogDir(path)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         try:

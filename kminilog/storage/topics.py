@@ -18,7 +18,7 @@ from kminilog.config_parsing import topic_settings
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic
+from kminilog.format.topic_names import check_topic, parse_topic_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import read_json, typed
@@ -115,7 +115,14 @@ def read_topic(log_dir: Path, name: str) -> Topic:
     try:
         return _read(path)
     except FileNotFoundError:
-        raise UnknownTopicOrPartitionError(name) from None
+        raise _unknown(log_dir, name) from None
+
+
+def _unknown(log_dir: Path, name: str) -> UnknownTopicOrPartitionError:
+    error, partition = UnknownTopicOrPartitionError(name), parse_topic_partition(name)
+    if partition and (log_dir / (partition.topic + TOPIC_SUFFIX)).exists():
+        error.add_note(f"{name} is a partition of topic {partition.topic}: name the topic")
+    return error
 
 
 def write_topic(log_dir: Path, topic: Topic) -> None:

@@ -19,7 +19,7 @@ in the directory meanwhile is no finding. Source: ours.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kminilog.errors import LogDirError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import (
     CUT_SUFFIX,
@@ -79,12 +79,12 @@ def join_segments(
     then nothing was checked, even if listing works again. O(segments + findings).
     """
     jobs = jobs or PartitionJobs()
-    topic_partition, unchecked = reader.topic_partition, [str(failure)] if failure else []
+    topic_partition, unchecked = reader.topic_partition, [_in_words(failure)] if failure else []
     names, strays = set[str](), dict[str, str]()
     try:
         names, strays = _list_directory(reader)
     except OSError as error:
-        unchecked = [f"{error.filename or reader.directory}: {error.strerror}"]
+        unchecked = unchecked or [f"{error.filename or reader.directory}: {error.strerror}"]
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
     findings, unjudged = _join(topic_partition, reader.dialect, ordered), jobs.unjudged
@@ -113,6 +113,11 @@ def join_segments(
         notes=[note for s in ordered for note in s.notes],
         segments=[SegmentRow.of(s) for s in ordered],
     )
+
+
+def _in_words(failure: Exception) -> str:
+    is_bare = isinstance(failure, OSError) and not isinstance(failure, KMiniLogError)
+    return f"{failure.filename}: {failure.strerror}" if is_bare else str(failure)  # type: ignore[attr-defined]
 
 
 def _with_recovery_point_now(

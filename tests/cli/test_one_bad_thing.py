@@ -400,3 +400,57 @@ def test_unknown_option_or_command_says_what_may_be_meant(orders, words, told):
 )
 def test_negative_offset_is_refused_for_what_it_is(orders, words):
     assert_one_line(orders("find", *words), 2, "-1 is no offset")
+
+
+# ---- what to do
+
+
+def test_log_dir_that_cannot_be_one_says_what_to_do(tmp_path):
+    file, create = tmp_path / "file", ["topic", "create", "x", "--partitions", 1]
+    file.write_text("mine")
+    for command in create, ["ls"], ["verify"]:
+        told = f"log dir {file}: a file, not a directory; name a directory with --log-dir\n"
+        assert CommandLine(file)(*command).err == f"kminilog: {told}"
+    for path, reason in (file / "log-dir", "Not a directory"), (Path("/proc/x"), "No such file"):
+        told = f"log dir {path}: it cannot be made ({reason}"
+        assert_one_line(
+            CommandLine(path)(*create), 2, told, "; name another directory with --log-d"
+        )
+
+
+def test_partition_that_is_a_file_or_gone_says_what_to_do(orders):
+    partition = orders.log_dir / "orders-0"
+    shutil.move(partition, orders.log_dir / "kept")
+    told = "orders-0: no such partition directory; put it back, or let `kminilog topic delete`"
+    assert told in orders("ls").err
+    assert told in orders("verify").out
+    partition.write_text("")
+    told = f"{partition}: a file, not the directory of a partition; put that back"
+    for command in ["ls"], ["topic", "list"], ["topic", "describe", "orders"]:
+        assert orders(*command).err == f"kminilog: {told}\n"
+    assert told in orders("verify").out
+
+
+def test_dump_of_a_directory_names_a_segment_that_is_there_or_none(orders, tmp_path):
+    first = f"like {orders.log_dir}/orders-0/{0:020d}.log; see"
+    assert_one_line(orders("dump", orders.log_dir), 2, "is a directory; name a file in it, ", first)
+    empty = tmp_path / "empty.log"
+    empty.mkdir()
+    (orders.log_dir / "orders-0" / f"{7:020d}.log").mkdir()
+    for directory in empty, orders.log_dir / "orders-0" / f"{7:020d}.log":
+        told = "is a directory; name a file in it; `kminilog ls` lists the segments"
+        assert_one_line(orders("dump", directory), 2, told)
+
+
+@pytest.mark.parametrize("command", [["ls"], ["verify"], ["topic", "describe"], ["consume"]])
+def test_partition_in_place_of_a_topic_is_told_so(orders, command):
+    told = (
+        "Topic orders-0 doesn't exist",
+        "; orders-0 is a partition of topic orders: name the topic",
+    )
+    assert_one_line(orders(*command, "orders-0"), 2, *told)
+    assert "partition of" not in orders(*command, "other-0").err
+
+
+def test_option_that_wants_a_whole_number_says_so(orders):
+    assert_one_line(orders("demo", "--rows", "x"), 2, "'--rows': 'x' is no whole number; see")

@@ -116,7 +116,7 @@ class VisibleFiles:
                 # In this order: a job counts as seen only once its manifest was read.
                 self._hidden = self._read_hidden() if moment.pending else None
                 self._pending_seen = moment.pending
-            names = os.listdir(self._directory)
+            names = _listed(self._directory)
             look = _Look(names, self._hidden, _names(self._hidden.replaced) if self._hidden else [])
             if self._moment() == moment:
                 return look
@@ -150,6 +150,14 @@ def _hidden_range(
     if not firsts:
         return None
     return HiddenRange(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
+
+
+def _listed(directory: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except NotADirectoryError as error:
+        reason = "a file, not the directory of a partition; put that back"
+        raise NotADirectoryError(error.errno, reason, str(directory)) from None
 
 
 def _names(directory: Path) -> list[str]:
