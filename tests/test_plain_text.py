@@ -43,6 +43,37 @@ def test_table_that_fits_is_not_wrapped_and_bytes_never_are():
     assert " ".join(["0a"] * 40) in lines[0]
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.text("abc中-", max_size=99) | WORDS,
+            st.integers(0, 10**9),
+            st.text("abc中é.", max_size=99) | CELLS.map(str),
+        ),
+        min_size=1,
+    )
+)
+@example([("a" * 40 + "-0", 7, "0" * 20), ("b-0", 7, "0" * 20)])
+@example([("中" * 60 + "-0", 7, "consumer-" + "é" * 200), ("b-0", 7, "")])
+def test_table_with_long_names_fits_and_shows_all_of_them(rows):
+    _, *found = table_rows(("partition", "messages", "member"), rows)
+    for row, lines in zip(rows, found, strict=True):
+        assert max(map(columns, lines)) <= 80
+        assert sorted("".join("".join(lines).split())) == sorted(
+            "".join("".join(map(str, row)).split())
+        )
+
+
+def test_long_name_stands_above_its_row_where_its_column_begins():
+    rows = [("b-0", "m" * 70, 7), ("b-1", "m", 8)]
+    assert table(("partition", "member", "messages"), rows) == [
+        "partition  member  messages",
+        "          " + "m" * 70,
+        "b-0                       7",
+        "b-1        m              8",
+    ]
+
+
 def test_columns_of_chinese_cells_stay_aligned():
     lines = table(("key", "partition"), [("订单", 1), ("a", 12)])
     assert [columns(line) for line in lines] == [15, 15, 15]

@@ -232,7 +232,8 @@ def _files(log_dir_path: Path, is_kept: bool) -> Iterator[str]:
     if is_kept:
         yield f"   go on with: kminilog --log-dir {log_dir_path} ls"
     else:
-        yield "   removed now; `kminilog demo --keep DIR` keeps them (make demo ARGS='--keep DIR')"
+        yield "   removed now; `kminilog demo --keep DIR` keeps them"
+        yield "   (make demo ARGS='--keep DIR')"
 
 
 def _partition_table(log_dir: LogDir) -> list[str]:

@@ -26,6 +26,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.plain_text import shown
 from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
+from tests.cli.test_cluster_life import Cluster
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory
 from tests.cli.test_tricks import RAW
 
@@ -276,6 +277,63 @@ def test_tables_fit_80_columns_whatever_the_terminal(large, words, monkeypatch):
     if words[0] != "partition":  # which draws at random
         assert len(outs) == 1
     assert max(columns(line) for out in outs for line in out.splitlines()) <= 80
+
+
+TOPIC = "purchases-of-the-whole-year-in-all-shops"
+GROUP = "readers-of-the-purchases-of-the-whole-year"
+MEMBER = "consumer-number-one-of-all-the-members-of-the-group"
+
+
+@pytest.fixture
+def long_named(tmp_path: Path) -> CommandLine:
+    """A topic, and a group that has read it, with names of 40 letters."""
+    kminilog = CommandLine(tmp_path / "kminilog-data")
+    kminilog.ok("topic", "create", TOPIC, "--partitions", 2, "--config", "segment.bytes=600")
+    lines = "".join(f"顾客{n}:第{n}号订单\n" for n in range(90)).encode()
+    (tmp_path / "lines.txt").write_bytes(lines)
+    kminilog.ok("produce", TOPIC, "--key-separator", ":", stdin=lines)
+    kminilog.ok("consume", TOPIC, "--group", GROUP, "--until-end")
+    return kminilog
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["topic", "list"],
+        ["topic", "describe", TOPIC],
+        ["ls"],
+        ["group", "list"],
+        ["group", "describe", GROUP],
+        ["retain", "--dry-run", "--now", "1"],
+        ["find", f"{TOPIC}-0", "30", "--explain"],
+        ["produce", TOPIC, "lines.txt", "--stats"],
+        ["assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER],
+        [
+            *("assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER),
+            *("--member", "b", "--explain"),
+        ],
+        ["demo", "--documents"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_tables_with_long_names_fit_80_columns_and_show_all_of_them(
+    long_named, words, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    out = long_named.ok(*words).out
+    assert max(columns(line) for line in out.splitlines()) <= 80, out
+    for name in (TOPIC, GROUP, MEMBER):
+        assert (name in out) or not any(word.startswith(name) for word in words), out
+
+
+def test_tables_of_a_cluster_with_long_names_fit_80_columns(tmp_path):
+    cluster = Cluster(tmp_path / "cluster")
+    assert cluster.run("cluster", "create", str(cluster.path), "--brokers", "3").code == 0
+    cluster.ok("topic", "create", TOPIC, "--partitions", "2", "--replicas", "3")
+    described = cluster.run("cluster", "describe", str(cluster.path)).out
+    outs = [described, cluster.ok("ls").out, cluster.ok("topic", "list").out]
+    assert max(columns(line) for out in outs for line in out.splitlines()) <= 80, outs
+    assert all(TOPIC in out for out in outs)
 
 
 LONG = {
