@@ -216,6 +216,14 @@ def test_help_of_command_loads_neither_spark_nor_arrays(name):
     assert not {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark"} & set(modules)
 
 
+def test_python_m_is_the_command(orders):
+    words = [sys.executable, "-m", "kminilog", "--log-dir", str(orders.log_dir)]
+    run = subprocess.run([*words, "ls"], env=environment(), capture_output=True, check=False)
+    assert (run.returncode, run.stdout.decode()) == (0, orders.ok("ls").out)
+    run = subprocess.run([*words, "--help"], env=environment(), capture_output=True, check=False)
+    assert run.stdout.startswith(b"Usage: kminilog ")
+
+
 def test_start_takes_a_small_multiple_of_importing_click(orders, record_property):
     click_seconds = _fastest([sys.executable, "-c", "import click"])
     program = [sys.executable, "-m", "kminilog.cli.main", "--log-dir", str(orders.log_dir)]
