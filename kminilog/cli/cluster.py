@@ -25,7 +25,7 @@ from kminilog.steps.text import render_short
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
 def command() -> None:
-    """Make a small cluster of brokers, break it and mend it; or watch a replay."""
+    """Make a small cluster, break it and mend it; or watch a replay."""
 
 
 for _one in (create, describe, crash, start, add_broker):

@@ -78,7 +78,7 @@ def command(
     on_gap: OnGap | None,
     as_json: bool,
 ) -> int:
-    """Find the message with OFFSET in the partition TOPIC-P, or all messages with a key."""
+    """Find the message with OFFSET in TOPIC-P, or all with a key."""
     if key is not None:
         if offset is not None or is_explained:
             raise click.UsageError("--key reads all messages: give no OFFSET and no --explain")

@@ -39,7 +39,7 @@ NONE = "-"
 
 @click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
 def command() -> None:
-    """Show consumer groups, reset and delete them, and replay rebalances."""
+    """Show, reset and delete consumer groups, and replay rebalances."""
 
 
 command.add_command(reset)

@@ -27,7 +27,7 @@ from kminilog.plain_text import table
 
 @click.group("lab", no_args_is_help=False, epilog=example("kminilog lab list"))
 def command() -> None:
-    """Work through the labs: write a function, and the real engine runs on it."""
+    """Work through the labs: write functions for the real engine."""
 
 
 @command.command("list", epilog=example("kminilog lab list"))

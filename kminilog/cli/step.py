@@ -76,7 +76,7 @@ class Steps(click.Group):
 )
 @click.pass_context
 def command(ctx: click.Context, is_all: bool, directory: Path | None) -> None:
-    """Step through what the engine does, byte by byte and decision by decision."""
+    """Step through what the engine does, byte by byte."""
     if ctx.invoked_subcommand:
         if is_all or directory:
             raise click.UsageError(

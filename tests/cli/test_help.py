@@ -72,6 +72,12 @@ def test_help_is_found_for_commands_and_subcommands():
     assert set(PATHS) >= SPARK
 
 
+def test_summary_of_each_command_is_whole(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, listed = CliRunner().invoke(main, ["--help"]).stdout.split("Commands:\n")
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize(
     "context",
     [
