@@ -305,6 +305,7 @@ def long_named(tmp_path: Path) -> CommandLine:
         ["group", "list"],
         ["group", "describe", GROUP],
         ["retain", "--dry-run", "--now", "1"],
+        ["verify"],
         ["find", f"{TOPIC}-0", "30", "--explain"],
         ["produce", TOPIC, "lines.txt", "--stats"],
         ["assign", "--strategy", "range", "--topic", f"{TOPIC}=9", "--member", MEMBER],
