@@ -114,6 +114,7 @@ def wrap(
         initial_indent=first,
         subsequent_indent=later,
         break_long_words=cuts_words,
+        break_on_hyphens=cuts_words,
     )
     return [line.replace(_FILL, "") for line in lines if line.strip(f"{_FILL} ")]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kminilog.painted import BAD, DOUBTFUL, GOOD, QUIET, Painted, Span
+from kminilog.plain_text import FIT_COLUMNS, wrap
 from kminilog.printable import printable
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
@@ -126,5 +127,10 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"    and {found['count'] - len(found['samples'])} more"
     if report["checked"]:
         yield f"checked: {', '.join(report['checked'])}"
-    yield from (f"not checked: {printable(in_words(one))}" for one in report["unchecked"])
+    for one in report["unchecked"]:
+        line = f"not checked: {printable(in_words(one))}"
+        if one["asked"]:  # it says why not, perhaps with a path: that stays on its line
+            yield line
+        else:
+            yield from wrap(line, FIT_COLUMNS, later="    ", cuts_words=False)
     yield Painted("verdict: ", Span(report["verdict"], _MEANINGS[report["verdict"]]))

@@ -8,6 +8,7 @@ from tests.cli.command_line import CommandLine, on_a_terminal
 from tests.damage import flip_byte
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
+PARTITION = ["partition", "--partitions", "3", "--key", "k", "--seed", "1"]
 GOOD, BAD, DOUBTFUL, MARKED = "\x1b[32m", "\x1b[1;31m", "\x1b[33m", "\x1b[1m"
 
 
@@ -28,12 +29,28 @@ def shown(kminilog: CommandLine, *arguments: str, **variables: str) -> str:
         (["find", "orders-0", "7", "--explain"], f"{MARKED}  → "),
         (["find", "orders-0", "7", "--explain"], "\x1b[33m      44  crc"),
         (["group", "demo"], MARKED),
+        ([*PARTITION, "--explain"], f"{MARKED}  → & 0x7fffffff"),
     ],
 )
 def test_terminal_has_colours_and_no_color_takes_them_away(orders, arguments, coloured):
     assert coloured in shown(orders, *arguments)
     assert "\x1b" not in shown(orders, *arguments, NO_COLOR="1")
     assert coloured in shown(orders, *arguments, NO_COLOR="")  # empty is not set
+
+
+def test_bytes_of_a_dump_have_the_colours_of_their_fields(orders):
+    log = min((orders.log_dir / "orders-0").glob("*.log"))
+    seen = shown(orders, "dump", str(log), "--hex", "--count", "1")
+    assert "  \x1b[2m00000000  \x1b[0m\x1b[36m00 00 00 00 00 00 00 00\x1b[0m \x1b[32m" in seen
+    assert "\x1b[92mkey0\x1b[0m" in seen
+    assert "\x1b[33m00 00 00 40\x1b[0m" in shown(
+        orders, "dump", str(log.with_name("00000000000000000005.index")), "--hex"
+    )
+
+
+def test_verdict_of_what_cannot_be_checked_has_a_colour(orders):
+    (orders.log_dir / "orders-0").rename(orders.log_dir / "elsewhere")
+    assert f"verdict: {DOUBTFUL}partial\x1b[0m" in shown(orders, "verify")
 
 
 def test_findings_and_what_recovery_does_have_colours(orders):

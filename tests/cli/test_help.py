@@ -14,7 +14,7 @@ from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
 
-SPARK = {"kminilog demo", "kminilog ingest"}
+SPARK = {"kminilog demo"}
 
 
 def all_commands(command: click.Command, context: click.Context) -> Iterator[click.Context]:

@@ -74,6 +74,17 @@ def test_equation_is_one_line_and_says_if_it_does_not_hold():
     assert other == line.replace("=", "≠") + " (altered 3)"
 
 
+def test_what_was_not_checked_fits_80_columns():
+    why = "it is not known what has placed its keys"
+    unchecked = [Unchecked(Aspect.PLACEMENT, "orders", why, "--partitioner NAME")]
+    assert made_of(unchecked=unchecked)[-3:-1] == [
+        f"not checked: placement of orders: {why}; give",
+        "    --partitioner NAME",
+    ]
+    error = Unchecked(Aspect.MESSAGES, "orders-0", "cannot read " + "a/ b/" * 20, asked=True)
+    assert made_of(unchecked=[error])[-2] == f"not checked: messages of orders-0: {error.why}"
+
+
 def test_what_was_not_checked_stands_in_front_of_the_verdict():
     unchecked = [Unchecked(Aspect.MESSAGES, "t-1", "no directory", asked=True), NO_SOURCE]
     lines = made_of(checked=[Aspect.MESSAGES, Aspect.JOBS], unchecked=unchecked)
