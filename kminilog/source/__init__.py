@@ -7,6 +7,7 @@ Nothing in this folder knows what becomes of the records. In reading order:
     files             which files a source has, in source order
     compression       how a file is compressed, and how to read its content
     description       what a source is: files, format, key and value
+    longest_record    how long a record may be
     json_levels       how many levels a JSON line has
     formats           text, CSV and JSON lines: from bytes to records, or an error
     places            the place of a record as one number; where a run of records ends

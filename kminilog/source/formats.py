@@ -28,6 +28,7 @@ from typing import IO, Any, NamedTuple
 from kminilog.job_errors import SourceError
 from kminilog.source.compression import open_decompressed
 from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
+from kminilog.source.longest_record import LONGEST_BYTES, rest_of_line, text_lines
 
 BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096
@@ -55,21 +56,24 @@ def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Rec
     """Yield the lines that begin at byte `start` or after it, and before byte `end`.
 
     So a file can be read in pieces: each line belongs to exactly one piece. Memory stays at about
-    BATCH_BYTES, or at one line if that is longer. A compressed file needs `start` 0, since it
-    cannot `seek`. Raises SourceError for a file that cannot be read.
+    BATCH_BYTES, or at a few times the longest line. A compressed file needs `start` 0, since it
+    cannot `seek`. Raises SourceError for a file that cannot be read, or has a line that is too long
+    (longest_record.py).
     """
     with open_decompressed(path) as file:
         position = start
         if start:
             file.seek(start - 1)
-            position += len(file.readline()) - 1
+            position += len(rest_of_line(path, file, start)) - 1
         row = 0
-        while position < end and (lines := file.readlines(BATCH_BYTES)):
-            starts = list(accumulate(map(len, lines), initial=position))
-            position = starts.pop()
-            count = sum(start < end for start in starts)
-            lines = [line[:-1] if line.endswith(b"\n") else line for line in lines[:count]]
-            yield Records(starts[:count], list(range(row, row + count)), lines, [], [])
+        while position < end and (data := file.read(BATCH_BYTES)):
+            if not data.endswith(b"\n"):
+                data += rest_of_line(path, file, position + len(data))
+            lines = data.removesuffix(b"\n").split(b"\n")
+            starts = list(accumulate((len(line) + 1 for line in lines), initial=position))
+            position += len(data)
+            count = sum(start < end for start in starts[:-1])
+            yield Records(starts[:count], list(range(row, row + count)), lines[:count], [], [])
             row += count
 
 
@@ -264,13 +268,14 @@ def json_fields(
 def _csv_reader(
     path: str, file: IO[bytes], *, lines_before: int = 0, encoding: str = "utf-8-sig"
 ) -> Iterator[Any]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(LONGEST_BYTES)
     text = io.TextIOWrapper(file, encoding, errors="surrogateescape", newline="")
-    reader = csv.reader(text, strict=True)
+    reader = csv.reader(text_lines(path, text, lines_before), strict=True)
     try:
         yield reader
     except csv.Error as error:
         line = lines_before + reader.line_num
-        raise SourceError(path, reason=f"line {line}: {error}") from None
+        hint = "; is a quote never closed?" if "limit" in str(error) else ""
+        raise SourceError(path, reason=f"line {line}: {error}{hint}") from None
     finally:
         text.detach()  # whoever opened the file closes it

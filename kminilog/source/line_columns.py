@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kminilog.source.compression import open_decompressed
+from kminilog.source.longest_record import rest_of_line
 
 BLOCK_BYTES = 2 << 20
 _NEWLINE = ord("\n")
@@ -40,18 +41,18 @@ def read_lines(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Li
 
     So each line of a file that is read in pieces belongs to exactly one piece. Memory stays at a
     few BLOCK_BYTES, or at a few times the longest line. A compressed file needs `start` 0. Raises
-    SourceError for a file that cannot be read.
+    SourceError for a file that cannot be read, or has a line that is too long (longest_record.py).
     """
     with open_decompressed(path) as file:
         position = start
         if start:
             file.seek(start - 1)
-            position += len(file.readline()) - 1
+            position += len(rest_of_line(path, file, start)) - 1
         row, rest = 0, b""
         while position < end:
             data = file.read(BLOCK_BYTES)
             if data and b"\n" not in data:  # a line that is longer than a block
-                data += file.readline()
+                data += rest_of_line(path, file, position)
             block = rest + data
             cut = block.rfind(b"\n") + 1 if data else len(block)
             block, rest = block[:cut], block[cut:]

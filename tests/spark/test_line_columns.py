@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
-from kminilog.source import line_columns
+from kminilog.source import formats, line_columns, longest_record
 from kminilog.source.formats import read_text
 from kminilog.source.line_columns import read_lines, search
 
@@ -63,6 +63,22 @@ def test_compressed_lines_are_read_in_blocks(tmp_path, monkeypatch):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(SourceError, match="cut off or damaged"):
         list(read_lines(str(path)))
+
+
+@pytest.mark.parametrize("last", [b"", b"\n"])
+@pytest.mark.parametrize("begin", [0, 4, 30])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_line_that_is_too_long_is_an_error_with_its_place_for_both_readers(
+    tmp_path, monkeypatch, last, begin, compress
+):
+    path = tmp_path / "lines"
+    path.write_bytes(compress(b"one\n" + b"x" * 100 + last))
+    monkeypatch.setattr(longest_record, "LONGEST_BYTES", 40)
+    monkeypatch.setattr(line_columns, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(formats, "BATCH_BYTES", 16)
+    for read in (read_lines, read_text):
+        with pytest.raises(SourceError, match=r"lines: the line around byte \d+ is longer than 40"):
+            list(read(str(path), begin if compress is bytes else 0))
 
 
 @pytest.mark.parametrize("regex", [r"^(\S+)", r"\d+", r"(x)?b", r"a$", r"(?=b)", "é", "\udcff"])

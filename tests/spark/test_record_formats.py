@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
+from kminilog.source import formats, longest_record
 from kminilog.source.formats import (
     csv_columns,
     json_members,
@@ -144,6 +145,27 @@ def test_read_csv_that_breaks_the_format_is_a_source_error_that_names_the_place(
 ):
     path = tmp_path / "c.csv"
     path.write_bytes(data)
+    with pytest.raises(SourceError, match=rf"c\.csv: {reason}"):
+        records_of(path, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (b"x" * 100, "line 3 is longer than 40 bytes"),
+        (
+            b'1,"' + b"xxxxxxxxx\n" * 10,
+            r"line \d: field larger than field limit \(40\); is a quote",
+        ),
+    ],
+)
+def test_csv_record_that_is_too_long_is_a_source_error_with_its_place(
+    tmp_path, monkeypatch, record, reason
+):
+    path = tmp_path / "c.csv"
+    path.write_bytes(b"a,b\n1,2\n" + record)
+    monkeypatch.setattr(longest_record, "LONGEST_BYTES", 40)
+    monkeypatch.setattr(formats, "LONGEST_BYTES", 40)
     with pytest.raises(SourceError, match=rf"c\.csv: {reason}"):
         records_of(path, ["a", "b"])
 
