@@ -638,7 +638,7 @@ def test_verify_says_which_brokers_have_nothing_to_check(empty):
         (["create"], ["Missing option '--brokers'"]),
         (["create", "--brokers", "0"], ["0 is not in the range 1<=x<=100"]),
         (["create", "--brokers", "101"], ["101 is not in the range 1<=x<=100"]),
-        (["create", "--brokers", "many"], ["'many' is not a valid integer"]),
+        (["create", "--brokers", "many"], ["'many' is no whole number"]),
     ],
 )
 def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):

@@ -136,11 +136,11 @@ def test_byte_behind_the_end_is_one_line(kminilog, log):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["--at", "x"], "'x' is not a valid integer"),
+        (["--at", "x"], "'x' is no whole number"),
         (["--at", "-1"], "-1 is not in the range"),
         (["--offset", "-1"], "-1 is not in the range"),
-        (["--offset", "中"], "'中' is not a valid integer"),
-        (["--offset", ""], "'' is not a valid integer"),
+        (["--offset", "中"], "'中' is no whole number"),
+        (["--offset", ""], "'' is no whole number"),
         (["--count", "0"], "0 is not in the range"),
         (["--at", "0", "--offset", "0"], "give one of them"),
         (["--at", "0", "--format", "kafka"], "drop --at"),
