@@ -7,27 +7,32 @@ notes the signal. The commands raise it later, again and again until the command
     check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
     interruptible_wait                                    at once, while a command only waits
 
-and the exit code is 128 + the signal. A second signal ends the process at once, as if killed; log
-dirs survive that. A signal that was ignored when the process started stays ignored; shells do this
-for background processes. Source: ours.
+and the exit code is 128 + the signal. What is raised at once may still come in a finaliser. Python
+tells `sys.unraisablehook` what is lost there, and so it is raised again. A second signal ends the
+process at once, as if killed; log dirs survive that. A signal that was ignored when the process
+started stays ignored; shells do this for background processes. Source: ours.
 """
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType, TracebackType
 from typing import NoReturn, ParamSpec, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
+UnraisableHook = Callable[["sys.UnraisableHookArgs"], object]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SAME_SECONDS = 0.1
 """So soon again, a signal is the same one: `timeout` sends it to a process and to its group."""
+_AGAIN_SECONDS = 0.01
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -37,6 +42,7 @@ class _Noted:
     number = 0
     at_seconds = 0.0
     is_waiting = False
+    is_swallowed = False
     terminal: int | None = None  # file descriptor of the one whose cursor is hidden
 
 
@@ -53,12 +59,15 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
         yield
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    _noted.number, _noted.is_waiting = 0, False
+    _noted.number, _noted.is_waiting, _noted.is_swallowed = 0, False, False
     for number in SIGNALS:
         take_signal(number)
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_on_swallowed, hook)
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             if handler is signal.default_int_handler and is_process_ending:
                 handler = signal.SIG_DFL
@@ -144,14 +153,27 @@ def cursor_hidden(terminal: int) -> Iterator[None]:
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
     now_seconds = time.monotonic()
-    if _noted.number:
+    if _noted.number and not _noted.is_swallowed:
         if now_seconds - _noted.at_seconds > SAME_SECONDS:
             _end_at_once(number)
         return
-    _noted.number, _noted.at_seconds = number, now_seconds
+    if not _noted.is_swallowed:
+        _noted.number, _noted.at_seconds = number, now_seconds
+    _noted.is_swallowed = False
     if _noted.is_waiting:
         _noted.is_waiting = False
         raise KeyboardInterrupt
+
+
+def _on_swallowed(hook: UnraisableHook, swallowed: "sys.UnraisableHookArgs") -> None:
+    """Have an interrupt that a finaliser has got raised again; `hook` is told of all else."""
+    if not (_noted.number and isinstance(swallowed.exc_value, KeyboardInterrupt)):
+        hook(swallowed)
+        return
+    _noted.is_waiting = _noted.is_swallowed = True
+    again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), _noted.number))
+    again.daemon = True
+    again.start()  # this still is the finaliser
 
 
 def _end_at_once(number: int) -> NoReturn:

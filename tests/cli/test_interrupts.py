@@ -119,6 +119,36 @@ def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
         interrupts.check_interrupt()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(capfd, number):
+    """As py4j's finalisers may, while a command waits for Spark."""
+
+    def waits() -> None:
+        with interrupts.interruptible_wait():
+            PressesCtrlC(number)
+            time.sleep(60)
+            pytest.fail("it went on")
+
+    with interrupts.interrupts_heard():
+        with pytest.raises(KeyboardInterrupt):
+            waits()
+        assert interrupts.interrupted_exit_code() == 128 + number
+    assert capfd.readouterr() == ("", "")
+
+
+def test_other_errors_of_finalisers_are_still_told(monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda found: told.append(str(found.exc_value)))
+
+    class Fails:
+        def __del__(self) -> None:
+            raise ValueError("in a finaliser")
+
+    with interrupts.interrupts_heard():
+        Fails()
+    assert told == ["in a finaliser"]
+
+
 def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, monkeypatch):
     def judges(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
