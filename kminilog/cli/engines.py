@@ -50,8 +50,9 @@ def _is_small(source: "Source") -> bool:
     from kminilog.source.description import files_of
 
     files = files_of(source)
+    is_parquet = source.format == "parquet"  # it compresses pages, if at all, not the file
     total_bytes = sum(
-        file.size_bytes * (1 if compression_of(file.path) is None else _COMPRESSED_FACTOR)
+        file.size_bytes * (1 if is_parquet or not compression_of(file.path) else _COMPRESSED_FACTOR)
         for file in files
     )
     return total_bytes <= LOCAL_BYTES and columns_of(source, files) is not None

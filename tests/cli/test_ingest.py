@@ -1,9 +1,12 @@
 """`ingest` and `verify --against`: what is refused before Spark starts, and whole runs with it."""
 
+import json
 import os
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kminilog.clock import ManualClock
@@ -285,6 +288,35 @@ def test_engine_is_chosen_by_bytes_sql_and_master(
             assert_one_line(run._replace(err=error), 2, "it was asked for")
         else:
             assert run.code == 0
+
+
+@pytest.mark.parametrize(
+    ("file_format", "reading"),
+    [
+        ("text", ["--key-regex", "^(.)"]),
+        ("csv", ["--key", "k", "--value", "v"]),
+        ("json", ["--key", "k", "--value", "v"]),
+        ("parquet", ["--key", "k", "--value", "v"]),
+    ],
+)
+@pytest.mark.usefixtures("no_session")
+def test_small_source_of_each_format_needs_no_engine_to_be_named(
+    kminilog, tmp_path, file_format, reading
+):
+    source = tmp_path / f"small.{file_format}"
+    table = pa.table({"k": ["a", "b"], "v": ["1", "2"]})
+    if file_format == "parquet":
+        pq.write_table(table, source)
+    elif file_format == "json":
+        source.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        source.write_text("k,v\na,1\nb,2\n")
+    reading = ["--format", file_format, *reading]
+    run = kminilog("ingest", source, "--topic", "t", *reading, "--json")
+    assert (run.code, run.document["engine"]) == (0, "local")
+    run = kminilog("verify", "t", "--against", source, *reading, "--json")
+    assert (run.code, run.document["verdict"]) == (0, "ok")
+    assert run.document["conservation"]["stored"] == (3 if file_format == "text" else 2)
 
 
 @pytest.mark.parametrize("words", [["ingest", "small.txt", "--topic", "t"], ["verify"]])
