@@ -51,11 +51,12 @@ def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> Verif
     for broker in state.brokers:
         held = {p.topic for p, one in state.partitions.items() if broker in one.replicas}
         try:
-            log_dir = cluster.broker(broker)
-            orphaned = set() if topics else {one.topic for one in log_dir.orphans()}
-            names = tuple(sorted(held & wanted | orphaned))
-            for name in held & wanted:
-                log_dir.topic(name)
+            files = cluster.broker(broker)
+            log_dir = LogDir(files.path)
+            orphaned = {one.topic for one in log_dir.orphans()}
+            for name in held & wanted - orphaned:
+                files.topic(name)  # which says what to do if it is gone
+            names = tuple(sorted(held & wanted | (set() if topics else orphaned)))
         except (KMiniLogError, OSError) as error:
             verified.unreadable[broker] = str(error)
             continue
