@@ -7,8 +7,9 @@
     Non-secutive offsets in :<absolute path>                                        on stderr
 
 As Kafka does, it goes from message to message by their size fields alone, and stops where a size is
-impossible. tests/conformance compares the output with the real tool, byte for byte. Source: Kafka
-0.8.2.2: DumpLogSegments, FileMessageSet.
+impossible. Inside a compressed message Kafka crashes there; here a line on stderr tells of it.
+tests/conformance compares the output with the real tool, byte for byte. Source: Kafka 0.8.2.2:
+DumpLogSegments, FileMessageSet.
 """
 
 import os
@@ -54,7 +55,8 @@ def log_lines(
 ) -> Iterator[str]:
     """Yield the lines for a `.log`; `file` is its path as given.
 
-    What Kafka writes to stderr, offsets that do not follow each other, goes into `complaints`.
+    What goes to stderr goes into `complaints`: offsets that do not follow each other, as Kafka has
+    them, and where the bytes inside a compressed message are no message.
     Raises ValueError if its name is not 20 digits and `.log`, CompressedMessageError if
     `unpacking` meets a codec that cannot be opened.
     """
@@ -68,13 +70,16 @@ def log_lines(
     position, last_offset = 0, -1
     for data in _whole_messages(path, dialect):
         cut_before = unpacking.cut_count if unpacking else 0
-        for inner in _inside(path, dialect, position, data, unpacking) if unpacking else [data]:
+        damage: list[str] = []
+        inside = _inside(path, dialect, position, data, unpacking, damage) if unpacking else [data]
+        for inner in inside:
             entry = _entry(dialect, position, inner, print_data=print_data)
             if last_offset != -1 and entry.codec == _NO_CODEC and entry.offset != last_offset + 1:
                 followed.insert(0, (last_offset, entry.offset))
             last_offset = entry.offset
             yield entry.line
-        if unpacking and unpacking.cut_count > cut_before:
+        complaints += damage
+        if damage or (unpacking and unpacking.cut_count > cut_before):
             last_offset = -1  # the last one inside was not seen
         position += len(data)
     invalid_bytes = path.stat().st_size - position
@@ -126,13 +131,28 @@ def _whole_messages(path: Path, dialect: Dialect) -> Iterator[bytes]:
 
 
 def _inside(
-    path: Path, dialect: Dialect, position: int, data: bytes, unpacking: Unpacking
+    path: Path,
+    dialect: Dialect,
+    position: int,
+    data: bytes,
+    unpacking: Unpacking,
+    damage: list[str],
 ) -> Iterator[bytes]:
+    """Yield a message, or those inside it up to the first that is not whole: `damage` names it."""
     message = decode(dialect, data)
     if not isinstance(message, Message) or message.codec == CODECS[0]:
         yield data
         return
-    yield from unpacking.inside(message, path, position)
+    where = f"kminilog: {path}, offset {message.offset}, byte {position}"
+    try:
+        for inner in unpacking.inside(message, path, position):
+            size = int.from_bytes(inner[8:SIZE_END], signed=True)
+            if size < dialect.overhead_bytes or len(inner) < SIZE_END + size:
+                damage.append(f"{where}: damage inside the message; the rest of it is not shown")
+                return
+            yield inner
+    except ValueError as error:
+        damage.append(f"{where}: {error}; the rest of it is not shown")
 
 
 def _entry(dialect: Dialect, position: int, data: bytes, *, print_data: bool) -> _Entry:

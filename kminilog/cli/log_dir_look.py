@@ -87,7 +87,12 @@ def _groups(log_dir: LogDir, not_read: list[str], on_gap: OnGap | None) -> Group
     coordinator = Coordinator(log_dir.path, dict, clock=WallClock(), chance=random.Random())
     source = LogDirSource(log_dir, on_gap=on_gap)
     found: dict[TopicPartition, list[GroupLook]] = defaultdict(list)
-    for name in interruptible(coordinator.groups()):
+    try:
+        names = coordinator.groups()
+    except _UNREADABLE as error:
+        not_read.append(f"groups: {error}")
+        return found
+    for name in interruptible(names):
         try:
             fields = group_offsets(coordinator.describe(name), source)
         except _UNREADABLE as error:

@@ -3,16 +3,19 @@
     dump orders-0             a directory; name a file in it, like orders-0/00000000000000000000.log
     dump 0.log                no such file; `kminilog ls` lists the segments
     verify --report reports   a directory; name a file in it
+    verify --report fifo      a FIFO, where the work would wait for a reader; name a regular file
 
-All of it is said before any work is done. Source: ours.
+All of it is said before any work is done. Only a stream may be a FIFO. Source: ours.
 """
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kminilog.cli.interrupts import interruptible_wait
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file, segment_name
 
 _LIKE = segment_name(0) + LOG_SUFFIX
@@ -40,11 +43,9 @@ class InputFile(click.ParamType[Path]):
     def convert(
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
     ) -> Path:
-        """Return the path; a usage error if nothing, or a directory, has this name."""
-        if os.path.isdir(value):
-            self.fail(f"{value} is a directory; name a file in it", param, ctx)
-        if not os.path.lexists(value):
-            self.fail(f"{str(value)!r} does not exist; name a file that does", param, ctx)
+        """Return the path; a usage error if nothing, a directory, or a FIFO has this name."""
+        _refuse_missing(self, value, param, ctx)
+        _refuse_fifo(self, value, param, ctx)
         return Path(value)
 
 
@@ -64,20 +65,25 @@ class OutputFile(click.ParamType[Path]):
         directory = Path(value).absolute().parent
         if not directory.is_dir():
             self.fail(f"{value}: there is no directory {directory}; make it first", param, ctx)
+        _refuse_fifo(self, value, param, ctx)
         return Path(value)
 
 
 class InputStream(click.File):
-    """A file that is there, opened to be read as bytes; `-` is stdin."""
+    """A file or FIFO that is there, opened to be read as bytes; `-` is stdin.
+
+    Opening a FIFO waits for a writer, until a signal asks to end.
+    """
 
     def __init__(self) -> None:
         super().__init__("rb")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the open file; a usage error as InputFile, or if it cannot be opened."""
+        """Return the open file; a usage error if there is none, or if it cannot be opened."""
         if isinstance(value, str) and value != "-":
-            InputFile().convert(value, param, ctx)
-        return super().convert(value, param, ctx)
+            _refuse_missing(self, value, param, ctx)
+        with interruptible_wait():
+            return super().convert(value, param, ctx)
 
 
 class SegmentFile(click.ParamType[str]):
@@ -99,6 +105,32 @@ class SegmentFile(click.ParamType[str]):
             reason = f"is neither a {LOG_SUFFIX} nor an {INDEX_SUFFIX} file"
             self.fail(f"{value} {reason}; name the file of a segment, like {_LIKE}", param, ctx)
         return value
+
+
+def _refuse_missing(
+    kind: click.ParamType[Any],
+    value: str | Path,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> None:
+    if os.path.isdir(value):
+        kind.fail(f"{value} is a directory; name a file in it", param, ctx)
+    if not os.path.lexists(value):
+        kind.fail(f"{str(value)!r} does not exist; name a file that does", param, ctx)
+
+
+def _refuse_fifo(
+    kind: click.ParamType[Any],
+    value: str | Path,
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> None:
+    try:
+        is_fifo = stat.S_ISFIFO(os.stat(value).st_mode)
+    except OSError:
+        return  # who opens it says why it cannot
+    if is_fifo:
+        kind.fail(f"{value} is a FIFO; name a regular file", param, ctx)
 
 
 def _segment_below(directory: Path) -> Path | None:

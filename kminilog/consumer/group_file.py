@@ -15,6 +15,7 @@ offsets in ZooKeeper or in the topic __consumer_offsets.
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,12 @@ names
 
 
 def group_names(log_dir: Path) -> list[str]:
-    """Return the ids of all groups of a log dir, sorted."""
-    files = (log_dir / GROUPS_DIR).glob(f"*{GROUP_SUFFIX}")
-    return sorted(path.name.removesuffix(GROUP_SUFFIX) for path in files)
+    """Return the ids of all groups of a log dir, sorted; OSError if they cannot be listed."""
+    try:
+        names = os.listdir(log_dir / GROUPS_DIR)
+    except FileNotFoundError:
+        return []  # no group yet
+    return sorted(name.removesuffix(GROUP_SUFFIX) for name in names if name.endswith(GROUP_SUFFIX))
 
 
 def read_group(log_dir: Path, name: str) -> Group:

@@ -236,6 +236,31 @@ def test_dump_deep_reports_gzip_that_cannot_be_opened(kminilog, log):
     assert record["fault"] == "bad-compression"
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [bytes(40), bytes(3), b"\xff" * 40, encode(KAFKA, 5, b"", b"")[:-1]],
+    ids=["zeros", "few", "size below 0", "cut"],
+)
+def test_dump_deep_in_kafkas_format_goes_on_behind_damage_inside(kminilog, log, rest):
+    inner = gzip.compress(log.read_bytes() + rest, mtime=0)
+    log.write_bytes(wrapper(KAFKA, 1, inner, 4) + encode(KAFKA, 9, b"k", b"9"))
+    run = dump(kminilog, log, "--deep", "--format", "kafka", "--print-data")
+    payloads = [line[-1] for line in run.out.splitlines() if line.startswith("offset: ")]
+    assert payloads == ["0", "1", "2", "3", "4", "9"]
+    where = f"kminilog: {log}, offset 4, byte 0"
+    told = f"{where}: damage inside the message; the rest of it is not shown\n"
+    assert (run.code, run.err) == (1, told)
+
+
+def test_dump_deep_in_kafkas_format_goes_on_behind_gzip_that_cannot_be_opened(kminilog, log):
+    log.write_bytes(wrapper(KAFKA, 1, b"no gzip", 4) + encode(KAFKA, 5, b"k", b"5"))
+    run = dump(kminilog, log, "--deep", "--format", "kafka")
+    assert run.out.splitlines()[2].startswith("offset: 5 ")
+    where = f"kminilog: {log}, offset 4, byte 0"
+    assert run.err.startswith(f"{where}: the gzip data cannot be opened: ")
+    assert (run.code, run.err.count("\n")) == (1, 1)
+
+
 INNER_BYTES = 28  # of each message in `log`
 
 

@@ -1,5 +1,6 @@
 """`group list`, `group describe` and `group demo`: tables, JSON, and what is not there."""
 
+import os
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine, assert_one_line, assert_short_form
+from tests.unreadable import CAUSES, directory_for_all, without_privileges
 
 HOUR_MS = 3_600_000
 
@@ -199,6 +201,22 @@ def test_group_describe_of_a_broken_file_is_one_line(orders, coordinator):
     assert run.code == 2
     assert "readers.json" in run.err
     assert "others" in run.out
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_groups_that_cannot_be_listed_are_named(cause):
+    with directory_for_all() as directory:
+        kminilog = CommandLine(directory)
+        kminilog.ok("topic", "create", "orders", "--partitions", 1)
+        page = directory / "page.html"
+        kminilog.ok("ls", "--html", page)  # and so its modules are imported already
+        assert "groups: [Errno" not in page.read_text()
+        os.chmod(directory, 0o777)  # for the page
+        CAUSES[cause](directory / ".groups")
+        with without_privileges():
+            assert_one_line(kminilog("group", "list"), 2, f"{directory / '.groups'}: ")
+            kminilog.ok("ls", "--html", page)
+        assert "groups: [Errno" in page.read_text()
 
 
 def test_group_list_without_a_log_dir_is_one_line(kminilog):

@@ -159,10 +159,18 @@ def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, mo
     assert (run.code, run.out, run.err) == (130, "", "")
 
 
-def test_interrupt_while_modules_are_imported_ends_the_command_silently(orders, tmp_path):
+@pytest.mark.parametrize(
+    "words",
+    [
+        [*PROGRAM, "ls"],
+        [*PROGRAM[:2], "kminilog.course.judging.swap", "answers.py", "-", "1", "", "ls"],
+    ],
+    ids=["kminilog", "lab run"],
+)
+def test_interrupt_while_modules_are_imported_ends_the_command_silently(tmp_path, words):
     (tmp_path / "click.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     where = {**environment(), "PYTHONPATH": f"{tmp_path}:{PROJECT}"}
-    done = subprocess.run([*PROGRAM, "ls"], capture_output=True, env=where)
+    done = subprocess.run(words, capture_output=True, env=where)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 

@@ -1,13 +1,15 @@
 """Something else than a file in the place of a segment: commands name it and do not wait."""
 
 import os
+import signal
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
-from tests.cli.command_line import CommandLine
+from tests.cli.command_line import CommandLine, assert_one_line
 
 WAIT = ("--config", "consumer.timeout.ms=1")
 
@@ -83,3 +85,42 @@ def test_fifo_named_like_a_topic_is_named(kminilog: CommandLine):
         assert run.code == 2
         told = run.out if command == ("verify",) else run.err
         assert "mine.json: a FIFO, not a regular file; move it away" in told
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["verify", "--report"],
+        ["ls", "--html"],
+        ["assign", "--topic", "t=3", "--member", "a", "--previous"],
+        ["demo", "--input"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_fifo_in_place_of_a_file_is_refused_before_the_work(orders, tmp_path, words):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert_one_line(orders(*words, fifo), 2, f"{fifo} is a FIFO; name a regular file")
+
+
+@pytest.mark.timeout(60)
+def test_produce_reads_a_fifo(orders, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = Thread(target=fifo.write_bytes, args=[b"one\ntwo\n"], daemon=True)
+    writer.start()
+    assert "2 messages" in orders.ok("produce", "orders", fifo).out
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_produce_while_it_waits_for_the_writer_of_a_fifo(
+    orders, monkeypatch, number, code
+):
+    def opens(*_: object, **__: object) -> None:
+        signal.raise_signal(number)
+        pytest.fail("it went on")
+
+    monkeypatch.setattr("click.types.open_stream", opens)
+    run = orders("produce", "orders", __file__)
+    assert (run.code, run.out, run.err) == (code, "", "")
