@@ -132,7 +132,7 @@ def source_of(log_dir: LogDir, *, on_gap: OnGap | None) -> "MessageSource":
                 pass  # whoever has it open lets them copy, or will soon have finished
             done_ms[0] = clock.now_ms()
 
-    return ClusterFilesSource(cluster_at(log_dir.path), let_copy=let_copy)
+    return ClusterFilesSource(cluster_at(log_dir.path), let_copy=let_copy, on_gap=on_gap)
 
 
 def with_leader(log_dir: LogDir, partitions: list[TopicPartition]) -> list[TopicPartition]:

@@ -110,12 +110,15 @@ class ClusterFilesSource:
     """The topics of a cluster that others work in, up to the stored high watermarks.
 
     If a leader has messages above its high watermark, `let_copy` is called: it lets the followers
-    copy, if nobody else has the cluster open. For one thread.
+    copy, if nobody else has the cluster open. `on_gap` is as in LogDirSource. For one thread.
     """
 
-    def __init__(self, files: ClusterFiles, *, let_copy: Callable[[], object]) -> None:
+    def __init__(
+        self, files: ClusterFiles, *, let_copy: Callable[[], object], on_gap: OnGap | None = None
+    ) -> None:
         self._files = files
         self._let_copy = let_copy
+        self._on_gap = on_gap
         self._readers: dict[TopicPartition, tuple[int | None, PartitionReader]] = {}
 
     def topics(self) -> dict[str, int]:
@@ -131,7 +134,9 @@ class ClusterFilesSource:
         if end <= offset <= self.log_end(topic_partition):
             refuse_lost_end(self._files, topic_partition)
             return []
-        return self._reader(topic_partition).read(offset, max_bytes)[: max(0, end - offset)]
+        messages = self._reader(topic_partition).read(offset, max_bytes)
+        # By offset, not by count: behind a gap, the messages are fewer than the offsets.
+        return [message for message in messages if message.offset < end]
 
     def beginning(self, topic_partition: TopicPartition) -> int:
         """Return the first offset of the leader's log."""
@@ -157,6 +162,6 @@ class ClusterFilesSource:
         leader = self._files.leadership(topic_partition).leader
         known = self._readers.get(topic_partition)
         if known is None or known[0] != leader:
-            known = (leader, self._files.reader(topic_partition))
+            known = (leader, self._files.reader(topic_partition, on_gap=self._on_gap))
             self._readers[topic_partition] = known
         return known[1]

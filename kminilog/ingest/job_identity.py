@@ -39,8 +39,10 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
     """Return the manifest of a committed job, also if somebody has renamed it; None without one.
 
     `warn` gets a line for each manifest that cannot be read. Raises LogDirError or OSError if it is
-    the one that is named after this job: nobody knows then what the job has written.
+    the one that is named after this job: nobody knows then what the job has written. Raises
+    PublicationError if that one is of another job.
     """
+    named = None
     for path in manifest_paths(log_dir):
         try:
             manifest = read_manifest(path)
@@ -51,7 +53,22 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
             continue
         if manifest.job_id == job_id:
             return manifest
+        if path == committed_path(log_dir, job_id):
+            named = manifest
+    if named:
+        check_own_manifest(log_dir, named, job_id)
     return None
+
+
+def check_own_manifest(log_dir: Path, manifest: Manifest, job_id: str) -> None:
+    """Raise PublicationError if the file that is named after a job has another job's manifest.
+
+    The job would replace it, and then nobody knows what that other job has written.
+    """
+    if manifest.job_id != job_id:
+        path, own = (committed_path(log_dir, one) for one in (job_id, manifest.job_id))
+        reason = f"{path} is the manifest of job {manifest.job_id}; rename it to {own.name}"
+        raise PublicationError(job_id, reason=reason)
 
 
 def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:

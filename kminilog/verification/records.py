@@ -2,6 +2,7 @@
 
     recovery-point-offset-checkpoint   up to where each log was on the disk
     .manifests/<job>.json              what jobs wrote where
+    .manifests/.pending                a job that is not finished: can a writer finish it?
     .cuts                              what was cut off the ends of logs
 
 A file that cannot be read or is invalid becomes `unchecked`, and verification continues. It reads
@@ -10,14 +11,23 @@ name. Source: ours.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kminilog.errors import LogDirError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.job_errors import PublicationError
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
-from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, manifest_paths, read_manifest
+from kminilog.storage.publish.manifests import (
+    MANIFEST_DIR,
+    Manifest,
+    manifest_paths,
+    pending_manifest,
+    read_manifest,
+)
+from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
@@ -66,6 +76,7 @@ def read_records(log_dir: Path) -> Records:
         why = f"{error}; put a copy of it back, or let the next writer begin a new one"
         records.unchecked.append(Unchecked(Aspect.LOG_ENDS, CHECKPOINT_FILE, why, asked=True))
     _read_manifests(log_dir, records)
+    _read_pending(log_dir, records)
     try:
         records.cuts = read_cuts(log_dir)
     except (OSError, LogDirError) as error:
@@ -90,6 +101,28 @@ def _read_manifests(log_dir: Path, records: Records) -> None:
         records.manifests.append(manifest)
         if path.stem != manifest.job_id:
             records.findings.append(misnamed(manifest, path.name))
+
+
+def _read_pending(log_dir: Path, records: Records) -> None:
+    """Note a pending job that no writer can finish: its messages stay hidden."""
+    with suppress(OSError, LogDirError):  # then no partition can be read, and each says why
+        for _ in range(2):  # a job that a writer is finishing now has no fault, or is gone then
+            job = pending_manifest(log_dir)
+            if job is None or not (fault := _fault(log_dir, job)):
+                return
+        why = f"job {job.job_id} is not finished, and no writer can finish it: {fault}"
+        records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why))
+
+
+def _fault(log_dir: Path, job: Manifest) -> str:
+    """Return why a job must not be published; empty if it may."""
+    try:
+        check_staged_files(log_dir, job)
+    except PublicationError as error:
+        return error.reason
+    except (KMiniLogError, OSError) as error:
+        return str(error)
+    return ""
 
 
 def _unread(what: Aspect, name: str, error: Exception) -> Unchecked:

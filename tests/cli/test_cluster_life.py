@@ -325,6 +325,22 @@ def test_consume_lets_followers_copy_first(two_copies):
     assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
 
 
+def test_consume_goes_on_behind_a_gap_if_gaps_are_allowed(empty):
+    kafka = ["--dialect", "kafka", "--config", "segment.bytes=400"]
+    empty.ok("topic", "create", "t", "--partitions", "1", "--replicas", "2", *kafka)
+    lines = b"".join(b"value%d\n" % n for n in range(40))
+    empty.ok("produce", "t", "--acks", "-1", stdin=lines)
+    logs = sorted((empty.path / "broker-0" / "t-0").glob("*.log"))
+    lost = range(int(logs[1].stem), int(logs[2].stem))
+    logs[1].unlink()
+    assert empty("consume", "t", *END).code == 2
+    for place in ([], ["--partition", "0"], ["--group", "g"]):
+        run = empty("consume", "t", *END, *place, "--json", "--allow-gaps")
+        assert run.code == 0
+        assert [one["offset"] for one in run.records] == [o for o in range(40) if o not in lost]
+        assert f"t-0: a gap: offsets {lost.start} to {lost.stop - 1} are not in" in run.err
+
+
 def test_start_lets_a_broker_copy_what_it_has_missed(two_copies):
     two_copies.act("crash", "0")
     two_copies.produce()

@@ -160,6 +160,25 @@ class TestWithEachEngine:
         assert (finding["class"], finding["count"]) == ("missing", 1)
         assert finding["samples"][0]["source"] == f"{source}, line 301"
 
+    def test_ingest_never_replaces_the_manifest_of_another_job(self, kminilog, tmp_path):
+        source = tmp_path / "source.txt"
+        source.write_bytes(b"a\nb\n")
+        job = ["ingest", source, "--topic", "t", "--job-id"]
+        assert kminilog(*job, "j1").code == 0
+        own = kminilog.log_dir / ".manifests" / "j1.json"
+        renamed = own.rename(own.with_name("zz.json"))
+        before = renamed.read_bytes()
+        refused = without_progress(kminilog(*job, "zz"))
+        told = f"job zz: {renamed} is the manifest of job j1; rename it to j1.json"
+        assert (refused.code, refused.err) == (
+            2,
+            f"kminilog: {told}; the topic is unchanged\n",
+        )
+        assert renamed.read_bytes() == before
+        assert "nothing was written now" in kminilog(*job, "j1").out
+        renamed.rename(own)
+        assert kminilog(*job, "zz").code == 0
+
     def test_ingest_of_a_committed_job_says_what_was_cut_off_since(self, kminilog, tmp_path):
         source = tmp_path / "source.txt"
         source.write_bytes(b"".join(b"%d\n" % n for n in range(1000)))

@@ -19,6 +19,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError, NoClusterError
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import (
     ORDERS,
@@ -365,6 +366,16 @@ def test_source_reads_up_to_the_high_watermark_and_lets_followers_copy(tmp_path)
     cluster.crash(2)
     with pytest.raises(LeaderNotAvailableError):
         source.fetch(ORDERS, 0, 1000)
+
+
+def test_source_behind_a_gap_still_ends_at_the_high_watermark(tmp_path, monkeypatch):
+    cluster = open_cluster(tmp_path)
+    produce(cluster, b"a", b"b", b"c")
+    source = ClusterFilesSource(ClusterFiles(tmp_path), let_copy=lambda: None)
+    behind_a_gap = source._reader(ORDERS).read(1, 1000)
+    monkeypatch.setattr(PartitionReader, "read", lambda *_: behind_a_gap)
+    monkeypatch.setattr(ClusterFiles, "high_watermark", lambda *_: 2)
+    assert [message.offset for message in source.fetch(ORDERS, 0, 1000)] == [1]
 
 
 @pytest.mark.parametrize("kept_bytes", [0, 40])

@@ -315,6 +315,17 @@ def test_replay_of_a_job_that_was_cut_since_writes_nothing_and_warns(log_dir, ca
     assert_nothing_is_left(log_dir)
 
 
+def test_commit_never_takes_the_manifest_of_another_job_for_its_own(log_dir):
+    commit(log_dir, "j1", runs_of(log_dir, "j1", 0, (0, b"a")))
+    own = log_dir / ".manifests" / "j1.json"
+    renamed = own.rename(own.with_name("zz.json"))
+    with pytest.raises(PublicationError, match=r"zz\.json is the manifest of job j1; rename it to"):
+        commit(log_dir, "zz", runs_of(log_dir, "zz", 0, (0, b"b")))
+    assert renamed.rename(own).exists()
+    commit(log_dir, "zz", runs_of(log_dir, "zz", 0, (0, b"b")))
+    assert own.exists()
+
+
 def test_attempt_that_goes_on_after_the_end_of_its_job_leaves_nothing(log_dir):
     runs_path(log_dir, "j").mkdir(parents=True)
     topic = LogDir(log_dir).topic("orders")

@@ -20,6 +20,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, pending_path
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
 from tests.trees import tree_of
 
 SETTINGS = TopicSettings(segment_bytes=100)
@@ -234,6 +235,24 @@ def test_pending_job_that_was_changed_is_refused_and_nothing_is_touched(scene, t
         assert what in str(caught.value)
         assert "move it" in str(caught.value)
     assert tree_of(tmp_path, without=written_at_each_opening) == before
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_verify_says_that_no_writer_can_finish_a_pending_job(scene, attack):
+    sound = verify_storage(LogDir(scene.log_dir))
+    assert not [one for one in sound.unchecked if one.what == "jobs"]
+    attack(scene)
+    pending_path(scene.log_dir).write_text(json.dumps(scene.manifest))
+    try:
+        made = verify_storage(LogDir(scene.log_dir))
+    except LogDirError as error:  # nobody can read anything
+        assert ".pending holds no manifest" in str(error)
+        return
+    (told,) = [one for one in made.unchecked if one.what == "jobs"]
+    assert (told.where, told.asked) == (scene.manifest["topic"], False)
+    beginning = "job job-1 is not finished, and no writer can finish it: "
+    assert told.why.startswith(beginning)
+    assert told.why != beginning
 
 
 def test_pending_job_behind_a_damaged_end_is_finished_and_the_damage_is_told(scene):

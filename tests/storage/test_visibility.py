@@ -3,6 +3,7 @@
 tests/storage/test_publication.py stops a job at every step.
 """
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +206,18 @@ def test_reader_never_takes_a_broken_pending_job_for_one_that_it_has_seen(log_di
     pending_path(log_dir).write_bytes(b"{")
     for _ in range(2):
         with pytest.raises(LogDirError, match=r"\.pending holds no manifest"):
+            reader.segments()
+
+
+def test_reader_believes_no_pending_job_that_begins_below_offset_0(log_dir, dialect):
+    """It would hide the whole partition."""
+    crash_before_commit(log_dir, stage(log_dir, dialect, "job-1", 6, 30))
+    document = json.loads(pending_path(log_dir).read_bytes())
+    document["partitions"][0]["first_offset"] = -1
+    pending_path(log_dir).write_text(json.dumps(document))
+    reader = LogDir(log_dir).reader(ORDERS_0)
+    for _ in range(2):
+        with pytest.raises(LogDirError, match=r"\.pending holds no manifest \(first offset -1 is"):
             reader.segments()
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kminilog.bulk.staged_logs import by_partition, join_runs
-from kminilog.ingest.job_identity import check_dataframe, cut_since
+from kminilog.ingest.job_identity import check_dataframe, check_own_manifest, cut_since
 from kminilog.ingest.job_writer import (
     LOCK_TIMEOUT_MS,
     RUNS_DIR,
@@ -111,6 +111,7 @@ def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> 
         manifest = read_manifest(committed_path(writer.path, job_id))
     except FileNotFoundError:
         return False
+    check_own_manifest(writer.path, manifest, job_id)
     for line in check_dataframe(manifest, wanted):
         log_warning(f"job {job_id}: {line}")
     for line in cut_since(writer, manifest):

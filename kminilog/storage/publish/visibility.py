@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.storage.changes import change_count
@@ -149,6 +150,10 @@ def _hidden_range(
     ]
     if not firsts:
         return None
+    if min(firsts) < 0:  # it would hide the whole partition
+        path = pending_path(log_dir)
+        reason = f"{path.name} holds no manifest (first offset {min(firsts)} is below 0)"
+        raise LogDirError(str(path.parent), reason=f"{reason}; move it away")
     return HiddenRange(min(firsts), replaced_path(log_dir, manifest.job_id, topic_partition))
 
 
