@@ -116,8 +116,10 @@ def join_segments(
 
 
 def _in_words(failure: Exception) -> str:
-    is_bare = isinstance(failure, OSError) and not isinstance(failure, KMiniLogError)
-    return f"{failure.filename}: {failure.strerror}" if is_bare else str(failure)  # type: ignore[attr-defined]
+    is_ours = isinstance(failure, KMiniLogError)
+    if isinstance(failure, OSError) and failure.filename and not is_ours:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)
 
 
 def _with_recovery_point_now(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Source
@@ -143,7 +143,7 @@ def test_ingest_that_fills_a_small_disk_changes_nothing_and_succeeds_with_more_s
 
 def test_ingest_into_a_path_that_can_be_no_directory_is_refused(spark, tmp_path, numbers):
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(LogDirError, match="it cannot be made"):
         ingest(spark, tmp_path / "file" / "log", Source((str(numbers),)), topic="t")
 
 

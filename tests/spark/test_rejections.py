@@ -121,7 +121,8 @@ def test_verify_takes_a_quarantined_copy_for_rejected_and_the_others_for_stored(
     assert account(report) == (5, 2, 0, 3, 0), "the quarantine file has not come along"
     shutil.copytree(tmp_path / "log" / ".quarantine", copy / ".quarantine")
     with open(quarantine_path(copy, "j"), "a") as file:
-        file.write(json.dumps({"file": str(path), "line": 1, "position": 0, "reason": "x"}) + "\n")
+        record = {"key": "a", "value": '{"id": "a"}', "reason": "x"}
+        file.write(json.dumps({"file": str(path), "line": 1, "position": 0, **record}) + "\n")
     report = verify(spark, LogDir(copy), ["t"], against=source)
     assert account(report) == (5, 2, 3, 0, 0)
 
