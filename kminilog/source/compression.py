@@ -54,8 +54,9 @@ _SUFFIXES = {
         ("xz", ".xz"),
         ("lzip", ".lz"),
         ("LZO", ".lzo"),
-        ("LZMA", ".lzma"),  # it and Brotli have no magic number
+        ("LZMA", ".lzma"),  # it, Brotli and zlib have no magic number
         ("Brotli", ".br"),
+        ("zlib", ".deflate"),  # as Hadoop calls it
         ("Snappy", ".snappy .sz"),
         ("compress", ".z"),
         ("zip", ".zip"),

@@ -6,6 +6,7 @@ import io
 import lzma
 import re
 import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,9 +114,12 @@ def test_check_content_refuses_formats_that_are_not_read(write):
         reason = refused(write("a.log", data))
         assert reason.startswith(f"it is {name}, "), reason
         assert ("--format parquet" if name == "Parquet" else "unpack it") in reason
-    assert refused(write("a.br", b"\x0b\x02\x80")).startswith(
-        "its name ends with .br (Brotli), which"
-    )
+    for suffix, name, data in (
+        (".br", "Brotli", b"\x0b\x02\x80"),
+        (".deflate", "zlib", zlib.compress(TEXT)),
+    ):
+        named = f"its name ends with {suffix} ({name}), which is not read; unpack it"
+        assert refused(write(f"part-00000{suffix}", data)).startswith(named)
 
 
 def test_check_content_refuses_a_name_that_says_something_else(write):
