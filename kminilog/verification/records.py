@@ -108,10 +108,12 @@ def _read_pending(log_dir: Path, records: Records) -> None:
     with suppress(OSError, LogDirError):  # then no partition can be read, and each says why
         for _ in range(2):  # a job that a writer is finishing now has no fault, or is gone then
             job = pending_manifest(log_dir)
-            if job is None or not (fault := _fault(log_dir, job)):
-                return
-        why = f"job {job.job_id} is not finished, and no writer can finish it: {fault}"
-        records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why))
+            fault = _fault(log_dir, job) if job else ""
+            if not fault:
+                break
+        if job and fault:
+            why = f"job {job.job_id} is not finished, and no writer can finish it: {fault}"
+            records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why))
 
 
 def _fault(log_dir: Path, job: Manifest) -> str:
