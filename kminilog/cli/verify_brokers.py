@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 from kminilog.cli.output import warn_all, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
 from kminilog.errors import KMiniLogError
+from kminilog.plain_text import FIT_COLUMNS, wrap
+from kminilog.printable import printable
 from kminilog.storage.log_dir import LogDir
+from kminilog.verification.coverage import Aspect, Unchecked, in_words
 from kminilog.verification.report import Report
 
 Verify = Callable[[LogDir, tuple[str, ...]], Report]
@@ -19,11 +22,12 @@ _VERDICTS = ("findings", "partial", "ok")
 
 
 class Verified(NamedTuple):
-    """The reports of brokers by number, and why others have none."""
+    """The reports of brokers by number, why others have none, and what is unchecked in all."""
 
     reports: dict[int, Report]
     unreadable: dict[int, str]
     without_copies: list[int]
+    unchecked: list[Unchecked]
 
     @property
     def verdict(self) -> str:
@@ -47,7 +51,10 @@ def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> Verif
     cluster = cluster_at(path)
     state = cluster.state()
     wanted = {cluster.topic(name).name for name in topics} or set(state.topics)
-    verified = Verified({}, {}, [])
+    verified = Verified({}, {}, [], [])
+    if any(len(one.replicas) > 1 for p, one in state.partitions.items() if p.topic in wanted):
+        why = "each is checked by itself, not compared with the others"
+        verified.unchecked.append(Unchecked(Aspect.COPIES, str(path), why))
     for broker in state.brokers:
         held = {p.topic for p, one in state.partitions.items() if broker in one.replicas}
         try:
@@ -69,7 +76,7 @@ def verify_brokers(path: Path, topics: tuple[str, ...], verify: Verify) -> Verif
 
 def write_reports(verified: Verified, as_json: bool) -> int:
     """Print the reports and the verdict on all of them; return the exit code."""
-    reports, unreadable, without_copies = verified
+    reports, unreadable, without_copies, unchecked = verified
     warn_all(f"broker {broker} is not checked: {why}" for broker, why in unreadable.items())
     if as_json:
         document = _document(verified.verdict, {b: one.to_json() for b, one in reports.items()})
@@ -77,11 +84,15 @@ def write_reports(verified: Verified, as_json: bool) -> int:
             {"what": "files", "where": f"broker {b}", "why": why, "option": None, "asked": True}
             for b, why in unreadable.items()
         ]
+        document["unchecked"] += [one.to_json() for one in unchecked]
         write_document(document)
     else:
         for broker, report in reports.items():
             write_line(f"broker {broker}")
             write_lines("    " + line for line in report.to_text().rstrip("\n").split("\n"))
+        for one in unchecked:
+            line = f"not checked: {printable(in_words(one.to_json()))}"
+            write_lines(wrap(line, FIT_COLUMNS, later="    ", cuts_words=False))
         total = len(reports) + len(unreadable) + len(without_copies)
         left_out = [f"broker {broker} is not checked" for broker in unreadable]
         left_out += [f"broker {broker} has no copy" for broker in without_copies]

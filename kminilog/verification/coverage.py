@@ -26,10 +26,12 @@ class Aspect(StrEnum):
     PLACEMENT = "placement"
     COMPRESSED = "compressed-messages"
     SOURCE = "source"
+    COPIES = "copies"
 
 
 class Unchecked(NamedTuple):
-    """One aspect that was not checked; `where` is a topic, a partition, a file, or empty."""
+    """One aspect that was not checked; `where` is a topic, a partition, a file, a cluster, or
+    empty."""
 
     what: Aspect
     where: str

@@ -432,6 +432,20 @@ def test_verify_checks_the_files_of_all_brokers(two_copies):
     assert_one_line(two_copies("verify", "nope"), 2, "Topic nope doesn't exist")
 
 
+def test_verify_says_that_copies_are_not_compared_with_each_other(two_copies):
+    why = "each is checked by itself, not compared with the others"
+    where = str(two_copies.path)
+    told = {"what": "copies", "where": where, "why": why, "option": None, "asked": False}
+    report = two_copies.ok("verify", "--json").document
+    assert (report["verdict"], report["unchecked"].count(told)) == ("ok", 1)
+    words = " ".join(two_copies.ok("verify", "orders").out.split())
+    assert f"not checked: copies of {where}: {why} verdict on 4 brokers: ok" in words
+    two_copies.ok("topic", "create", "alone", "--partitions", "2", "--replicas", "1")
+    assert told["why"] not in " ".join(two_copies.ok("verify", "alone").out.split())
+    unchecked = two_copies.ok("verify", "alone", "--json").document["unchecked"]
+    assert not [one for one in unchecked if one["what"] == "copies"]
+
+
 def test_verify_finds_copies_that_belong_to_no_topic(two_copies):
     """Also on a broker that should hold no copy of a topic."""
     two_copies.produce("--acks", "-1")
