@@ -56,7 +56,7 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
     """
     coordinator = _coordinator(log_dir_path)
     groups, code = [], 0
-    for name in coordinator.groups():
+    for name in interruptible(coordinator.groups()):
         try:
             groups.append(coordinator.describe(name))
         except LogDirError as error:

@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from kminilog.cli import interrupts
+from kminilog.consumer.coordinator import Coordinator
 from tests.cli.command_line import PROGRAM, PROJECT, environment
 from tests.processes import finish, start
 
@@ -74,6 +75,18 @@ def test_interrupt_that_a_finaliser_hears_ends_the_command(
     run = orders(*[places.get(word, word) for word in words], stdin=b"line\n" * 9)
     assert (run.code, run.err) == (130, "")
     assert not (tmp_path / "page.html").exists()
+
+
+def test_interrupt_of_group_list_comes_between_two_groups(orders, monkeypatch):
+    orders.ok("consume", "orders", "--group", "g1", "--until-end")
+    orders.ok("consume", "orders", "--group", "g2", "--until-end")
+    read = []
+    real = Coordinator.describe
+    monkeypatch.setattr(
+        Coordinator, "describe", lambda self, name: read.append(name) or real(self, name)
+    )
+    press_before(monkeypatch, "kminilog.cli.group.WallClock")
+    assert (orders("group", "list").code, read) == (130, [])
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
