@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from kminilog.cli.clusters import let_followers_copy, open_cluster
+from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.options import CLUSTER, Command, example, json_option, to_directory
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
@@ -57,7 +58,10 @@ def create(directory: Path, brokers: int, as_json: bool) -> None:
     """Make a cluster in DIR, which is new or empty; all of its brokers are live."""
     try:
         _refuse_used(directory)
-        MiniCluster.open(directory, brokers=brokers, clock=SystemClock()).close()
+        clock = SystemClock()
+        MiniCluster.open(
+            directory, brokers=brokers, clock=clock, safe_point=check_interrupt
+        ).close()
     except OSError as error:
         error.add_note("name a new or empty directory where you can write")
         raise

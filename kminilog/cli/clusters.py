@@ -62,7 +62,9 @@ def open_cluster(path: Path, *, timeout_ms: int | None = None) -> "Iterator[Mini
     clock = SystemClock()
     with recovery_reading("Starting the brokers") as scans:
         wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
-        cluster = MiniCluster.reopen(path, clock=clock, scans=scans, lock_wait=wait)
+        cluster = MiniCluster.reopen(
+            path, clock=clock, scans=scans, lock_wait=wait, safe_point=check_interrupt
+        )
         with closing(cluster):
             try:
                 warn_all(cluster.take_warnings())

@@ -13,7 +13,7 @@ Source: S1 5.1; Kafka: KafkaServer, ReplicaManager. Differs: the log dir has a d
 partition of its topics, and those of which the broker holds no replica stay empty.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
@@ -22,6 +22,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_directories import holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
 from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log
@@ -29,13 +30,27 @@ from kminilog.storage.truncation import truncate_log
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 
 
-class Broker:
-    """A node with a log dir. Making the object touches no file."""
+def go_on() -> None:
+    """Stand for a safe point at which nobody ends the work."""
 
-    def __init__(self, node: int, path: Path, scans: SegmentScans = PLAIN) -> None:
+
+class Broker:
+    """A node with a log dir. Making the object touches no file.
+
+    `safe_point` is called between pieces of work, in `start` and `create_topic`; it may raise.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        path: Path,
+        scans: SegmentScans = PLAIN,
+        safe_point: Callable[[], object] = go_on,
+    ) -> None:
         self.node = node
         self.path = path
         self._scans = scans
+        self._safe_point = safe_point
         self._warnings: list[str] = []
         self._log_dir: LogDirWriter | None = None
         self._replicas: dict[TopicPartition, Replica] = {}
@@ -51,6 +66,7 @@ class Broker:
         Raises LogDirLockedError, CorruptLogError if a replica is damaged, and LogDirError if one is
         gone; the broker is then down.
         """
+        self._safe_point()
         # Before the log dir is opened: that lowers the points of logs that end below them.
         points = read_checkpoint(self.path) if self.path.is_dir() else {}
         self._log_dir = LogDirWriter.open(self.path, create=True, scans=self._scans)
@@ -58,6 +74,7 @@ class Broker:
             self._refuse_missing(hosted := list(hosted))
             on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
             for partition in hosted:
+                self._safe_point()
                 log = self._log_dir.log(partition)
                 # A crash may leave an empty last segment, which the leader's log does not have.
                 truncate_log(log, log.log_end_offset)
@@ -109,6 +126,7 @@ class Broker:
         If an equal topic without messages exists already, a crash has interrupted an earlier
         attempt; that topic is used. Raises TopicExistsError for any other existing topic.
         """
+        self._safe_point()
         log_dir = self._running
         known = {known.name: known for known in log_dir.topics()}.get(topic.name)
         if known is None:
@@ -116,6 +134,7 @@ class Broker:
         elif known != topic or any(log_dir.log(p).log_end_offset for p in topic.all_partitions()):
             raise TopicExistsError(topic.name)
         for partition in hosted:
+            self._safe_point()
             self._replicas[partition] = Replica(log_dir.log(partition))
 
     def replica(self, partition: TopicPartition) -> Replica:
@@ -152,3 +171,13 @@ class Broker:
         if self._log_dir is None:
             raise ValueError(f"broker {self.node} is not running")
         return self._log_dir
+
+
+def take_back(broker: Broker, topic: Topic) -> None:
+    """Delete a topic that `create_topic` has made but nobody has recorded, if it has no message."""
+    log_dir, partitions = broker._running, topic.all_partitions()
+    has_messages = any(holds_messages(broker.path / str(one)) for one in partitions)
+    if topic in log_dir.topics() and not has_messages:
+        for partition in partitions:
+            broker._replicas.pop(partition, None)
+        log_dir.delete_topic(topic.name)

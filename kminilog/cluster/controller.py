@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kminilog.client_errors import ClientClosedError, LeaderNotAvailableError
 from kminilog.clock import Clock
-from kminilog.cluster.broker import Broker
+from kminilog.cluster.broker import Broker, take_back
 from kminilog.cluster.controller_state import ControllerState
 from kminilog.cluster.follower_progress import FollowerProgress
 from kminilog.cluster.leadership import Leadership, node_of, partition_info, settle, with_in_sync
@@ -119,8 +119,8 @@ class Controller:
         """Make a topic whose replicas are placed over the brokers that run; see `placement`.
 
         Once it returns, the topic survives a power failure; a crash before that leaves none, or one
-        that the next attempt takes over. Raises TopicExistsError, and ValueError for a replication
-        factor below 1 or above the number of brokers that run.
+        that the next attempt takes over; an interrupt leaves none. Raises TopicExistsError, and
+        ValueError for a replication factor below 1 or above the number of brokers that run.
         """
         with self._lock:
             if self._is_closed:
@@ -130,14 +130,16 @@ class Controller:
             running = sorted(self._running())
             placed = place_replicas(topic.partitions, replication_factor, running)
             partitions = dict(zip(topic.all_partitions(), placed, strict=True))
-            for node in running:
-                hosted = [name for name, replicas in partitions.items() if node in replicas]
-                if hosted:
-                    self._brokers[node].create_topic(topic, hosted)
-            self._record(
-                {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()},
-                topic=topic,
-            )
+            try:
+                for node in running:
+                    if hosted := [name for name, nodes in partitions.items() if node in nodes]:
+                        self._brokers[node].create_topic(topic, hosted)
+            except KeyboardInterrupt:
+                for node in running:
+                    take_back(self._brokers[node], topic)
+                raise
+            led = {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()}
+            self._record(led, topic=topic)
 
     def metadata(self) -> ClusterMetadata:
         """Return the current leaders and nodes; the same object until something changes."""

@@ -12,11 +12,12 @@ committed: it survives as long as one in-sync replica does.
 values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApis.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
-from kminilog.cluster.broker import Broker
+from kminilog.cluster.broker import Broker, go_on
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.controller import Controller, LeaderReplica
 from kminilog.cluster.controller_state import AnyPath, ControllerState
@@ -59,15 +60,19 @@ class MiniCluster(Controller):
         clock: Clock,
         replica_lag_time_max_ms: int = REPLICA_LAG_TIME_MAX_MS,
         replica_fetch_max_bytes: int = FETCH_BYTES,
+        safe_point: Callable[[], object] = go_on,
     ) -> "MiniCluster":
         """Start brokers 0 to `brokers` - 1 in a directory, which may be new; all must be closed.
 
         The leaders are those of the last time, but a partition without a leader may get one. Raises
         LogDirLockedError, LogDirError, CorruptLogError if a replica is damaged, and ValueError if
-        there are fewer brokers than hold replicas.
+        there are fewer brokers than hold replicas. `safe_point` is as in Broker.
         """
         state = ControllerState.open(path)
-        nodes = {node: Broker(node, state.broker_path(node)) for node in range(brokers)}
+        nodes = {
+            node: Broker(node, state.broker_path(node), safe_point=safe_point)
+            for node in range(brokers)
+        }
         cluster = cls(state, nodes, clock)
         cluster.replica_lag_time_max_ms = replica_lag_time_max_ms
         cluster.replica_fetch_max_bytes = replica_fetch_max_bytes
@@ -81,6 +86,7 @@ class MiniCluster(Controller):
         clock: Clock,
         scans: SegmentScans = PLAIN,
         lock_wait: LockWait | None = None,
+        safe_point: Callable[[], object] = go_on,
     ) -> "MiniCluster":
         """Open a cluster as it was left: brokers that had crashed or were stopped stay down.
 
@@ -89,7 +95,9 @@ class MiniCluster(Controller):
         """
         ClusterFiles(path).state()
         state = ControllerState.open(path, lock_wait)
-        nodes = {node: Broker(node, state.broker_path(node), scans) for node in state.brokers}
+        nodes = {
+            node: Broker(node, state.broker_path(node), scans, safe_point) for node in state.brokers
+        }
         return cls(state, nodes, clock)._started(as_stored=True)
 
     def _started(self, *, as_stored: bool) -> "MiniCluster":

@@ -14,8 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.cluster.broker import Broker
+from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.damage import flip_byte
@@ -849,3 +852,47 @@ def test_second_writer_waits_and_then_says_who_has_the_cluster(two_copies, monke
         for run in (two_copies.act("crash", "0"), two_copies.produce()):
             assert_one_line(run, 2, f"{two_copies.path}: process {os.getpid()} is writing")
         cluster.replicate()
+
+
+# ---- interrupts
+
+
+def press_at_call(monkeypatch, owner: type, name: str, last: int) -> list[object]:
+    """Have the signal come in one call of a method, and return who was called."""
+    real, called = getattr(owner, name), []
+
+    def method(self, *arguments, **options):
+        called.append(self)
+        if len(called) == last:
+            signal.raise_signal(signal.SIGINT)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(owner, name, method)
+    return called
+
+
+def test_interrupt_of_cluster_commands_comes_between_brokers_and_partitions(
+    tmp_path, monkeypatch, without_fsync
+):
+    """What was begun can be done again, also with other settings."""
+    cluster = Cluster(tmp_path / "shop")
+    with monkeypatch.context() as patch:
+        called = press_at_call(patch, Broker, "start", 2)
+        assert (cluster.act("create", "--brokers", "5").code, len(called)) == (130, 2)
+    assert cluster.act("create", "--brokers", "5").code == 0
+
+    topic = ["topic", "create", "q", "--replicas", "3", "--partitions"]
+    for last in (1, 10, 40):
+        with monkeypatch.context() as patch:
+            called = press_at_call(patch, LogDirWriter, "log", last)
+            assert (cluster(*topic, "20").code, len(called)) == (130, last)
+        assert not ClusterFiles(cluster.path).topics()
+        assert not list(cluster.path.glob("broker-*/q*"))
+    cluster.ok(*topic, "10")
+
+    assert cluster.act("crash", "0").code == 0
+    with monkeypatch.context() as patch:
+        called = press_at_call(patch, LogDirWriter, "log", 3)
+        assert (cluster.act("start", "0").code, len(called)) == (130, 3)
+    assert cluster.act("start", "0").out.startswith("broker 0 is live")
+    assert len(ClusterFiles(cluster.path).state().live) == 5
