@@ -5,6 +5,8 @@ two words has up to 122 bits; it is put together from the products of their halv
 Source: ours; Mersenne primes.
 """
 
+from functools import cache
+
 import numpy as np
 
 from kminilog.accounting.digests import Words
@@ -40,39 +42,27 @@ def times(one: Words, other: Words | np.uint64) -> Words:
     return reduced(total + (low & _PRIME) + (low >> _61))
 
 
-class Powers:
-    """The powers of one number. Tables of 512 KiB are made when they are first needed."""
+def powers(base: int, exponents: Words) -> Words:
+    """Return a power of the base, which is below the prime, for each exponent. O(exponents).
 
-    def __init__(self, base: int) -> None:
-        """Take a base below the prime."""
-        self._base = base
-        self._tables: list[Words] = []
+    >>> powers(3, np.array([0, 4, 1 << 40], np.uint64)).tolist() == [1, 81, pow(3, 1 << 40, PRIME)]
+    True
+    """
+    mask = np.uint64((1 << _TABLE_BITS) - 1)
+    found: Words = _table(base, 0)[exponents & mask]
+    number = 1
+    while (exponents := exponents >> np.uint64(_TABLE_BITS)).any():
+        found = times(found, _table(base, number)[exponents & mask])
+        number += 1
+    return found
 
-    def of(self, exponents: Words) -> Words:
-        """Return a power for each exponent. O(exponents).
 
-        >>> powers = Powers(3)
-        >>> powers.of(np.array([0, 4, 1 << 40], np.uint64)).tolist() == [
-        ...     1, 81, pow(3, 1 << 40, PRIME)]
-        True
-        """
-        digits = exponents.astype(np.uint64)
-        mask = np.uint64((1 << _TABLE_BITS) - 1)
-        found: Words = self._table(0)[digits & mask]
-        number = 1
-        while (digits := digits >> np.uint64(_TABLE_BITS)).any():
-            found = times(found, self._table(number)[digits & mask])
-            number += 1
-        return found
-
-    def _table(self, number: int) -> Words:
-        """Return the first 2^16 powers of base ^ 2^(16 number)."""
-        while len(self._tables) <= number:
-            step = pow(self._base, 1 << _TABLE_BITS * len(self._tables), PRIME)
-            table = np.ones(1, np.uint64)
-            while len(table) < 1 << _TABLE_BITS:
-                table = np.concatenate(
-                    (table, times(table, np.uint64(pow(step, len(table), PRIME))))
-                )
-            self._tables.append(table)
-        return self._tables[number]
+@cache
+def _table(base: int, number: int) -> Words:
+    """Return the first 2^16 powers of base ^ 2^(16 number): 512 KiB."""
+    step = pow(base, 1 << _TABLE_BITS * number, PRIME)
+    table = np.ones(1, np.uint64)
+    while len(table) < 1 << _TABLE_BITS:
+        factor = np.uint64(pow(step, len(table), PRIME))
+        table = np.concatenate((table, times(table, factor)))
+    return table

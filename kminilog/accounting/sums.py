@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kminilog.accounting.digests import Digests, Words, cells_of
-from kminilog.accounting.modular import PRIME, Powers, reduced, times
+from kminilog.accounting.modular import PRIME, powers, reduced, times
 
 _COUNT, _SUM_LOW, _SUM_HIGH, _ORDER_LOW, _ORDER_HIGH = range(5)
-_POWERS = Powers(0x243F6A8885A308D3 % PRIME)  # digits of pi: nothing in the data depends on them
+_BASE = 0x243F6A8885A308D3 % PRIME  # digits of pi: nothing in the data depends on them
 _LOW_BITS, _HALF = np.uint64((1 << 32) - 1), np.uint64(32)
 
 
@@ -49,7 +49,7 @@ class Sums:
         _, row_count, cell_count = self._cells.shape
         places = rows.astype(np.int64) * cell_count + cells_of(found.families, cell_count)
         cells = self._cells.reshape(5, -1)
-        weights = _POWERS.of(cells[_COUNT, places] + _ranks(places, row_count * cell_count))
+        weights = powers(_BASE, cells[_COUNT, places] + _ranks(places, row_count * cell_count))
         terms = times(reduced(found.low), weights)
         np.add.at(cells[_SUM_LOW], places, found.low)
         np.add.at(cells[_SUM_HIGH], places, found.high)
@@ -60,23 +60,23 @@ class Sums:
     def append(self, other: "Sums", rows: Any = slice(None)) -> None:
         """Append what follows: `other` has the sums of these rows. O(cells)."""
         mine = self._cells[:, rows]
-        moved = times(_POWERS.of(mine[_COUNT]), other._orders())
-        mine = mine + other._cells
-        mine[_ORDER_LOW] = self._orders()[rows] + moved
-        mine[_ORDER_HIGH] = 0
-        self._cells[:, rows] = mine
+        both = mine + other._cells
+        both[_ORDER_LOW] = _orders(mine) + times(powers(_BASE, mine[_COUNT]), _orders(other._cells))
+        both[_ORDER_HIGH] = 0
+        self._cells[:, rows] = both
 
     def differing(self, other: "Sums") -> NDArray[np.bool_]:
         """Return for each cell if it differs in any row."""
         is_other = (self._cells[:_ORDER_LOW] != other._cells[:_ORDER_LOW]).any(axis=0)
-        is_other[:-1] |= self._orders()[:-1] != other._orders()[:-1]
+        is_other[:-1] |= (_orders(self._cells) != _orders(other._cells))[:-1]
         found: NDArray[np.bool_] = is_other.any(axis=0)
         return found
 
-    def _orders(self) -> Words:
-        """Return the order of each cell, below the prime."""
-        high = times(reduced(self._cells[_ORDER_HIGH]), np.uint64(1 << 32))
-        return reduced(reduced(self._cells[_ORDER_LOW]) + high)
+
+def _orders(cells: Words) -> Words:
+    """Return the order of each cell, below the prime."""
+    high = times(reduced(cells[_ORDER_HIGH]), np.uint64(1 << 32))
+    return reduced(reduced(cells[_ORDER_LOW]) + high)
 
 
 def _ranks(places: NDArray[np.int64], place_count: int) -> Words:
