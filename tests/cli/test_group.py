@@ -209,7 +209,7 @@ def test_groups_that_cannot_be_listed_are_named(cause):
         kminilog = CommandLine(directory)
         kminilog.ok("topic", "create", "orders", "--partitions", 1)
         page = directory / "page.html"
-        kminilog.ok("ls", "--html", page)  # and so its modules are imported already
+        kminilog.ok("ls", "--html", page)  # its modules and style sheets are read now
         assert "groups: [Errno" not in page.read_text()
         os.chmod(directory, 0o777)  # for the page
         CAUSES[cause](directory / ".groups")

@@ -113,7 +113,7 @@ def test_step_html_leaves_a_pipe_or_a_device_in_place(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     run = CommandLine(tmp_path / "log-dir")("step", "murmur2", "--html", pipe)
-    assert_one_line(run, 2, "pipe: a FIFO, not a regular file")
+    assert_one_line(run, 2, "pipe is a FIFO; name a regular file")
     assert pipe.is_fifo()
 
 

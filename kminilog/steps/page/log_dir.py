@@ -6,11 +6,10 @@ Source: ours.
 """
 
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 
 from kminilog.steps.page.lanes import MAX_SEGMENTS, counted, density, grouped, lanes
 from kminilog.steps.page.look import FindingLook, LogDirLook, PartitionLook, SegmentLook
-from kminilog.steps.page.render import policy, style_sheet, text
+from kminilog.steps.page.render import policy, resource, style_sheet, text
 
 MAX_PARTITIONS = 200
 _VERDICTS = {
@@ -27,7 +26,7 @@ def render_log_dir(look: LogDirLook) -> str:
 
 
 def _lines(look: LogDirLook) -> Iterator[str]:
-    style = style_sheet() + files(__package__).joinpath("log_dir.css").read_text(encoding="utf-8")
+    style = style_sheet() + resource("log_dir.css")
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
     yield policy(style=style)
     yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'

@@ -11,6 +11,7 @@ Source: ours.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -54,7 +55,7 @@ _KEYS = (
 
 def render_page(document: Document, *, index: str | None = None) -> str:
     """Return the page as text; `index` is the link to a page that lists others. O(document)."""
-    script = _resource("viewer.js")
+    script = resource("viewer.js")
     above = [*_head(document, script), *_header(document, index)]
     below = [*_bar(document), *_help()]
     below += ['<script type="application/json" id="trace">', compact(document), "</script>"]
@@ -89,7 +90,7 @@ def text(value: object) -> str:
 
 def style_sheet() -> str:
     """Return the style sheet of all pages."""
-    return _resource("viewer.css")
+    return resource("viewer.css")
 
 
 def policy(*, style: str, script: str | None = None) -> str:
@@ -105,7 +106,9 @@ def _source(content: str) -> str:
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
-def _resource(name: str) -> str:
+@cache
+def resource(name: str) -> str:
+    """Return the text of a file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
