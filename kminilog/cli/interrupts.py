@@ -8,9 +8,11 @@ notes the signal. The commands raise it later, again and again until the command
     interruptible_wait                                    at once, while a command only waits
 
 and the exit code is 128 + the signal. What is raised at once may still come in a finaliser. Python
-tells `sys.unraisablehook` what is lost there, and so it is raised again. A second signal ends the
-process at once, as if killed; log dirs survive that. A signal that was ignored when the process
-started stays ignored; shells do this for background processes. Source: ours.
+tells `sys.unraisablehook` what is lost there, and so it is raised again. A signal that comes just
+before a call that blocks, such as a read, does not wake that call; a thread sends it again, until
+the handler has run. A second signal ends the process at once, as if killed; log dirs survive that.
+A signal that was ignored when the process started stays ignored; shells do this for background
+processes. Source: ours.
 """
 
 import os
@@ -65,7 +67,8 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
     hook = sys.unraisablehook
     sys.unraisablehook = partial(_on_swallowed, hook)
     try:
-        yield
+        with _unheard_sent_again():
+            yield
     finally:
         sys.unraisablehook = hook
         for number, handler in before.items():
@@ -174,6 +177,43 @@ def _on_swallowed(hook: UnraisableHook, swallowed: "sys.UnraisableHookArgs") -> 
     again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), _noted.number))
     again.daemon = True
     again.start()  # this still is the finaliser
+
+
+@contextmanager
+def _unheard_sent_again() -> Iterator[None]:
+    """Send each signal to the main thread again, until its handler has run.
+
+    Python notes a signal when it comes and calls the handler between two steps of the main thread.
+    A call that blocks there, or is about to, would go on for ever.
+    """
+    listening, telling = os.pipe()
+    os.set_blocking(telling, False)
+    told_before = signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
+    is_over = threading.Event()
+    sender = threading.Thread(target=_send_again, args=(listening, is_over), daemon=True)
+    sender.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(told_before)
+        is_over.set()
+        os.close(telling)
+        sender.join()
+
+
+def _send_again(listening: int, is_over: threading.Event) -> None:
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+    with open(listening, "rb", buffering=0) as told:
+        while numbers := told.read(1):
+            seconds = _AGAIN_SECONDS
+            while not (
+                is_over.wait(seconds)
+                or _noted.number
+                or signal.getsignal(numbers[0]) is not _on_signal
+            ):
+                signal.pthread_kill(main_thread, numbers[0])
+                seconds *= 2
 
 
 def _end_at_once(number: int) -> NoReturn:

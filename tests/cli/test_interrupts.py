@@ -2,9 +2,11 @@
 
 import json
 import logging
+import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -147,6 +149,31 @@ def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(capfd, n
             waits()
         assert interrupts.interrupted_exit_code() == 128 + number
     assert capfd.readouterr() == ("", "")
+
+
+def test_interrupt_that_does_not_wake_a_read_is_sent_again():
+    """As if it came between the last step of Python and the read; here another thread gets it."""
+    nothing, end = os.pipe()
+
+    def gets_signal() -> None:
+        time.sleep(0.1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    other = threading.Thread(target=gets_signal)
+
+    def reads() -> None:
+        with interrupts.interruptible_wait():
+            other.start()
+            os.read(nothing, 1)
+
+    with interrupts.interrupts_heard():
+        with pytest.raises(KeyboardInterrupt):
+            reads()
+        other.join()
+        time.sleep(2 * interrupts.SAME_SECONDS)  # another one now would end the process
+        assert interrupts.interrupted_exit_code() == 130
+    os.close(nothing)
+    os.close(end)
 
 
 def test_other_errors_of_finalisers_are_still_told(monkeypatch):
