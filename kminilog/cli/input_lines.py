@@ -26,7 +26,6 @@ PAUSE_SECONDS = 0.01
 LONGEST_SECONDS = 0.2
 """After as long as this, the writer of a pipe that is empty is not given that time any more."""
 _CHUNK_BYTES = 1 << 16
-_SIGNAL_SECONDS = 0.2  # as long as this, Python may not notice a signal
 
 
 class InputLines(Iterator[bytes]):
@@ -85,9 +84,6 @@ class InputLines(Iterator[bytes]):
                 if self._descriptor is None:
                     data = self._file.read(_CHUNK_BYTES)
                 else:
-                    # A signal just before a read that blocks would be noticed only after it.
-                    while not select([self._descriptor], [], [], _SIGNAL_SECONDS)[0]:
-                        pass
                     data = os.read(self._descriptor, _CHUNK_BYTES)
         except KeyboardInterrupt:
             self._is_over = True
