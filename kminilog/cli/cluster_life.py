@@ -14,7 +14,7 @@ import click
 from kminilog.cli.clusters import let_followers_copy, open_cluster
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.options import CLUSTER, Command, example, json_option, to_directory
-from kminilog.cli.output import warn, write_document, write_line, write_lines
+from kminilog.cli.output import Broken, in_words, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
@@ -66,7 +66,7 @@ def create(directory: Path, brokers: int, as_json: bool) -> None:
         error.add_note("name a new or empty directory where you can write")
         raise
     if as_json:
-        write_document(_description(cluster_at(directory), None, None))
+        write_document(_description(cluster_at(directory), None, None, Broken()))
     else:
         write_line(f"created a cluster of {count(brokers, 'broker')} in {directory}")
 
@@ -81,16 +81,21 @@ def create(directory: Path, brokers: int, as_json: bool) -> None:
     help="Broker to ask; each live one gives the same answer.  [default: the first live one]",
 )
 @json_option
-def describe(directory: Path, topic: str | None, ask: int | None, as_json: bool) -> None:
-    """Show the brokers of the cluster in DIR, and who leads and copies TOPIC, or all topics."""
+def describe(directory: Path, topic: str | None, ask: int | None, as_json: bool) -> int:
+    """Show the brokers of the cluster in DIR, and who leads and copies TOPIC, or all topics.
+
+    If a partition cannot be read, the others are shown, and the exit code is 2.
+    """
     files = cluster_at(directory)
     if ask is not None:
         _check_live(files.state(), directory, ask)
-    description = _description(files, topic, ask)
+    broken = Broken()
+    description = _description(files, topic, ask, broken)
     if as_json:
         write_document(description)
     else:
         write_lines(_lines(description))
+    return broken.exit_code
 
 
 @click.command("crash", epilog=example("kminilog cluster crash shop 0"))
@@ -202,7 +207,9 @@ def _tell(done: dict[str, Any], as_json: bool) -> None:
         write_line(f"{count(done['copied'], 'message')} copied by followers")
 
 
-def _description(files: ClusterFiles, topic: str | None, ask: int | None) -> dict[str, Any]:
+def _description(
+    files: ClusterFiles, topic: str | None, ask: int | None, broken: Broken
+) -> dict[str, Any]:
     """Return what `cluster describe --json` prints."""
     state, metadata = files.state(), files.metadata()
     names = [
@@ -215,7 +222,7 @@ def _description(files: ClusterFiles, topic: str | None, ask: int | None) -> dic
             {
                 "topic": name,
                 "partitions": [
-                    _partition(files, info) for info in metadata.partitions_for_topic(name)
+                    _partition(files, info, broken) for info in metadata.partitions_for_topic(name)
                 ],
             }
             for name in names
@@ -223,7 +230,7 @@ def _description(files: ClusterFiles, topic: str | None, ask: int | None) -> dic
     }
 
 
-def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
+def _partition(files: ClusterFiles, info: PartitionInfo, broken: Broken) -> dict[str, Any]:
     end, high_watermark = None, None
     if info.leader:
         partition = TopicPartition(info.topic, info.partition)
@@ -232,7 +239,7 @@ def _partition(files: ClusterFiles, info: PartitionInfo) -> dict[str, Any]:
             high_watermark = files.high_watermark(partition)
             refuse_lost_end(files, partition)
         except (KMiniLogError, OSError) as error:  # the other partitions are shown all the same
-            warn(f"{partition}: {error}")
+            broken(KMiniLogError(f"{partition}: {in_words(error)}"))
     return {
         "partition": info.partition,
         "leader": _id(info.leader),

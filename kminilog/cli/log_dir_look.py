@@ -5,7 +5,7 @@ What cannot be read does not stop the rest: the page says what it is, and why. S
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,30 @@ Groups = Mapping[TopicPartition, Sequence[GroupLook]]
 _UNREADABLE = (KMiniLogError, OSError)
 
 
-def look_at(log_dir: LogDir, topics: Sequence[Topic], *, on_gap: OnGap | None) -> LogDirLook:
-    """Return what a log dir holds of some topics. Reads every byte of them, as `verify` does."""
-    not_read: list[str] = []
+class _NotRead:
+    """What could not be read, in words; `on_broken` gets each as an error."""
+
+    def __init__(self, on_broken: Callable[[Exception], object]) -> None:
+        self.texts: list[str] = []
+        self._on_broken = on_broken
+
+    def __call__(self, what: str, error: Exception) -> None:
+        self.texts.append(f"{what}: {error}")
+        self._on_broken(KMiniLogError(self.texts[-1]))
+
+
+def look_at(
+    log_dir: LogDir,
+    topics: Sequence[Topic],
+    *,
+    on_gap: OnGap | None,
+    on_broken: Callable[[Exception], object],
+) -> LogDirLook:
+    """Return what a log dir holds of some topics. Reads every byte of them, as `verify` does.
+
+    `on_broken` gets the error of each thing that cannot be read.
+    """
+    not_read = _NotRead(on_broken)
     points = _recovery_points(log_dir.path, not_read)
     groups = _groups(log_dir, not_read, on_gap)
     report = _verified(log_dir, topics, not_read)
@@ -50,7 +71,7 @@ def look_at(log_dir: LogDir, topics: Sequence[Topic], *, on_gap: OnGap | None) -
     everything = [partition for topic in topics for partition in topic.all_partitions()]
     partitions = []
     for partition in interruptible(everything[:MAX_PARTITIONS]):
-        look = _partition(log_dir, partition, on_gap)
+        look = _partition(log_dir, partition, on_gap, on_broken)
         partitions.append(
             look._replace(
                 recovery_point=points.get(partition),
@@ -66,23 +87,23 @@ def look_at(log_dir: LogDir, topics: Sequence[Topic], *, on_gap: OnGap | None) -
         elsewhere=tuple(finding for findings in found.values() for finding in findings),
         counts=tuple((f["class"], f["count"], len(f["samples"])) for f in report["findings"]),
         not_checked=tuple(map(in_words, report["unchecked"])),
-        not_read=tuple(not_read),
+        not_read=tuple(not_read.texts),
         left_out=len(everything) - len(partitions),
     )
 
 
-def _recovery_points(log_dir: Path, not_read: list[str]) -> dict[TopicPartition, int]:
+def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, int]:
     path = log_dir / CHECKPOINT_FILE
     try:
         return parse_checkpoint(read_regular(path))
     except FileNotFoundError:
-        not_read.append(f"recovery points: there is no file {path}")
+        not_read.texts.append(f"recovery points: there is no file {path}")
     except (ValueError, OSError) as error:
-        not_read.append(f"recovery points: {path}: {error}")
+        not_read(f"recovery points: {path}", error)
     return {}
 
 
-def _groups(log_dir: LogDir, not_read: list[str], on_gap: OnGap | None) -> Groups:
+def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups:
     """Return the groups of each partition. A group that cannot be read adds to `not_read`."""
     coordinator = Coordinator(log_dir.path, dict, clock=WallClock(), chance=random.Random())
     source = LogDirSource(log_dir, on_gap=on_gap)
@@ -90,13 +111,13 @@ def _groups(log_dir: LogDir, not_read: list[str], on_gap: OnGap | None) -> Group
     try:
         names = coordinator.groups()
     except _UNREADABLE as error:
-        not_read.append(f"groups: {error}")
+        not_read("groups", error)
         return found
     for name in interruptible(names):
         try:
             fields = group_offsets(coordinator.describe(name), source)
         except _UNREADABLE as error:
-            not_read.append(f"group {name}: {error}")
+            not_read(f"group {name}", error)
             continue
         for one in fields:
             group = GroupLook(name, one["committed"], one["lag"], one["above_log_end"])
@@ -104,7 +125,7 @@ def _groups(log_dir: LogDir, not_read: list[str], on_gap: OnGap | None) -> Group
     return found
 
 
-def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: list[str]) -> Json:
+def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Json:
     """Return what `verify --json` prints for these topics."""
     from kminilog.bulk.segment_checks import check_segment
 
@@ -116,7 +137,7 @@ def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: list[str]) -> 
         with working("Verifying") as at:
             return verify_storage(log_dir, names, progress=at, check_segment=check).to_json()
     except _UNREADABLE as error:
-        not_read.append(f"verify: {error}")
+        not_read("verify", error)
         return {"verdict": "partial", "partitions": [], "findings": [], "unchecked": []}
 
 
@@ -156,11 +177,17 @@ def _finding_count(report: Json, partition: TopicPartition) -> int:
     return 0
 
 
-def _partition(log_dir: LogDir, partition: TopicPartition, on_gap: OnGap | None) -> PartitionLook:
+def _partition(
+    log_dir: LogDir,
+    partition: TopicPartition,
+    on_gap: OnGap | None,
+    on_broken: Callable[[Exception], object],
+) -> PartitionLook:
     try:
         reader = log_dir.reader(partition, on_gap=on_gap)
         described = describe_partition(reader)
     except _UNREADABLE as error:
+        on_broken(error)
         return PartitionLook(str(partition), failure=str(error))
     entries = {segment.name: segment.index.entries() for segment in reader.segments()}
     is_drawn = sum(len(of_segment) for of_segment in entries.values()) <= MAX_TICKS

@@ -57,7 +57,7 @@ def command(
     topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
     warn_of_orphans(log_dir, topic)
     if html:
-        told = _write_page(html, log_dir, topics, on_gap)
+        told = _write_page(html, log_dir, topics, on_gap, broken)
         if not as_json:
             write_line(told)
             return broken.exit_code
@@ -86,7 +86,7 @@ def _of_all_brokers(
     `broken` gets what keeps a copy from being read.
     """
     cluster = cluster_at(path)
-    segments, told = [], set()
+    segments = []
     for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
         for partition in found.all_partitions():
             for broker in cluster.leadership(partition).replicas:
@@ -94,9 +94,7 @@ def _of_all_brokers(
                     reader = cluster.broker(broker).reader(partition, on_gap=on_gap)
                     copy = describe_partition(reader)["segments"]
                 except (KMiniLogError, OSError) as error:
-                    if str(error) not in told:  # of a broker that is gone, once is enough
-                        broken(error)
-                    told.add(str(error))
+                    broken(error)
                     continue
                 where = {"topic": found.name, "partition": partition.partition}
                 segments += [{**where, **segment, "broker": broker} for segment in copy]
@@ -124,12 +122,14 @@ def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:
     write_lines(table(headings, rows) if rows else ["no segments"])
 
 
-def _write_page(html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None) -> str:
+def _write_page(
+    html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
+) -> str:
     """Write the page; return a line that says what is on it."""
     from kminilog.cli.log_dir_look import look_at
     from kminilog.steps.page.log_dir import render_log_dir
 
-    look = look_at(log_dir, topics, on_gap=on_gap)
+    look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
     write_page(html, render_log_dir(look))
     found = sum(total for _, total, _ in look.counts)
     return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

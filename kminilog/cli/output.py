@@ -155,13 +155,17 @@ def in_words(error: Exception) -> str:
 
 
 class Broken:
-    """Takes errors of things that are left out, writes each to stderr, and knows the exit code."""
+    """Takes errors of things that are left out, writes each once, and knows the exit code."""
 
     def __init__(self) -> None:
         self.exit_code = 0
+        self._told: set[str] = set()
 
     def __call__(self, error: Exception) -> None:
-        warn(in_words(error))
+        told = in_words(error)
+        if told not in self._told:
+            warn(told)
+        self._told.add(told)
         self.exit_code = 2
 
 

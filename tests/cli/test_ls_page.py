@@ -157,7 +157,12 @@ def test_page_says_what_could_not_be_read(kminilog: CommandLine, tmp_path: Path)
     for file in (kminilog.log_dir / "t-1").iterdir():
         file.unlink()
     (kminilog.log_dir / "t-1").rmdir()
-    page = look(kminilog)
+    file = tmp_path / "page.html"
+    run = kminilog("ls", "--html", file)
+    assert (run.code, run.out) == (2, f"{file}: 3 partitions, 1 finding\n")
+    starts = [line.split(":")[1].strip() for line in run.err.splitlines()]
+    assert starts == ["recovery points", "group g", f"log dir {kminilog.log_dir / 't-1'}"]
+    page = tree(file.read_text())
     assert shown(section(page, "t-1")).startswith("t-1 Could not be read: ")
     assert "could not be read" in shown(of_class(page, "overview")[0])
     rest = " ".join(map(shown, of_class(page, "rest")))
