@@ -42,7 +42,7 @@ class CompressedMessageError(KMiniLogError):
 
 
 class OffsetOutOfRangeError(KMiniLogError):
-    """The offset is below the log start offset, or beyond the log end offset."""
+    """The offset is below the log start offset, beyond the log end offset, or in a gap."""
 
     def __init__(
         self, where: str, *, offset: int, log_start_offset: int, log_end_offset: int
@@ -50,7 +50,8 @@ class OffsetOutOfRangeError(KMiniLogError):
         held = f"it holds offsets from {log_start_offset} up to, not including, {log_end_offset}"
         if log_start_offset == log_end_offset:
             held = f"it is empty, and offset {log_end_offset} comes next"
-        super().__init__(f"{where}: offset {offset} is out of range; {held}")
+        where_it_is = "in a gap" if log_start_offset <= offset < log_end_offset else "out of range"
+        super().__init__(f"{where}: offset {offset} is {where_it_is}; {held}")
         self.offset = offset
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset

@@ -240,7 +240,11 @@ def test_consume_missing_segment_is_damage_unless_gaps_are_allowed(numbers):
     gap = f"offsets {lost.start} to {lost.stop - 1} are not in the log"
     assert run.err == f"kminilog: t-0: a gap: {gap} ({third}: byte 0)\n"
     assert numbers("find", "t-0", lost.start).code == 2
-    assert_one_line(numbers("find", "t-0", lost.start, "--allow-gaps"), 1, "out of range")
+    run = numbers("find", "t-0", lost.start, "--allow-gaps")
+    assert_one_line(run, 1, f"offset {lost.start} is in a gap")
+    run = numbers("find", "t-0", lost.start, "--allow-gaps", "--explain")
+    assert run.code == 1
+    assert "this one is in a gap" in " ".join(run.out.split())
 
 
 def test_consume_needs_no_lock(orders):
