@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.output import warn, warn_all
+from kminilog.cli.output import Broken, in_words, warn, warn_all
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.cli.recovery_reading import open_writer, recovery_reading
 from kminilog.client_errors import LeaderNotAvailableError
@@ -27,6 +27,7 @@ from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config import complete_config
+from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer_settings import PRODUCER_SETTINGS
@@ -45,10 +46,14 @@ BETWEEN_COPIES_MS = 100
 
 
 class LeaderSide(NamedTuple):
-    """Who takes a producer's batches, and what goes on while the producer waits."""
+    """Who takes a producer's batches, and what goes on while the producer waits.
+
+    `unheard` has an exit code above 0 if a batch with acks = 0 could not be written.
+    """
 
     leaders: Cluster
     alongside: Callable[[], object]
+    unheard: Broken
 
 
 @contextmanager
@@ -103,16 +108,23 @@ def leader_side(
 
     Only acks = -1 waits for followers, so only then they copy; in a thread, if it has one.
     """
+    unheard = Broken()
+
+    def on_unheard(error: KMiniLogError) -> None:
+        unheard(KMiniLogError(f"acks = 0: a batch or more was not written: {in_words(error)}"))
+
     if is_cluster():
         is_waiting = complete_config(settings, PRODUCER_SETTINGS)["acks"] == -1
         with open_cluster(path) as cluster, ExitStack() as threads:
+            cluster.on_unheard = on_unheard
             if is_waiting and has_thread:
                 threads.enter_context(_copying(cluster.replicate))
-            yield LeaderSide(cluster, cluster.replicate if is_waiting else _nothing)
+            yield LeaderSide(cluster, cluster.replicate if is_waiting else _nothing, unheard)
         return
     with open_writer(path) as writer:
         try:
-            yield LeaderSide(StandaloneBroker(writer, clock), _nothing)
+            broker = StandaloneBroker(writer, clock, on_unheard=on_unheard)
+            yield LeaderSide(broker, _nothing, unheard)
         finally:
             warn_all(writer.warnings)  # of partitions that were recovered when they were opened
 

@@ -91,7 +91,8 @@ def reset(
     """Move the committed offsets of GROUP, which must have no members.
 
     A group that does not exist is made, if --topic says for which partitions. Without --yes the
-    command shows what would change, and changes nothing.
+    command shows what would change, and changes nothing. Messages are counted by their offsets: a
+    gap in a log of another program is counted, too.
     """
     log_dir = topics_at(log_dir_path)
     source = offsets_of(log_dir, on_gap=on_gap)

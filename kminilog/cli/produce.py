@@ -178,7 +178,8 @@ def command(
             report.close(is_complete=is_complete)
     if has_stats:
         write_stats(producer, found, as_json=as_json)
-    return 0 if report.is_all_acknowledged else SOME_WERE_LOST
+    is_all_written = report.is_all_acknowledged and not side.unheard.exit_code
+    return 0 if is_all_written else SOME_WERE_LOST
 
 
 def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Broker:
         self._warnings.append(f"broker {self.node}: {line}")
 
     def take_warnings(self) -> list[str]:
-        """Return, once, what starts have cut or rebuilt, and why one could not be: a line each."""
+        """Return, once, what starts have cut or rebuilt, and why it is down: a line each."""
         told, self._warnings = self._warnings, []
         return told
 

@@ -151,7 +151,7 @@ class Controller:
             return self._metadata
 
     def take_warnings(self) -> list[str]:
-        """Return, once, what starts of brokers have cut or rebuilt, and which could not start."""
+        """Return, once, what starts of brokers have cut or rebuilt, and why others are down."""
         with self._lock:
             return [line for broker in self._brokers.values() for line in broker.take_warnings()]
 

@@ -28,6 +28,7 @@ from kminilog.errors import KMiniLogError, LogClosedError, WriteFailedError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.notices import warn
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
 
 REPLICA_LAG_TIME_MAX_MS = 10_000
@@ -49,6 +50,8 @@ class MiniCluster(Controller):
 
     replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
     replica_fetch_max_bytes = FETCH_BYTES
+    on_unheard: Callable[[KMiniLogError], object] = staticmethod(warn)
+    """Gets the errors of requests with acks 0, of which their producer does not hear."""
     _checkpointed_ms: int | None = None
 
     @classmethod
@@ -128,9 +131,10 @@ class MiniCluster(Controller):
                 self._advance(topic_partition)
                 if acks:
                     offsets = appended
-            except KMiniLogError:
+            except KMiniLogError as error:
                 if acks:
                     raise
+                self.on_unheard(error)
             return Produced(offsets.start, offsets.stop, *place)
 
     def _append(self, leader: LeaderReplica, data: bytes) -> range:
@@ -140,6 +144,7 @@ class MiniCluster(Controller):
             if isinstance(error, WriteFailedError) and error.restored:
                 raise
             # Its log refuses writes until it is opened again: another replica can lead meanwhile.
+            self._brokers[leader.node].warn(f"it is down now: {error}")
             self.crash(leader.node)
             topic, partition = leader.replica.log.topic_partition
             raise NotLeaderForPartitionError(

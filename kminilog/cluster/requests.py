@@ -42,7 +42,7 @@ class Cluster(Protocol):
     def produce(self, topic_partition: TopicPartition, data: bytes, *, acks: int) -> Produced:
         """Have the leader append these messages, all or none, and return where they are.
 
-        With acks 0 it does not wait for the answer, and errors of the leader are not reported. With
+        With acks 0 it does not wait for the answer, and does not hear of errors of the leader. With
         acks -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
         LeaderNotAvailableError, CorruptBytesError if the messages are not sound, and what
         PartitionLog.append raises.

@@ -141,20 +141,49 @@ def test_report_of_a_producer_with_a_thread_covers_the_log_too(kminilog, monkeyp
                 assert_report_covers(run, stored(kminilog, name), where=f"call {call}: {run}")
 
 
-def test_report_with_a_limit_on_file_sizes_names_what_was_written_behind_the_failure(kminilog):
-    """Only the first partition's file is full: the batch of the second is written, and told."""
-    new_topic(kminilog, "t", "kafka", 1000)
+@contextmanager
+def limit_on_file_sizes(limit_bytes):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    filler = b"x" * 60 + b"\n"
-    kminilog.ok("produce", "t", "--partition", 0, stdin=filler * 2)
-    path = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, before[1]))
     try:
-        run = kminilog("produce", "t", *OPTIONS, stdin=b"".join(STDIN.splitlines(True)[:8]))
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.fixture
+def nearly_full(kminilog):
+    """The file of t-0, and a limit on file sizes that leaves it no room for four lines more."""
+    new_topic(kminilog, "t", "kafka", 1000)
+    filler = b"x" * 60 + b"\n"
+    kminilog.ok("produce", "t", "--partition", 0, stdin=filler * 2)
+    path = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")
+    return path, limit_on_file_sizes(path.stat().st_size + 100)
+
+
+def test_report_with_acks_0_names_the_file_that_was_not_written(kminilog, nearly_full):
+    path, limit = nearly_full
+    lines = b"".join(STDIN.splitlines(True)[:8])
+    with limit:
+        run = kminilog("produce", "t", *OPTIONS, "--acks", "0", stdin=lines)
+    waited = "not waited for (4 messages)\n"
+    assert (run.code, run.out) == (1, f"t-0: {waited}t-1: {waited}")
+    assert run.err == (
+        f"kminilog: acks = 0: a batch or more was not written: {path}: "
+        "write failed: File too large; the log is as it was before the call\n"
+    )
+    assert len(stored(kminilog, "t")) == 6
+
+
+def test_report_with_a_limit_on_file_sizes_names_what_was_written_behind_the_failure(
+    kminilog, nearly_full
+):
+    """Only the first partition's file is full: the batch of the second is written, and told."""
+    path, limit = nearly_full
+    with limit:
+        run = kminilog("produce", "t", *OPTIONS, stdin=b"".join(STDIN.splitlines(True)[:8]))
     there = stored(kminilog, "t")
     assert len(there) == 6
     assert run.out == "t-1: offsets 0..3 (4 messages)\n"

@@ -30,6 +30,7 @@ from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.durable_file import append_to
+from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import (
     ORDERS,
@@ -73,9 +74,14 @@ def test_produce_acks_all_is_replicated_one_round_after_the_copies_are_there(tmp
     assert cluster.is_replicated(ORDERS, produced)
 
 
-def test_produce_acks_0_tells_neither_offsets_nor_errors(tmp_path, cluster):
+def test_produce_acks_0_tells_the_producer_neither_offsets_nor_errors(tmp_path, cluster):
+    with pytest.warns(KMiniLogWarning, match="unfinished"):
+        cluster.produce(ORDERS, b"?", acks=0)
+    cluster.on_unheard = (unheard := []).append
     assert produce(cluster, b"a", acks=0) == Produced(-1, -1, 0, 0)
+    assert unheard == []
     assert cluster.produce(ORDERS, request(b"b")[:-1], acks=0) == Produced(-1, -1, 0, 0)
+    assert [type(error) for error in unheard] == [CorruptBytesError]
     assert values_on(tmp_path, 0) == [b"a"]
 
 
@@ -538,6 +544,8 @@ def test_leader_whose_log_is_broken_ends_and_another_one_leads(
     with pytest.raises(WriteFailedError if is_restored else NotLeaderForPartitionError):
         produce(cluster, b"b")
     assert cluster.metadata().leader_for("orders", 0).id == leader
+    told = f"broker 0: it is down now: {log.directory}: write failed: no space"
+    assert [line.split(";")[0] for line in cluster.take_warnings()] == [told][is_restored:]
 
 
 def test_leader_whose_log_is_broken_leaves_what_it_took_in_doubt(tmp_path, cluster, monkeypatch):

@@ -48,9 +48,13 @@ def test_produce_appends_and_is_replicated_at_once(writer, broker, acks):
     assert [m.value for m in writer.log(ORDERS).reader.read(0, 999)] == [b"a", b"b", b"c"]
 
 
-def test_produce_acks_0_tells_neither_offsets_nor_errors(writer, broker):
+def test_produce_acks_0_tells_the_producer_neither_offsets_nor_errors(writer):
+    unheard = []
+    broker = StandaloneBroker(writer, ManualClock(1_000), on_unheard=unheard.append)
     assert broker.produce(ORDERS, request(b"a"), acks=0) == Produced(-1, -1, 0, 0)
+    assert unheard == []
     assert broker.produce(ORDERS, b"?", acks=0) == Produced(-1, -1, 0, 0)
+    assert [type(error) for error in unheard] == [CorruptBytesError]
     assert writer.log(ORDERS).log_end_offset == 1
 
 
