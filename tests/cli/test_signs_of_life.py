@@ -58,6 +58,24 @@ def test_start_of_spark_is_said_before_anything_is_loaded_for_it(orders, tmp_pat
     assert run.stderr.splitlines() == [f"kminilog: {title}: starting Spark", "False"], run
 
 
+def test_start_of_spark_is_said_within_a_small_multiple_of_importing_click(orders):
+    said = [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), "verify"]
+    ratio = fastest([*said, "--engine", "spark"]) / fastest([sys.executable, "-c", "import click"])
+    assert ratio < 10  # that is one second; the aim is 3
+
+
+def fastest(command: list[str]) -> float:
+    """Return after how many seconds the first line comes, or else the end, at best."""
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with Process(command, env=environment(), stderr=subprocess.PIPE) as process:
+            process.stderr.readline()
+            seconds.append(time.perf_counter() - began)
+            process.wait()
+    return min(seconds)
+
+
 @pytest.fixture
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that Java waits for: Spark goes on to start when it is there."""
