@@ -69,6 +69,27 @@ def test_installing_that_fails_shows_all_that_pip_has_said(pip):
     assert "Installed" not in run.stderr
 
 
+def test_make_says_what_it_installs_and_how_far_it_is(pip):
+    for name in ("Makefile", "scripts", "pyproject.toml"):
+        (pip / name).symlink_to(PROJECT / name)
+    (pip / "venv" / "bin").mkdir(parents=True)
+    (pip / "venv" / "bin" / "python").symlink_to(sys.executable)
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    run = subprocess.run(
+        ["make", "--silent", "VENV=venv", "venv/.installed"],
+        cwd=pip,
+        env=outside | {"PYTHONPATH": str(pip)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, *_, last = run.stderr.splitlines()
+    assert first == "Installing kminilog and what it needs into venv: about 1 GB, once"
+    assert re.search(r"Installed: 3 packages in \d+ s$", last)
+    assert "Looking in links" not in run.stdout + run.stderr
+    assert (pip / "venv" / ".installed").exists()
+
+
 def test_tests_of_a_group_run_in_one_worker(tmp_path):
     """They share what is dear to start: without it each worker has a Spark of its own."""
     (tmp_path / "test_grouped.py").write_text(

@@ -85,6 +85,8 @@ def test_offset_that_is_not_there_is_a_no_and_says_where_to_look(orders):
     run = orders("dump", log, "--offset", 15)
     assert_one_line(run, 1, f"{log}: no message with offset 15; `kminilog find orders-0 15` ")
     assert orders.ok("find", "orders-0", 15)
+    last = max((orders.log_dir / "orders-0").glob("*.log"))
+    assert_one_line(orders("dump", last, "--offset", 3), 1, f"{last}: no message with offset 3; ")
 
 
 def test_gap_between_segments_is_said_of_the_message_behind_it_alone(orders):

@@ -15,6 +15,7 @@ from tests.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
 END = ["--config", "consumer.timeout.ms=300"]
+RESET = ["reset", "--to", "earliest"]
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_group_reset_of_a_log_with_gaps_finds_its_end_if_gaps_are_allowed(kminil
     assert new_offsets(kminilog.ok(*reset, "--allow-gaps")) == {"t-0": 7}
 
 
-@pytest.mark.parametrize("command", [["reset", "--to", "earliest"], ["delete"]])
+@pytest.mark.parametrize("command", [RESET, [*RESET, "--topic", "orders"], ["delete"]])
 @pytest.mark.parametrize("yes", [[], ["--yes"]])
 def test_group_with_members_is_not_changed(orders, coordinator, command, yes):
     orders.ok("topic", "create", "other", "--partitions", 1)
@@ -253,7 +254,7 @@ def test_group_changes_bad_input_is_one_line_and_changes_nothing(
     assert files_of(orders.log_dir / ".groups") == before
 
 
-@pytest.mark.parametrize("command", [["reset", "--to", "earliest"], ["delete"]])
+@pytest.mark.parametrize("command", [RESET, ["delete"]])
 def test_group_changes_of_a_broken_file_or_without_a_log_dir_is_one_line(
     kminilog, orders, coordinator, command
 ):

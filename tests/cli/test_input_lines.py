@@ -44,6 +44,7 @@ def test_pause_is_when_no_whole_line_is_there(pipe):
 
 
 def test_writer_that_never_rests_makes_a_pause_after_a_while(pipe, monkeypatch):
+    assert 0 < input_lines.PAUSE_SECONDS < input_lines.LONGEST_SECONDS < 1
     monkeypatch.setattr(input_lines, "PAUSE_SECONDS", 30)
     ours, theirs = pipe
     lines = InputLines(ours, 100)

@@ -60,6 +60,12 @@ def spawned(*words: str, **names: str) -> Run:
     return Run(done.returncode, done.stdout, done.stderr)
 
 
+def test_name_in_chinese_stands_beside_its_bytes():
+    started = lab("start", "1", "--name", "小明 Ada")
+    (row,) = re.findall(r"  value +(e5 b0 8f e6 98 8e 20 41  .*)\n", started.out)
+    assert row == "e5 b0 8f e6 98 8e 20 41  小 明  A"
+
+
 def test_newcomer_gets_from_the_list_to_a_first_pass_by_what_the_screen_says(monkeypatch):
     listed = lab("list")
     assert listed.code == 0

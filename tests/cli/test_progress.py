@@ -65,6 +65,7 @@ def test_working_with_no_color_writes_no_escape_codes(orders):
 
 
 def test_working_off_a_terminal_writes_plain_lines(capsys, monkeypatch):
+    assert progress.SECONDS_BETWEEN_LINES == 10
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
     written = ""
     with progress.working("Title") as at:

@@ -414,6 +414,16 @@ def test_chinese_keys_and_values_are_text_everywhere(large):
         assert "顾客" in out or "顾 客" in out, (words, out)
 
 
+def test_chinese_keys_stand_beside_their_bytes_in_every_table_of_bytes(large):
+    log = min((large.log_dir / "purchases-0").glob("*.log"))
+    for words in (
+        ["find", "purchases-0", "5", "--explain"],
+        ["dump", log, "--count", "1", "--hex"],
+        ["step", "record", log],
+    ):
+        assert "顾 客 " in large.ok(*words).out, words
+
+
 def test_every_command_is_walked():
     found = {context.command_path for context in ALONE}
     assert {"kminilog dump", "kminilog topic create", "kminilog cluster crash"} <= found

@@ -1,5 +1,6 @@
 """The report as lines: errors first, one equation, everything beside what it belongs to."""
 
+from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.report import Report
@@ -36,6 +37,21 @@ def test_sample_has_its_place_what_is_wrong_and_its_command():
     assert made_of(FindingClass.BAD_CRC)[2:4] == [
         f"    t-0/{NAME}.log, offset 5, byte 170: why",
         f"        kminilog dump d/t-0/{NAME}.log --at 170 --hex",
+    ]
+
+
+def test_sample_has_its_record_beside_its_message():
+    sides = both_sides(KeyValue(b"k", b"13"), KeyValue(b"k", b"17"))
+    finding = Finding(FindingClass.ALTERED, "t", 0, "why", NAME, 5, 170, "s.txt, line 6")
+    tally = Tally([finding._replace(sides=sides)])
+    lines = Report({"log_dir": "d"}, tally=tally).to_text().split("\n")
+    assert lines[2:8] == [
+        f"    s.txt, line 6, t-0/{NAME}.log, offset 5, byte 170: why",
+        '        key    both     "k"',
+        '        value  source   "13"',
+        "                          ^",
+        '               message  "17"',
+        "                          ^",
     ]
 
 
