@@ -321,6 +321,13 @@ def test_acks_all_with_a_thread_waits_for_the_followers_too(two_copies):
     assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
 
 
+def test_stats_count_the_retries_for_a_leader_that_is_down(one_copy):
+    one_copy.act("crash", "0")
+    run = one_copy.produce("--on-failure", "go-on", "--stats", "--json")
+    assert run.code == 1
+    assert run.records[-1]["stats"]["retries"] == 3
+
+
 def test_consume_lets_followers_copy_first(two_copies):
     two_copies.produce()
     assert two_copies.seen("high_watermark") == [0, 0, 0, 0]
