@@ -18,7 +18,7 @@ from kminilog.cluster.broker import Broker
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
-from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.damage import flip_byte
@@ -321,6 +321,13 @@ def test_acks_all_with_a_thread_waits_for_the_followers_too(two_copies):
     assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
 
 
+def test_stats_count_the_retries_for_a_leader_that_is_down(one_copy):
+    one_copy.act("crash", "0")
+    run = one_copy.produce("--on-failure", "go-on", "--stats", "--json")
+    assert run.code == 1
+    assert run.records[-1]["stats"]["retries"] == 3
+
+
 def test_consume_lets_followers_copy_first(two_copies):
     two_copies.produce()
     assert two_copies.seen("high_watermark") == [0, 0, 0, 0]
@@ -351,6 +358,13 @@ def test_start_lets_a_broker_copy_what_it_has_missed(two_copies):
     # Two on its own copies, one each on those of brokers 2 and 3.
     assert run.document == {"broker": 0, "live": True, "copied": 4, "changes": []}
     assert two_copies.seen("in_sync") == [[0, 1], [1, 2], [2, 3], [3, 0]]
+
+
+def test_crash_leaves_the_files_of_its_broker_as_a_killed_process_does(two_copies):
+    two_copies.produce()
+    two_copies.act("crash", "0")
+    found = [two_copies.path / f"broker-{node}" / CLEAN_SHUTDOWN_FILE for node in range(4)]
+    assert [path.exists() for path in found] == [False, True, True, True]
 
 
 def test_crash_json_names_the_changes(two_copies):

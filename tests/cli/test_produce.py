@@ -424,6 +424,17 @@ def test_produce_stats_as_text_and_of_nothing(topic):
     ]
 
 
+def test_produce_stats_as_text_has_a_row_for_each_partition_and_one_for_all(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 2)
+    options = ["--partitioner", "round-robin", "--config", "batch.size=2700", "--stats"]
+    lines = kminilog.ok("produce", "t", *options, stdin=b"x\n" * 150).out.splitlines()
+    assert [line.split() for line in lines[3:6]] == [
+        ["t-0", "1", "75", "75.0%"],
+        ["t-1", "1", "75", "75.0%"],
+        ["all", "2", "150", "75.0%"],
+    ]
+
+
 def test_produce_stats_counts_what_was_lost_as_sent(kminilog):
     damage_partition_0(kminilog)
     options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on", "--stats", "--json"]

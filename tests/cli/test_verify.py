@@ -1,6 +1,11 @@
 """`verify` with the local engine: verdict, exit code, report; and what it refuses."""
 
+import html
 import json
+import re
+import shlex
+import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -93,6 +98,29 @@ def test_verify_report_goes_to_a_file_as_json_text_or_page(orders, tmp_path):
     assert f"UTC, by kminilog {kminilog.__version__}</dd>" in page
     assert page.startswith("<!DOCTYPE html>")
     assert "What was checked is in order." in page
+
+
+@pytest.fixture
+def far_east(monkeypatch):
+    """Local time is nine hours ahead of UTC."""
+    monkeypatch.setenv("TZ", "UTC-9")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_verify_page_has_its_date_in_utc_and_its_command_as_a_shell_takes_it(
+    orders, tmp_path, far_east
+):
+    file = tmp_path / "a page.html"
+    before = datetime.now(UTC).replace(microsecond=0)
+    orders.ok("verify", "--report", file)
+    origin = r"<dt>made</dt><dd>(.*?), by .*\s*.*<dt>command</dt><dd>(.*?)</dd>"
+    made, command = re.search(origin, file.read_text()).groups()
+    date = datetime.strptime(made, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
+    assert before <= date <= datetime.now(UTC)
+    assert shlex.split(html.unescape(command))[-3:] == ["verify", "--report", str(file)]
 
 
 def test_verify_report_that_cannot_be_written_is_printed_all_the_same(orders):
