@@ -2,8 +2,10 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from kminilog.byte_text import ascii_cells, columns, text_cells
 from kminilog.plain_text import shown, shown_in, table, table_rows, wrap
@@ -72,6 +74,13 @@ def test_long_name_stands_above_its_row_where_its_column_begins():
         "b-0                       7",
         "b-1        m              8",
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["订单 a", "ブック", "ﾊﾝｶｸ", "한국어", "ｆｕｌｌ", "é", "e\u0301", "… · →", "😀"]
+)
+def test_columns_are_those_that_another_library_counts(text):
+    assert columns(text) == cell_len(text)
 
 
 def test_columns_of_chinese_cells_stay_aligned():
