@@ -5,11 +5,14 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from kminilog.spark.runtime.session import _linked_spark_home, spark_session
+from kminilog.spark.runtime.session import _linked_spark_home, spark_session, stop
 
 START = """
 import sys
@@ -153,6 +156,19 @@ def test_spark_session_that_two_threads_start_is_one_and_says_nothing_but_our_er
     assert lines[3] == "a Spark job failed: the JVM of Spark's driver was killed (signal 9)"
     assert result.stderr == "stderr is back\n"
     assert "CAST_INVALID_INPUT" in log.read_text()
+
+
+def test_stop_says_nothing_if_the_jvm_dies_meanwhile(monkeypatch):
+    """As when a signal ends a command and its JVM in the moment in which the work is done."""
+
+    def dies() -> None:
+        raise Py4JNetworkError("Error while receiving")
+
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)  # put back at the end
+    context = object.__new__(SparkContext)
+    context._jsc = SimpleNamespace(stop=dies)
+    stop(context)
+    assert context._jsc is None
 
 
 def test_python_workers_of_a_local_session_use_the_installed_pyspark(spark):

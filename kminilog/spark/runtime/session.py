@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
@@ -121,10 +122,11 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
 
 
 def stop(session: "SparkSession") -> None:
-    """Stop a session. If its JVM has died already, this does nothing and raises nothing."""
+    """Stop a session. If its JVM has died already, or dies now, this says and raises nothing."""
     from py4j.protocol import Py4JError
 
-    with suppress(Py4JError, ConnectionError):
+    with suppress(Py4JError, ConnectionError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # pyspark's, if the JVM dies now
         session.stop()
 
 
