@@ -699,20 +699,16 @@ def test_produce_on_a_terminal_ended_by_ctrl_c_leaves_the_line_of_the_prompt(top
     assert typist.process.wait(timeout=60) == 130
 
 
-def test_produce_on_a_terminal_with_linger_acknowledges_each_line_all_the_same(topic):
-    typist = Typist(topic, "--config", "linger.ms=600000")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(["--config", "linger.ms=600000"], "offset 0"), (["--acks", "0"], "not waited for")],
+    ids=["linger", "acks-0"],
+)
+def test_produce_on_a_terminal_answers_each_line_whatever_it_waits_for(topic, options, told):
+    typist = Typist(topic, *options)
     typist.read_until("> ")
     typist.type(b"typed\n")
-    assert typist.read_until("> ") == "typed\nt-0 offset 0\n> "
-    typist.type(b"\x04")
-    assert typist.process.wait(timeout=60) == 0
-
-
-def test_produce_on_a_terminal_without_acks_says_that_it_did_not_wait(topic):
-    typist = Typist(topic, "--acks", "0")
-    typist.read_until("> ")
-    typist.type(b"typed\n")
-    assert typist.read_until("> ") == "typed\nt-0 not waited for\n> "
+    assert typist.read_until("> ") == f"typed\nt-0 {told}\n> "
     typist.type(b"\x04")
     assert typist.process.wait(timeout=60) == 0
 
