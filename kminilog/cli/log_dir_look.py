@@ -12,6 +12,7 @@ from typing import Any
 from kminilog.cli.group_offsets import group_offsets
 from kminilog.cli.interrupts import interruptible, interruptible_call
 from kminilog.cli.layout import describe_partition
+from kminilog.cli.output import in_words
 from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.readers import LogDirSource
@@ -32,7 +33,7 @@ from kminilog.storage.notices import OnGap
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
-from kminilog.verification.coverage import in_words
+from kminilog.verification import coverage
 from kminilog.verification.report import verify_storage
 
 Json = Mapping[str, Any]
@@ -48,7 +49,7 @@ class _NotRead:
         self._on_broken = on_broken
 
     def __call__(self, what: str, error: Exception) -> None:
-        self.texts.append(f"{what}: {error}")
+        self.texts.append(f"{what}: {in_words(error)}")
         self._on_broken(KMiniLogError(self.texts[-1]))
 
 
@@ -86,7 +87,7 @@ def look_at(
         partitions=tuple(partitions),
         elsewhere=tuple(finding for findings in found.values() for finding in findings),
         counts=tuple((f["class"], f["count"], len(f["samples"])) for f in report["findings"]),
-        not_checked=tuple(map(in_words, report["unchecked"])),
+        not_checked=tuple(map(coverage.in_words, report["unchecked"])),
         not_read=tuple(not_read.texts),
         left_out=len(everything) - len(partitions),
     )
@@ -98,7 +99,9 @@ def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, 
         return parse_checkpoint(read_regular(path))
     except FileNotFoundError:
         not_read.texts.append(f"recovery points: there is no file {path}")
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        not_read("recovery points", error)
+    except ValueError as error:
         not_read(f"recovery points: {path}", error)
     return {}
 
@@ -188,7 +191,7 @@ def _partition(
         described = describe_partition(reader)
     except _UNREADABLE as error:
         on_broken(error)
-        return PartitionLook(str(partition), failure=str(error))
+        return PartitionLook(str(partition), failure=in_words(error))
     entries = {segment.name: segment.index.entries() for segment in reader.segments()}
     is_drawn = sum(len(of_segment) for of_segment in entries.values()) <= MAX_TICKS
 
