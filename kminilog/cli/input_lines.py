@@ -84,6 +84,7 @@ class InputLines(Iterator[bytes]):
                 if self._descriptor is None:
                     data = self._file.read(_CHUNK_BYTES)
                 else:
+                    select([self._descriptor], [], [])  # another program may have made it not block
                     data = os.read(self._descriptor, _CHUNK_BYTES)
         except KeyboardInterrupt:
             self._is_over = True

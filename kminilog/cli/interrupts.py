@@ -9,10 +9,9 @@ notes the signal. The commands raise it later, again and again until the command
 
 and the exit code is 128 + the signal. What is raised at once may still come in a finaliser. Python
 tells `sys.unraisablehook` what is lost there, and so it is raised again. A signal that comes just
-before a call that blocks, such as a read, does not wake that call; a thread sends it again, until
-the handler has run. A second signal ends the process at once, as if killed; log dirs survive that.
-A signal that was ignored when the process started stays ignored; shells do this for background
-processes. Source: ours.
+before a call that blocks, such as a read, does not end that call: a thread wakes it. A second
+signal ends the process at once, as if killed; log dirs survive that. A signal that was ignored when
+the process started stays ignored; shells do this for background processes. Source: ours.
 """
 
 import os
@@ -21,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType, TracebackType
 from typing import NoReturn, ParamSpec, TypeVar
@@ -35,6 +34,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SAME_SECONDS = 0.1
 """So soon again, a signal is the same one: `timeout` sends it to a process and to its group."""
 _AGAIN_SECONDS = 0.01
+_WAKE_SECONDS, _WAKES = 0.02, 100
+_WAKING = signal.SIGURG
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -67,9 +68,10 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
     hook = sys.unraisablehook
     sys.unraisablehook = partial(_on_swallowed, hook)
     try:
-        with _unheard_sent_again():
+        with _waiting_woken():
             yield
     finally:
+        _noted.is_waiting = False
         sys.unraisablehook = hook
         for number, handler in before.items():
             if handler is signal.default_int_handler and is_process_ending:
@@ -180,40 +182,46 @@ def _on_swallowed(hook: UnraisableHook, swallowed: "sys.UnraisableHookArgs") -> 
 
 
 @contextmanager
-def _unheard_sent_again() -> Iterator[None]:
-    """Send each signal to the main thread again, until its handler has run.
+def _waiting_woken() -> Iterator[None]:
+    """Have a thread wake the main thread from a call that blocks, if a signal has not.
 
     Python notes a signal when it comes and calls the handler between two steps of the main thread.
-    A call that blocks there, or is about to, would go on for ever.
+    A call that begins to block in that moment would go on for ever. Another signal wakes it: one
+    that does nothing else.
     """
     listening, telling = os.pipe()
     os.set_blocking(telling, False)
-    told_before = signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
     is_over = threading.Event()
-    sender = threading.Thread(target=_send_again, args=(listening, is_over), daemon=True)
-    sender.start()
+    waker = threading.Thread(target=_wake, args=(listening, is_over), daemon=True)
+    with suppress(RuntimeError):  # there is no thread for it: then a second Ctrl-C wakes
+        waker.start()
+    told_before = signal.set_wakeup_fd(telling, warn_on_full_buffer=False)
+    handler_before = signal.signal(_WAKING, lambda number, frame: None)
     try:
         yield
     finally:
         signal.set_wakeup_fd(told_before)
+        signal.signal(_WAKING, handler_before)
         is_over.set()
+        with suppress(BlockingIOError):
+            os.write(telling, bytes(1))  # the thread may wait for it
+        if waker.ident is not None:
+            waker.join()
         os.close(telling)
-        sender.join()
+        os.close(listening)
 
 
-def _send_again(listening: int, is_over: threading.Event) -> None:
+def _wake(listening: int, is_over: threading.Event) -> None:
     main_thread = threading.main_thread().ident
     assert main_thread is not None
-    with open(listening, "rb", buffering=0) as told:
-        while numbers := told.read(1):
-            seconds = _AGAIN_SECONDS
-            while not (
-                is_over.wait(seconds)
-                or _noted.number
-                or signal.getsignal(numbers[0]) is not _on_signal
-            ):
-                signal.pthread_kill(main_thread, numbers[0])
-                seconds *= 2
+    while not is_over.is_set():
+        (number,) = os.read(listening, 1)
+        if number not in SIGNALS:
+            continue
+        for _ in range(_WAKES):  # a process that was forked tells of its signals here, too
+            if is_over.wait(_WAKE_SECONDS) or _noted.number:
+                break
+            signal.pthread_kill(main_thread, _WAKING)
 
 
 def _end_at_once(number: int) -> NoReturn:

@@ -63,6 +63,15 @@ def test_writer_that_never_rests_makes_a_pause_after_a_while(pipe, monkeypatch):
     assert next(lines) == b"three"
 
 
+def test_pipe_that_another_program_has_made_not_block_is_waited_for_all_the_same(pipe):
+    ours, theirs = pipe
+    os.set_blocking(ours.fileno(), False)
+    writer = Timer(0.2, theirs.write, [b"one\n"])
+    writer.start()
+    assert next(InputLines(ours, 100)) == b"one"
+    writer.join()
+
+
 def test_waiting_is_announced_only_when_nothing_is_there(pipe):
     ours, theirs = pipe
     waits: list[str] = []

@@ -176,6 +176,25 @@ def test_interrupt_that_does_not_wake_a_read_is_sent_again():
     os.close(end)
 
 
+def test_process_that_is_forked_has_its_signals_to_itself_and_holds_nobody_up():
+    """As that of a plugin; it lives on when the command ends."""
+    with interrupts.interrupts_heard():
+        child = os.fork()
+        if not child:
+            time.sleep(20)
+            os._exit(1)
+        os.kill(child, signal.SIGTERM)
+        time.sleep(0.1)
+        interrupts.check_interrupt()
+        began = time.monotonic()
+    try:
+        assert time.monotonic() - began < 15
+        interrupts.check_interrupt()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 def test_other_errors_of_finalisers_are_still_told(monkeypatch):
     told: list[str] = []
     monkeypatch.setattr("sys.unraisablehook", lambda found: told.append(str(found.exc_value)))
