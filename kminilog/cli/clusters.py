@@ -111,7 +111,8 @@ def leader_side(
     unheard = Broken()
 
     def on_unheard(error: KMiniLogError) -> None:
-        unheard(KMiniLogError(f"acks = 0: a batch or more was not written: {in_words(error)}"))
+        reason = error.__cause__ if isinstance(error.__cause__, KMiniLogError) else error
+        unheard(KMiniLogError(f"acks = 0: a batch or more was not written: {in_words(reason)}"))
 
     if is_cluster():
         is_waiting = complete_config(settings, PRODUCER_SETTINGS)["acks"] == -1

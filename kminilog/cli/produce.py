@@ -105,7 +105,8 @@ class _Acks(click.Choice[str]):
     "--acks",
     type=_Acks(["0", "1", "-1"]),
     help="Acknowledgement to wait for: 0 none (offsets print as -1), 1 the leader's, -1 that of "
-    "all in-sync replicas. A log dir has one replica: 1 and -1 are the same.  "
+    "all in-sync replicas. A log dir has one replica: 1 and -1 are the same. With 0, a batch that "
+    "cannot be written does not stop the command: it is told, and the exit code is 1.  "
     "[default: 1]",
 )
 @click.option(

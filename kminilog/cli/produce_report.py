@@ -85,8 +85,9 @@ class Report:
         """Return which lines are where, and which to send again; the producer must be closed."""
         self._add_rest()
         parts = []
+        is_told = any(stretch.is_known for stretch in self._acknowledged.values())
         for what, stretches in (
-            ("acknowledged", self._acknowledged),
+            ("acknowledged" if is_told else "sent", self._acknowledged),
             ("in doubt", self._in_doubt),
         ):
             if stretches:
@@ -164,10 +165,16 @@ class _Stretch:
         self._last_offset = offset
         self._number += 1
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the offsets are known: with acks 0 nobody tells them."""
+        return self._first_offset != NO_OFFSET
+
     def __str__(self) -> str:
-        is_known = self._first_offset != NO_OFFSET
         offsets = f"offsets {self._first_offset}..{self._last_offset}"
-        return f"{offsets if is_known else 'not waited for'} ({count(self._number, 'message')})"
+        return (
+            f"{offsets if self.is_known else 'not waited for'} ({count(self._number, 'message')})"
+        )
 
 
 def _append(runs: list[range], number: int) -> list[range]:

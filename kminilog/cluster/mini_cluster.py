@@ -144,12 +144,18 @@ class MiniCluster(Controller):
             if isinstance(error, WriteFailedError) and error.restored:
                 raise
             # Its log refuses writes until it is opened again: another replica can lead meanwhile.
-            self._brokers[leader.node].warn(f"it is down now: {error}")
-            self.crash(leader.node)
+            self._crash_of(leader.node, error)
             topic, partition = leader.replica.log.topic_partition
             raise NotLeaderForPartitionError(
                 topic, partition=partition, node=leader.node
             ) from error
+
+    def _crash_of(self, node: int, error: WriteFailedError | LogClosedError) -> None:
+        reason = f"{error.path}: {error.reason}" if isinstance(error, WriteFailedError) else error
+        self._brokers[node].warn(
+            f"it is down now, because a write failed: {reason}; start it again"
+        )
+        self.crash(node)
 
     def is_replicated(self, topic_partition: TopicPartition, produced: Produced) -> bool:
         """Tell if all in-sync replicas have these messages: then they are committed.
@@ -242,8 +248,8 @@ class MiniCluster(Controller):
             self._advance(partition)
             max_bytes = self.replica_fetch_max_bytes
             return pull(broker, partition, leader, max_bytes=max_bytes, now_ms=now_ms)
-        except WriteFailedError:
-            self.crash(node)
+        except WriteFailedError as error:
+            self._crash_of(node, error)
             return 0
 
     def _drop_lagging(self, partition: TopicPartition) -> None:

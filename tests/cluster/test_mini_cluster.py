@@ -492,6 +492,9 @@ def test_follower_whose_disk_refuses_a_write_ends_and_the_others_go_on(
     assert cluster.in_sync_replicas(ORDERS) == (0, 2)
     assert [node.id for node in cluster.metadata().nodes] == [0, 2]
     assert cluster.is_replicated(ORDERS, produced)
+    (told,) = cluster.take_warnings()
+    assert told.startswith("broker 1: it is down now, because a write failed: ")
+    assert "No space left" in told
     monkeypatch.undo()
     cluster.start(1)
     replicate_until_quiet(cluster)
@@ -544,7 +547,7 @@ def test_leader_whose_log_is_broken_ends_and_another_one_leads(
     with pytest.raises(WriteFailedError if is_restored else NotLeaderForPartitionError):
         produce(cluster, b"b")
     assert cluster.metadata().leader_for("orders", 0).id == leader
-    told = f"broker 0: it is down now: {log.directory}: write failed: no space"
+    told = f"broker 0: it is down now, because a write failed: {log.directory}: no space"
     assert [line.split(";")[0] for line in cluster.take_warnings()] == [told][is_restored:]
 
 
