@@ -1,9 +1,9 @@
 """The errors that kminilog raises on purpose: one tree of classes.
 
 A class of its own exists only where a caller would act differently. Its text says what is wrong,
-where, and what to do; its fields hold the same facts. A bad argument is a plain `ValueError`. This
-module has the root and the errors of storage; other branches are `client_errors`,
-`consumer.errors`, `job_errors` and `log_dir_errors`.
+where, and what to do; its fields hold what callers ask for. A bad argument is a plain
+`ValueError`. This module has the root and the errors of storage; other branches are
+`client_errors`, `consumer.errors`, `job_errors` and `log_dir_errors`.
 """
 
 import errno
@@ -38,21 +38,25 @@ class CompressedMessageError(KMiniLogError):
 
     def __init__(self, codec: str, *, where: str, remedy: str) -> None:
         super().__init__(f"{where}: a message compressed with {codec}; {remedy}")
-        self.codec = codec
 
 
 class OffsetOutOfRangeError(KMiniLogError):
     """The offset is below the log start offset, beyond the log end offset, or in a gap."""
 
     def __init__(
-        self, where: str, *, offset: int, log_start_offset: int, log_end_offset: int
+        self,
+        where: str,
+        *,
+        offset: int,
+        log_start_offset: int,
+        log_end_offset: int,
+        is_in_gap: bool = False,
     ) -> None:
         held = f"it holds offsets from {log_start_offset} up to, not including, {log_end_offset}"
         if log_start_offset == log_end_offset:
             held = f"it is empty, and offset {log_end_offset} comes next"
-        where_it_is = "in a gap" if log_start_offset <= offset < log_end_offset else "out of range"
-        super().__init__(f"{where}: offset {offset} is {where_it_is}; {held}")
-        self.offset = offset
+        said = "in a gap of the log; no message has it" if is_in_gap else f"out of range; {held}"
+        super().__init__(f"{where}: offset {offset} is {said}")
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
 
@@ -71,9 +75,6 @@ class MessageTooLargeError(KMiniLogError):
         super().__init__(
             f"{self.reason}; nothing of its batch was written; send less or raise {setting}"
         )
-        self.size_bytes = size_bytes
-        self.limit_bytes = limit_bytes
-        self.setting = setting
 
 
 class NullValueError(KMiniLogError):
@@ -84,7 +85,6 @@ class NullValueError(KMiniLogError):
             f"the {dialect} dialect has no null value; nothing of the batch was written; "
             "send an empty value, or use a topic in the kafka dialect"
         )
-        self.dialect = dialect
 
 
 class WriteFailedError(KMiniLogError):
@@ -96,10 +96,9 @@ class WriteFailedError(KMiniLogError):
     def __init__(
         self, path: str, *, reason: str, restored: bool, in_doubt: range = range(0)
     ) -> None:
+        outcome = "the log could not be put back; close it and open it again to recover"
         if restored:
             outcome = "the log is as it was before the call"
-        else:
-            outcome = "the log could not be put back; close it and open it again to recover"
         if in_doubt:
             outcome = f"offsets {in_doubt[0]}..{in_doubt[-1]} may be in the log; {outcome}"
         super().__init__(f"{path}: write failed: {reason}; {outcome}")

@@ -33,7 +33,7 @@ from kminilog.storage.notices import OnGap
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.system import WallClock
-from kminilog.verification import coverage
+from kminilog.verification.coverage import in_words as unchecked_in_words
 from kminilog.verification.report import verify_storage
 
 Json = Mapping[str, Any]
@@ -87,7 +87,7 @@ def look_at(
         partitions=tuple(partitions),
         elsewhere=tuple(finding for findings in found.values() for finding in findings),
         counts=tuple((f["class"], f["count"], len(f["samples"])) for f in report["findings"]),
-        not_checked=tuple(map(coverage.in_words, report["unchecked"])),
+        not_checked=tuple(map(unchecked_in_words, report["unchecked"])),
         not_read=tuple(not_read.texts),
         left_out=len(everything) - len(partitions),
     )

@@ -131,7 +131,7 @@ class PartitionReader:
         if step:
             refuse_compressed(*step)
         if step is None or step[1].message.offset != offset:
-            raise self._out_of_range(offset)
+            raise self._out_of_range(offset, is_followed=step is not None)
         return Found(*step)
 
     def read(self, offset: int, max_bytes: int) -> list[Message]:
@@ -238,10 +238,11 @@ class PartitionReader:
             self._segments.append(segment)
         return True
 
-    def _out_of_range(self, offset: int) -> OffsetOutOfRangeError:
+    def _out_of_range(self, offset: int, *, is_followed: bool = False) -> OffsetOutOfRangeError:
         return OffsetOutOfRangeError(
             str(self.topic_partition),
             offset=offset,
             log_start_offset=self.log_start_offset,
             log_end_offset=self.log_end_offset,
+            is_in_gap=is_followed and offset >= self.log_start_offset,
         )

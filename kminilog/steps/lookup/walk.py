@@ -55,10 +55,9 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
     }
     if search.found is None:
         start, end = reader.log_start_offset, reader.log_end_offset
-        where = "in a gap" if start <= search.offset < end else "out of range"
         recording.step(
-            f"Offset {search.offset} is not there. The log holds the offsets {start} to {end - 1}: "
-            f"this one is {where}. The answer is never the next message.",
+            f"Offset {search.offset} is not there. The log begins with offset {start} and ends "
+            f"with {end - 1}. The answer is never the next message.",
             values={**values, "segment": None, "log start": start, "log end": end},
         )
         return
