@@ -199,4 +199,4 @@ def test_find_explain_of_an_offset_that_is_not_there_shows_the_search_and_says_n
     stands = [int(at) for at in re.findall(r"At byte (\d+) stands offset", text)]
     start = stands[0]
     assert stands == [at for at, _ in last.scan(start)]
-    assert "Offset 99999 is not there. The log holds the offsets 0 to 19" in text
+    assert "Offset 99999 is not there. The log begins with offset 0 and ends with 19" in text
