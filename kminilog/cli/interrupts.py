@@ -77,6 +77,9 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
             if handler is signal.default_int_handler and is_process_ending:
                 handler = signal.SIG_DFL
             signal.signal(number, handler)
+        # If KeyboardInterrupt has passed through an `exec`, as of an import, `python -m` ends
+        # itself by SIGINT whatever its exit code is. Another `exec` makes Python forget.
+        exec("")
 
 
 def take_signal(number: signal.Signals) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -174,6 +175,29 @@ def test_interrupt_that_does_not_wake_a_read_is_sent_again():
         assert interrupts.interrupted_exit_code() == 130
     os.close(nothing)
     os.close(end)
+
+
+ENDED_IN_AN_EXEC = """
+import os, signal, sys, time
+from kminilog.cli.interrupts import *
+
+with interrupts_heard(is_process_ending=True):
+    try:
+        with interruptible_wait():
+            exec("os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)")
+    except KeyboardInterrupt:
+        code = interrupted_exit_code()
+sys.exit(code)
+"""
+
+
+def test_interrupt_that_has_passed_through_an_exec_leaves_the_exit_code_of_a_module(tmp_path):
+    """Imports of libraries call `exec`."""
+    (tmp_path / "ended.py").write_text(ENDED_IN_AN_EXEC)
+    places = {"PYTHONPATH": f"{tmp_path}:{PROJECT}"}
+    command = [sys.executable, "-m", "ended"]
+    run = subprocess.run(command, env=os.environ | places, capture_output=True, timeout=60)
+    assert (run.returncode, run.stderr) == (143, b"")
 
 
 def test_process_that_is_forked_has_its_signals_to_itself_and_holds_nobody_up():
