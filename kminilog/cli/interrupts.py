@@ -46,6 +46,7 @@ class _Noted:
     at_seconds = 0.0
     is_waiting = False
     is_swallowed = False
+    ignored: tuple[signal.Signals, ...] = ()  # since the process started
     terminal: int | None = None  # file descriptor of the one whose cursor is hidden
 
 
@@ -63,6 +64,7 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
     _noted.number, _noted.is_waiting, _noted.is_swallowed = 0, False, False
+    _noted.ignored = tuple(n for n in SIGNALS if before[n] in (signal.SIG_IGN, None))
     for number in SIGNALS:
         take_signal(number)
     hook = sys.unraisablehook
@@ -89,8 +91,7 @@ def take_signal(number: signal.Signals) -> None:
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(number) not in (signal.SIG_IGN, None):
-        signal.signal(number, _on_signal)
+    signal.signal(number, signal.SIG_IGN if number in _noted.ignored else _on_signal)
 
 
 def is_interrupted() -> bool:

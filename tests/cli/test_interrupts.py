@@ -177,6 +177,19 @@ def test_interrupt_that_does_not_wake_a_read_is_sent_again():
     os.close(end)
 
 
+def test_signal_that_was_ignored_stays_ignored_whatever_a_library_does():
+    """As pyspark takes SIGINT when it starts."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts.interrupts_heard():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            interrupts.take_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 ENDED_IN_AN_EXEC = """
 import os, signal, sys, time
 from kminilog.cli.interrupts import *
