@@ -34,8 +34,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SAME_SECONDS = 0.1
 """So soon again, a signal is the same one: `timeout` sends it to a process and to its group."""
 _AGAIN_SECONDS = 0.01
-_WAKE_SECONDS, _WAKES = 0.02, 100
-_WAKING = signal.SIGURG
+_WAKING = signal.SIGURG  # does nothing if there is no handler
+_WAKE_SECONDS = 0.02
+_MOST_WAKES = 100
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -46,7 +47,7 @@ class _Noted:
     at_seconds = 0.0
     is_waiting = False
     is_swallowed = False
-    ignored: tuple[signal.Signals, ...] = ()  # since the process started
+    ignored: tuple[signal.Signals, ...] = ()
     terminal: int | None = None  # file descriptor of the one whose cursor is hidden
 
 
@@ -64,7 +65,7 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
     _noted.number, _noted.is_waiting, _noted.is_swallowed = 0, False, False
-    _noted.ignored = tuple(n for n in SIGNALS if before[n] in (signal.SIG_IGN, None))
+    _noted.ignored = tuple(n for n in SIGNALS if before[n] is signal.SIG_IGN)
     for number in SIGNALS:
         take_signal(number)
     hook = sys.unraisablehook
@@ -222,7 +223,7 @@ def _wake(listening: int, is_over: threading.Event) -> None:
         (number,) = os.read(listening, 1)
         if number not in SIGNALS:
             continue
-        for _ in range(_WAKES):  # a process that was forked tells of its signals here, too
+        for _ in range(_MOST_WAKES):  # a process that was forked tells of its signals here, too
             if is_over.wait(_WAKE_SECONDS) or _noted.number:
                 break
             signal.pthread_kill(main_thread, _WAKING)

@@ -148,8 +148,8 @@ def by_engine(spark: SparkSession, directory: Path) -> None:
     for name, here, there in (("ingest", 0, 1), ("verify", 2, 3)):
         slope, start = np.polyfit(sizes, [row[here] for row in cold], 1)
         size_mib = (cold[0][there] - start) / slope / (1 << 20)
-        print(f"  cold {name}: {size_mib:.0f} MiB here take as long as the start of Spark; "
-              f"the limit of --engine auto is {LOCAL_BYTES >> 20} MiB")  # fmt: skip
+        print(f"  cold {name}: {size_mib:.0f} MiB here take as long as the start of Spark.")
+    print(f"  The limit of --engine auto is {LOCAL_BYTES >> 20} MiB.")
 
 
 def _warm(spark: SparkSession, job: Job) -> list[float]:

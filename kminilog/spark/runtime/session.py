@@ -126,7 +126,7 @@ def stop(session: "SparkSession") -> None:
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, ConnectionError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # pyspark's, if the JVM dies now
+        warnings.filterwarnings("ignore", "Unable to cleanly shutdown Spark", RuntimeWarning)
         session.stop()
 
 

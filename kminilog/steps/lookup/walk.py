@@ -57,7 +57,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
         start, end = reader.log_start_offset, reader.log_end_offset
         recording.step(
             f"Offset {search.offset} is not there. The log begins with offset {start} and ends "
-            f"with {end - 1}. The answer is never the next message.",
+            f"with {end - 1}. A search never gives the next message in its place.",
             values={**values, "segment": None, "log start": start, "log end": end},
         )
         return
