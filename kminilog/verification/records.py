@@ -104,7 +104,7 @@ def _read_manifests(log_dir: Path, records: Records) -> None:
 
 
 def _read_pending(log_dir: Path, records: Records) -> None:
-    """Note a pending job that no writer can finish: its messages stay hidden."""
+    """Note a pending job that no writer can finish: it is committed, its messages are hidden."""
     with suppress(OSError, LogDirError):  # then no partition can be read, and each says why
         for _ in range(2):  # a job that a writer is finishing now has no fault, or is gone then
             job = pending_manifest(log_dir)
@@ -113,7 +113,7 @@ def _read_pending(log_dir: Path, records: Records) -> None:
                 break
         if job and fault:
             why = f"job {job.job_id} is not finished, and no writer can finish it: {fault}"
-            records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why))
+            records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why, asked=True))
 
 
 def _fault(log_dir: Path, job: Manifest) -> str:
@@ -122,7 +122,9 @@ def _fault(log_dir: Path, job: Manifest) -> str:
         check_staged_files(log_dir, job)
     except PublicationError as error:
         return error.reason
-    except (KMiniLogError, OSError) as error:
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}" if error.strerror else str(error)
+    except KMiniLogError as error:
         return str(error)
     return ""
 
