@@ -14,12 +14,13 @@ import click
 from kminilog.cli.clusters import let_followers_copy, open_cluster
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.options import CLUSTER, Command, example, json_option, to_directory
-from kminilog.cli.output import Broken, in_words, write_document, write_line, write_lines
+from kminilog.cli.output import Broken, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.plain_text import FIT_COLUMNS, count, table, wrap

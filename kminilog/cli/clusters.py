@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kminilog.cli.interrupts import check_interrupt
-from kminilog.cli.output import Broken, in_words, warn, warn_all
+from kminilog.cli.output import Broken, warn, warn_all
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.cli.recovery_reading import open_writer, recovery_reading
 from kminilog.client_errors import LeaderNotAvailableError
@@ -27,6 +27,7 @@ from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config import complete_config
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError

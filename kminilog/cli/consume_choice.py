@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 import click
 
-from kminilog.cli.output import Broken, in_words, warn_all
+from kminilog.cli.output import Broken, warn_all
 from kminilog.consumer.interface import MessageSource
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir

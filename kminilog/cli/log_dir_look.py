@@ -12,10 +12,10 @@ from typing import Any
 from kminilog.cli.group_offsets import group_offsets
 from kminilog.cli.interrupts import interruptible, interruptible_call
 from kminilog.cli.layout import describe_partition
-from kminilog.cli.output import in_words
 from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.readers import LogDirSource
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.steps.page.lanes import MAX_TICKS

@@ -25,8 +25,9 @@ from click.core import ParameterSource
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
 from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
-from kminilog.cli.output import complain, flush, in_words, warn
+from kminilog.cli.output import complain, flush, warn
 from kminilog.cli.places import CLUSTER_COMMANDS, placed
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from kminilog.errors import KMiniLogError
+from kminilog.error_text import in_words
 from kminilog.format.names import TopicPartition
 from kminilog.painted import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.printable import printable, printable_json
@@ -141,17 +141,6 @@ def warn_all(texts: Iterable[str]) -> None:
     """Write some lines to stderr."""
     for text in texts:
         warn(text)
-
-
-def in_words(error: Exception) -> str:
-    """Return the text of an error; of an OSError, what happened to which file.
-
-    >>> in_words(NotADirectoryError(20, "Not a directory", "orders-0"))
-    'orders-0: Not a directory'
-    """
-    if isinstance(error, OSError) and not isinstance(error, KMiniLogError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
 
 
 class Broken:

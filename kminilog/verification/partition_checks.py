@@ -19,7 +19,8 @@ in the directory meanwhile is no finding. Source: ours.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.error_text import in_words
+from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import (
     CUT_SUFFIX,
@@ -79,7 +80,7 @@ def join_segments(
     then nothing was checked, even if listing works again. O(segments + findings).
     """
     jobs = jobs or PartitionJobs()
-    topic_partition, unchecked = reader.topic_partition, [_in_words(failure)] if failure else []
+    topic_partition, unchecked = reader.topic_partition, [in_words(failure)] if failure else []
     names, strays = set[str](), dict[str, str]()
     try:
         names, strays = _list_directory(reader)
@@ -113,13 +114,6 @@ def join_segments(
         notes=[note for s in ordered for note in s.notes],
         segments=[SegmentRow.of(s) for s in ordered],
     )
-
-
-def _in_words(failure: Exception) -> str:
-    is_ours = isinstance(failure, KMiniLogError)
-    if isinstance(failure, OSError) and failure.filename and not is_ours:
-        return f"{failure.filename}: {failure.strerror}"
-    return str(failure)
 
 
 def _with_recovery_point_now(

@@ -18,6 +18,7 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
+from kminilog.error_text import in_words
 from kminilog.errors import LogDirError
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.job_errors import PublicationError
@@ -109,11 +110,7 @@ def finish_pending(log_dir: Path) -> str | None:
         check_staged_files(log_dir, manifest)
     except (PublicationError, OSError) as error:
         pending = pending_path(log_dir).relative_to(log_dir)
-        fault = (
-            error.reason
-            if isinstance(error, PublicationError)
-            else f"{error.filename}: {error.strerror}"
-        )
+        fault = error.reason if isinstance(error, PublicationError) else in_words(error)
         reason = (
             f"{pending} cannot be finished: {fault}; nothing was touched; mend it, or move it and "
             f"{STAGING_DIR}/{manifest.job_id} away"
