@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError
@@ -106,12 +107,11 @@ def _read_manifests(log_dir: Path, records: Records) -> None:
 def _read_pending(log_dir: Path, records: Records) -> None:
     """Note a pending job that no writer can finish: it is committed, its messages are hidden."""
     with suppress(OSError, LogDirError):  # then no partition can be read, and each says why
-        for _ in range(2):  # a job that a writer is finishing now has no fault, or is gone then
-            job = pending_manifest(log_dir)
-            fault = _fault(log_dir, job) if job else ""
-            if not fault:
-                break
-        if job and fault:
+        job = pending_manifest(log_dir)
+        if job is None or not _fault(log_dir, job):
+            return
+        # A writer may have finished it during that look; then another job may be pending.
+        if pending_manifest(log_dir) == job and (fault := _fault(log_dir, job)):
             why = f"job {job.job_id} is not finished, and no writer can finish it: {fault}"
             records.unchecked.append(Unchecked(Aspect.JOBS, job.topic, why, asked=True))
 
@@ -122,10 +122,8 @@ def _fault(log_dir: Path, job: Manifest) -> str:
         check_staged_files(log_dir, job)
     except PublicationError as error:
         return error.reason
-    except OSError as error:
-        return f"{error.filename}: {error.strerror}" if error.strerror else str(error)
-    except KMiniLogError as error:
-        return str(error)
+    except (KMiniLogError, OSError) as error:
+        return in_words(error)
     return ""
 
 

@@ -21,6 +21,8 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest, pending_manifest, pending_path
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
+from kminilog.verification import records
+from kminilog.verification.records import read_records
 from kminilog.verification.report import verify_storage
 from tests.trees import tree_of
 
@@ -259,6 +261,21 @@ def test_verify_says_that_no_writer_can_finish_a_pending_job(scene, attack):
     assert told.why.startswith(beginning)
     assert told.why != beginning
     assert "Errno" not in told.why
+
+
+def test_jobs_that_a_writer_finishes_meanwhile_are_not_taken_for_one_that_cannot_be(
+    scene, monkeypatch
+):
+    """As if a writer finished one job during the first look, and the next during the second."""
+
+    def finish_meanwhile(log_dir, job):
+        following = {**scene.manifest, "job_id": f"{job.job_id}-next"}
+        pending_path(log_dir).write_text(json.dumps(following))
+        raise PublicationError(job.job_id, reason="the topic ends elsewhere by now")
+
+    monkeypatch.setattr(records, "check_staged_files", finish_meanwhile)
+    assert not read_records(scene.log_dir).unchecked
+    assert pending_manifest(scene.log_dir).job_id == "job-1-next"
 
 
 def test_pending_job_behind_a_damaged_end_is_finished_and_the_damage_is_told(scene):
