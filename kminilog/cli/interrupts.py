@@ -47,6 +47,7 @@ class _Noted:
     at_seconds = 0.0
     is_waiting = False
     is_swallowed = False
+    again: threading.Timer | None = None
     ignored: tuple[signal.Signals, ...] = ()
     terminal: int | None = None  # file descriptor of the one whose cursor is hidden
 
@@ -76,6 +77,10 @@ def interrupts_heard(*, is_process_ending: bool = False) -> Iterator[None]:
     finally:
         _noted.is_waiting = False
         sys.unraisablehook = hook
+        if _noted.again:  # else its signal could come when nobody takes it any more
+            _noted.again.cancel()
+            _noted.again.join()
+            _noted.again = None
         for number, handler in before.items():
             if handler is signal.default_int_handler and is_process_ending:
                 handler = signal.SIG_DFL
@@ -184,6 +189,7 @@ def _on_swallowed(hook: UnraisableHook, swallowed: "sys.UnraisableHookArgs") -> 
     again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), _noted.number))
     again.daemon = True
     again.start()  # this still is the finaliser
+    _noted.again = again
 
 
 @contextmanager

@@ -152,6 +152,20 @@ def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(capfd, n
     assert capfd.readouterr() == ("", "")
 
 
+def test_interrupt_that_a_finaliser_hears_does_not_come_again_behind_the_command():
+    taken = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: taken.append(number))
+    try:
+        with interrupts.interrupts_heard():
+            with interrupts.interruptible_wait():
+                PressesCtrlC()
+            assert interrupts.is_interrupted()
+        time.sleep(10 * interrupts._AGAIN_SECONDS)
+        assert taken == []
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_interrupt_that_does_not_end_a_read_ends_it_all_the_same():
     """As if it came between the last step of Python and the read; here another thread gets it."""
     nothing, end = os.pipe()
