@@ -80,6 +80,40 @@ def test_interrupt_that_a_finaliser_hears_ends_the_command(
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("number", interrupts.SIGNALS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["verify"],
+        ["verify", "orders", "--against", "SOURCE", "--engine", "local"],
+        ["recover", "orders-0", "--dry-run"],
+        ["dump", "LOG", "--at", "0"],
+        ["ls", "--html", "PAGE"],
+    ],
+    ids=" ".join,
+)
+def test_interrupt_ends_the_check_of_a_segment_at_once(
+    orders, tmp_path, monkeypatch, words, number
+):
+    """A damaged segment of 600 MB took 30 s to check."""
+    steps = []
+
+    def check_for_ever(*_, **__):
+        signal.raise_signal(number)
+        for step in range(1000):
+            steps.append(step)
+
+    monkeypatch.setattr("kminilog.bulk.segment_checks.check_segment", check_for_ever)
+    log = min((orders.log_dir / "orders-0").glob("*.log"))
+    log.write_bytes(log.read_bytes()[:-1] + b"\x00")  # so that `dump` looks for findings
+    source = tmp_path / "source.txt"
+    source.write_text("line\n")
+    places = {"LOG": log, "PAGE": tmp_path / "page.html", "SOURCE": source}
+    run = orders(*[places.get(word, word) for word in words])
+    assert (run.code, run.err) == (128 + number, "")
+    assert len(steps) < 1000
+
+
 def test_interrupt_of_group_list_comes_between_two_groups(orders, monkeypatch):
     orders.ok("consume", "orders", "--group", "g1", "--until-end")
     orders.ok("consume", "orders", "--group", "g2", "--until-end")
