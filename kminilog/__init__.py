@@ -7,8 +7,6 @@ package loads none of their modules, so neither Spark nor numpy. The first use o
 loads its module.
 """
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # typing's, which takes as long to import as all the rest here
 if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster
@@ -64,4 +62,7 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not above: the command imports this package first, and Ctrl-C would print a traceback there.
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

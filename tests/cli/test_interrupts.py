@@ -317,6 +317,16 @@ def test_interrupt_while_modules_are_imported_ends_the_command_silently(tmp_path
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
+def test_nothing_is_imported_before_interrupts_are_silent_but_signal():
+    code = (
+        f"import sys; sys.path.insert(0, {str(PROJECT)!r}); import signal; "
+        "before = {*sys.modules};"
+        "import kminilog.cli.start; print(*sorted({*sys.modules} - before))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("kminilog kminilog.cli kminilog.cli.start\n", "")
+
+
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
