@@ -62,7 +62,7 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Not above: the command imports this package first, and Ctrl-C would print a traceback there.
+    # Not at the top: the command imports this package before it can make Ctrl-C silent.
     from importlib import import_module
 
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

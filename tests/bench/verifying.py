@@ -4,9 +4,9 @@
     one process `bulk.segment_checks`, as `kminilog verify` uses it
     two         the same in two processes that are there already, a partition at a time: what this
                 machine can gain by a second core
-    spark       the same in Spark tasks, in a warm session: it has checked a small topic before,
-                so often that Java's compiler has little left to do. In a new session the compiler
-                shares the two cores with the tasks for many checks
+    spark       the same in Spark tasks, in a warm session: it has checked a small topic so often
+                that Java's compiler has little left to do. In a new session the compiler shares
+                the two cores with the tasks during the first checks
 
 Messages have keys of 5 to 16 bytes and values of 50 to 150; a segment has 256 MB. Manifests with
 fingerprints are compared too. The works take turns. `python -m tests.bench.verifying [GIGABYTES]`

@@ -317,13 +317,13 @@ def test_interrupt_while_modules_are_imported_ends_the_command_silently(tmp_path
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
-def test_nothing_is_imported_before_interrupts_are_silent_but_signal():
+def test_command_imports_only_signal_before_it_makes_interrupts_silent():
     code = (
-        f"import sys; sys.path.insert(0, {str(PROJECT)!r}); import signal; "
-        "before = {*sys.modules};"
+        "import signal, sys; sys.path.insert(0, sys.argv[1]); before = {*sys.modules}; "
         "import kminilog.cli.start; print(*sorted({*sys.modules} - before))"
     )
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+    command = [sys.executable, "-S", "-c", code, str(PROJECT)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("kminilog kminilog.cli kminilog.cli.start\n", "")
 
 
