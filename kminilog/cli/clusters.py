@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import Broken, warn, warn_all
 from kminilog.cli.places import cluster_at, is_cluster
+from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer, recovery_reading
 from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import Clock
@@ -173,5 +174,5 @@ def with_leader(log_dir: LogDir, partitions: list[TopicPartition]) -> list[Topic
 
 def create_in_cluster(path: Path, topic: Topic, replicas: int) -> None:
     """Create a topic in a cluster; raises what MiniCluster.create_topic raises."""
-    with open_cluster(path) as cluster:
-        cluster.create_topic(topic, replicas)
+    with open_cluster(path) as cluster, working_if_long(f"Creating {topic.name}") as at:
+        cluster.create_topic(topic, replicas, at)

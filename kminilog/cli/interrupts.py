@@ -5,7 +5,7 @@ producer does not know it yet, or in a finaliser, where the exception is lost. S
 notes the signal. The commands raise it later, again and again until the command has ended,
 
     check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
-    interruptible_wait, interruptible_reading             at once: nothing is being written
+    interruptible_wait, interruptible_reading             at once: nothing is left half written
 
 and the exit code is 128 + the signal. What is raised at once may still come in a finaliser. Python
 tells `sys.unraisablehook` what is lost there, and so it is raised again. A signal that comes just
@@ -139,7 +139,7 @@ def interruptible_call(work: Callable[Parameters, Result]) -> Callable[Parameter
 
 
 def interruptible_reading(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return the same function; a signal ends a call at once. For work that writes nothing."""
+    """Return the same function; a signal ends a call at once. For work that leaves nothing."""
 
     def reads(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         with interruptible_wait():

@@ -13,16 +13,18 @@ Source: S1 5.1; Kafka: KafkaServer, ReplicaManager. Differs: the log dir has a d
 partition of its topics, and those of which the broker holds no replica stay empty.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import parse_topic_partition
 from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.partition_directories import holds_messages
+from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
 from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log
@@ -120,17 +122,26 @@ class Broker:
         self._replicas.clear()
         log_dir.close(cleanly=False)
 
-    def create_topic(self, topic: Topic, hosted: Iterable[TopicPartition]) -> None:
+    def create_topic(
+        self, topic: Topic, hosted: Iterable[TopicPartition], progress: Progress | None = None
+    ) -> None:
         """Create an empty topic, and open the replicas that this broker holds of it.
 
+        `progress` gets a text at each safe point that lies between some directories.
         If an equal topic without messages exists already, a crash has interrupted an earlier
         attempt; that topic is used. Raises TopicExistsError for any other existing topic.
         """
+
+        def at(step: str) -> None:
+            self._safe_point()
+            if progress:
+                progress(f"broker {self.node}: {step}")
+
         self._safe_point()
         log_dir = self._running
         known = {known.name: known for known in log_dir.topics()}.get(topic.name)
         if known is None:
-            log_dir.create_topic(topic)
+            log_dir.create_topic(topic, progress=at)
         elif known != topic or any(log_dir.log(p).log_end_offset for p in topic.all_partitions()):
             raise TopicExistsError(topic.name)
         for partition in hosted:
@@ -174,10 +185,18 @@ class Broker:
 
 
 def take_back(broker: Broker, topic: Topic) -> None:
-    """Delete a topic that `create_topic` has made but nobody has recorded, if it has no message."""
-    log_dir, partitions = broker._running, topic.all_partitions()
-    has_messages = any(holds_messages(broker.path / str(one)) for one in partitions)
-    if topic in log_dir.topics() and not has_messages:
-        for partition in partitions:
-            broker._replicas.pop(partition, None)
+    """Delete what `create_topic` has made of a topic that nobody has recorded.
+
+    Nothing if any directory of that name has a message, or other settings say that it is theirs.
+    """
+    log_dir, names = broker._running, os.listdir(broker.path)
+    known = {known.name: known for known in log_dir.topics()}.get(topic.name)
+    own = [one for one in map(parse_topic_partition, names) if one and one.topic == topic.name]
+    if known not in (None, topic) or any(holds_messages(broker.path / str(one)) for one in own):
+        return
+    for partition in own:
+        broker._replicas.pop(partition, None)
+    if known:
         log_dir.delete_topic(topic.name)
+    else:  # the interrupt came before its settings were written
+        delete_directories(broker.path, topic.name)

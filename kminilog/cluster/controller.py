@@ -26,6 +26,7 @@ from kminilog.cluster.replica_assignment import place_replicas
 from kminilog.cluster.state_file import MAX_BROKERS
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
+from kminilog.storage.partition_directories import Progress
 from kminilog.storage.topics import Topic
 
 
@@ -115,7 +116,9 @@ class Controller:
 
     # ---- topics and partitions
 
-    def create_topic(self, topic: Topic, replication_factor: int = 1) -> None:
+    def create_topic(
+        self, topic: Topic, replication_factor: int = 1, progress: Progress | None = None
+    ) -> None:
         """Make a topic whose replicas are placed over the brokers that run; see `placement`.
 
         Once it returns, the topic survives a power failure; a crash before that leaves none, or one
@@ -133,7 +136,7 @@ class Controller:
             try:
                 for node in running:
                     if hosted := [name for name, nodes in partitions.items() if node in nodes]:
-                        self._brokers[node].create_topic(topic, hosted)
+                        self._brokers[node].create_topic(topic, hosted, progress)
             except KeyboardInterrupt:
                 for node in running:
                     take_back(self._brokers[node], topic)
@@ -207,9 +210,7 @@ class Controller:
         leaderships = self._state.partitions.values()
         holders = {node for leadership in leaderships for node in leadership.replicas}
         if not holders <= set(self._brokers):
-            raise ValueError(
-                f"the cluster has replicas on brokers {sorted(holders)}; name them all"
-            )
+            raise ValueError(f"replicas are on the brokers {sorted(holders)}; name them all")
         for node in self._brokers:
             if not as_stored:
                 self._brokers[node].start(self._hosted(node))

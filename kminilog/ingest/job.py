@@ -22,7 +22,13 @@ from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.ingest.job_identity import check_ingest, committed_job, cut_since, file_facts
+from kminilog.ingest.job_identity import (
+    asked_options,
+    check_ingest,
+    committed_job,
+    cut_since,
+    file_facts,
+)
 from kminilog.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer, staging_of
 from kminilog.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.ingest.runs import Staged
@@ -32,6 +38,7 @@ from kminilog.settings import TopicSettings
 from kminilog.source.description import Place, Source, files_of, locate
 from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import Manifest, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
@@ -117,7 +124,7 @@ def ingest_with(
     plan: str = "auto",
     max_rejected: int = 0,
     lock_timeout_ms: int = LOCK_TIMEOUT_MS,
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Progress = lambda line: None,
     warn: Callable[[str], None] = log_warning,
 ) -> IngestResult:
     """Append the records of a source to a topic, atomically; create the topic if there is none.
@@ -142,7 +149,7 @@ def ingest_with(
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:
         committed = committed_job(writer.path, job_id, warn)
         if committed:
-            asked = _options(topic, partitions, dialect, settings, partitioner, seed, plan)
+            asked = asked_options(topic, partitions, dialect, settings, partitioner, seed, plan)
             read = source.to_json(), source.paths
             for line in check_ingest(committed, *read, asked, max_rejected=max_rejected):
                 warn(f"job {job_id}: {line}")
@@ -170,7 +177,7 @@ def ingest_with(
             progress(f"reading {source}")
             manifest = _stage(engine, source, files, job, plan, job_id)
             progress(f"publishing {manifest.facts['count']} messages")
-            _publish(writer, target, manifest, is_new=is_new)
+            _publish(writer, target, manifest, is_new=is_new, progress=progress)
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
 
 
@@ -178,27 +185,6 @@ def _existing(writer: LogDirWriter, name: str) -> Topic | None:
     with suppress(UnknownTopicOrPartitionError):
         return writer.topic(name)
     return None
-
-
-def _options(
-    topic: str,
-    partitions: int | None,
-    dialect: Dialect | None,
-    settings: TopicSettings | None,
-    partitioner: str,
-    seed: int,
-    plan: str,
-) -> dict[str, Any]:
-    """Return the requested options by the names of facts; None if one was not requested."""
-    return {
-        "topic": topic,
-        "partitions": partitions,
-        "dialect": dialect and dialect.name,
-        "config": settings and settings.changed(),
-        "partitioner": partitioner,
-        "seed": seed,
-        "plan": None if plan == "auto" else plan,
-    }
 
 
 def _target(
@@ -286,12 +272,14 @@ def _too_many(
     return SourceError(where, reason=first.reason + more)
 
 
-def _publish(writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool) -> None:
+def _publish(
+    writer: LogDirWriter, topic: Topic, manifest: Manifest, *, is_new: bool, progress: Progress
+) -> None:
     for topic_partition in topic.all_partitions():
         writer.release(topic_partition)
     try:
         if is_new:
-            writer.create_topic(topic)
+            writer.create_topic(topic, progress=lambda step: progress(f"creating {step}"))
         publish(writer.path, manifest)
     except (OSError, PublicationError):
         is_left = is_new and not is_under_way(writer.path, manifest.job_id)

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.plain_text import offsets
+from kminilog.settings import TopicSettings
 from kminilog.source.files import SourceFile, list_files
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -88,6 +90,27 @@ def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
         "files_bytes": sum(file.size_bytes for file in files),
         "files_digest": digest.hexdigest(),
         "files_changed_ns": changed_ns,
+    }
+
+
+def asked_options(
+    topic: str,
+    partitions: int | None,
+    dialect: Dialect | None,
+    settings: TopicSettings | None,
+    partitioner: str,
+    seed: int,
+    plan: str,
+) -> dict[str, Any]:
+    """Return the requested options by the names of facts; None if one was not requested."""
+    return {
+        "topic": topic,
+        "partitions": partitions,
+        "dialect": dialect and dialect.name,
+        "config": settings and settings.changed(),
+        "partitioner": partitioner,
+        "seed": seed,
+        "plan": None if plan == "auto" else plan,
     }
 
 

@@ -18,6 +18,7 @@ from kminilog.cluster.broker import Broker
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
+from kminilog.storage import partition_directories
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
@@ -872,8 +873,8 @@ def test_second_writer_waits_and_then_says_who_has_the_cluster(two_copies, monke
 # ---- interrupts
 
 
-def press_at_call(monkeypatch, owner: type, name: str, last: int) -> list[object]:
-    """Have the signal come in one call of a method, and return who was called."""
+def press_at_call(monkeypatch, owner: Any, name: str, last: int) -> list[object]:
+    """Have the signal come in one call of a method, and return who was called each time."""
     real, called = getattr(owner, name), []
 
     def method(self, *arguments, **options):
@@ -897,12 +898,29 @@ def test_interrupt_of_cluster_commands_comes_between_brokers_and_partitions(
     assert cluster.act("create", "--brokers", "5").code == 0
 
     topic = ["topic", "create", "q", "--replicas", "3", "--partitions"]
-    for last in (1, 10, 40):
+    made, opened = (partition_directories, "_make_segment"), (LogDirWriter, "log")
+    steps = [
+        (*made, 10, 50),
+        (*made, 70, 110),
+        (*opened, 1, 1),
+        (*opened, 10, 10),
+        (*opened, 99, 99),
+    ]
+    for owner, name, last, all_calls in steps:
         with monkeypatch.context() as patch:
-            called = press_at_call(patch, LogDirWriter, "log", last)
-            assert (cluster(*topic, "20").code, len(called)) == (130, last)
+            called = press_at_call(patch, owner, name, last)
+            assert (cluster(*topic, "60").code, len(called)) == (130, all_calls)
         assert not ClusterFiles(cluster.path).topics()
         assert not list(cluster.path.glob("broker-*/q*"))
+
+    with_messages = cluster.path / "broker-1" / "q-99" / f"{0:020}.log"
+    with_messages.parent.mkdir()
+    with_messages.write_bytes(b"a message")
+    with monkeypatch.context() as patch:
+        press_at_call(patch, *made, 10)
+        assert cluster(*topic, "60").code == 130
+    assert with_messages.read_bytes() == b"a message"
+    shutil.rmtree(with_messages.parent)
     cluster.ok(*topic, "10")
 
     assert cluster.act("crash", "0").code == 0

@@ -18,6 +18,7 @@ import pytest
 
 from kminilog.cli import interrupts
 from kminilog.consumer.coordinator import Coordinator
+from kminilog.storage import partition_directories
 from tests.cli.command_line import PROGRAM, PROJECT, environment
 from tests.processes import finish, start
 
@@ -112,6 +113,52 @@ def test_interrupt_ends_the_check_of_a_segment_at_once(
     run = orders(*[places.get(word, word) for word in words])
     assert (run.code, run.err) == (128 + number, "")
     assert len(steps) < 1000
+
+
+@pytest.mark.parametrize("number", interrupts.SIGNALS)
+@pytest.mark.parametrize("function", ["RunWriter.write", "join_runs"])
+def test_interrupt_ends_the_staging_of_an_ingest_at_once(
+    kminilog, tmp_path, monkeypatch, function, number
+):
+    """20,000 records for 3,000 partitions took 20 s."""
+    steps = []
+
+    def write_for_ever(*_, **__):
+        signal.raise_signal(number)
+        for step in range(1000):
+            steps.append(step)
+
+    source = tmp_path / "source.txt"
+    source.write_text("line\n")
+    monkeypatch.setattr(f"kminilog.ingest.runs.{function}", write_for_ever)
+    run = kminilog("ingest", source, "--topic", "new", "--engine", "local")
+    assert (run.code, run.err) == (128 + number, "")
+    assert len(steps) < 1000
+    assert not [path for path in kminilog.log_dir.rglob("*") if path.name.startswith("new")]
+    assert not list(kminilog.log_dir.glob(".staging/*"))
+
+
+def test_interrupt_of_an_ingest_comes_between_the_partitions_that_it_creates(
+    kminilog, tmp_path, monkeypatch
+):
+    made = []
+    real = partition_directories._make_segment
+
+    def make_segment(*arguments):
+        made.append(arguments)
+        if len(made) == 10:
+            signal.raise_signal(signal.SIGINT)
+        real(*arguments)
+
+    source = tmp_path / "source.txt"
+    source.write_text("line\n")
+    command = ("ingest", source, "--topic", "new", "--partitions", "120", "--engine", "local")
+    monkeypatch.setattr(partition_directories, "_make_segment", make_segment)
+    run = kminilog(*command)
+    assert (run.code, run.err, len(made)) == (130, "", 50)
+    assert kminilog.ok("topic", "list").out == "no topics\n"
+    kminilog.ok(*command)
+    assert "verdict: ok" in kminilog.ok("verify").out
 
 
 def test_interrupt_of_group_list_comes_between_two_groups(orders, monkeypatch):
