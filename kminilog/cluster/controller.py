@@ -210,7 +210,7 @@ class Controller:
         leaderships = self._state.partitions.values()
         holders = {node for leadership in leaderships for node in leadership.replicas}
         if not holders <= set(self._brokers):
-            raise ValueError(f"replicas are on the brokers {sorted(holders)}; name them all")
+            raise ValueError(f"there are replicas on brokers {sorted(holders)}; name them all")
         for node in self._brokers:
             if not as_stored:
                 self._brokers[node].start(self._hosted(node))
