@@ -4,10 +4,11 @@ time (Java's class data sharing): some twenty of them, each for a job of a secon
     python -m tests.spark_classes FILE
 
 writes it, after an ingest and a verification. A JVM takes no notice of it if it comes from another
-Java or another Spark.
+Java or another Spark, or if the files are gone from which it was made.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -33,6 +34,7 @@ def jvm_options(*, interpreted: bool = True) -> str:
 def write(archive: Path) -> None:
     """Write the archive; it is whole or not there."""
     archive.parent.mkdir(exist_ok=True)
+    os.environ["SPARK_HOME"] = str(_lasting_home(archive.with_name("spark-home")))
     with tempfile.TemporaryDirectory(dir=archive.parent) as directory:
         unfinished = Path(directory, archive.name)
         os.environ["SPARK_SUBMIT_OPTS"] = (
@@ -40,6 +42,17 @@ def write(archive: Path) -> None:
         )
         _use_spark(Path(directory))
         unfinished.rename(archive)
+
+
+def _lasting_home(home: Path) -> Path:
+    """Make a SPARK_HOME of links: a JVM uses the archive only while these names of files exist."""
+    import pyspark
+
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    for name in ("bin", "jars"):
+        (home / name).symlink_to(Path(pyspark.__file__).parent / name)
+    return home
 
 
 def _use_spark(directory: Path) -> None:

@@ -13,11 +13,12 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from kminilog.spark.runtime.session import _linked_spark_home, spark_session, stop
+from tests.spark_classes import ARCHIVE
 
 START = """
 import sys
 from kminilog.job_errors import SparkUnavailableError
-from kminilog.spark.runtime.session import _linked_spark_home, spark_session
+from kminilog.spark.runtime.session import spark_session
 try:
     spark_session(*sys.argv[1:])
 except SparkUnavailableError as error:
@@ -100,8 +101,8 @@ def test_spark_session_says_which_log_it_cannot_write(tmp_path):
     assert result.stdout == (f"Spark cannot run: KMINILOG_SPARK_LOG={tmp_path}: Is a directory\n")
 
 
-MEMORY = """
-from kminilog.spark.runtime.session import _linked_spark_home, spark_session
+STARTED = """
+from kminilog.spark.runtime.session import spark_session
 jvm = spark_session("local[1]")._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
 print(*[argument for argument in jvm.getInputArguments() if argument.startswith("-Xmx")])
 """
@@ -109,7 +110,14 @@ print(*[argument for argument in jvm.getInputArguments() if argument.startswith(
 
 @pytest.mark.parametrize(("given", "found"), [("", "-Xmx2g"), ("640m", "-Xmx640m")])
 def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
-    assert run(MEMORY, SPARK_DRIVER_MEMORY=given).stdout.strip() == found
+    assert run(STARTED, SPARK_DRIVER_MEMORY=given).stdout.strip() == found
+
+
+def test_jvm_of_the_tests_starts_with_their_archive_of_classes():
+    """A JVM that cannot use the archive says nothing of it, and takes twice as long to start."""
+    if not ARCHIVE.exists():
+        pytest.skip("there is no archive; `make test` writes it")
+    run(STARTED, SPARK_SUBMIT_OPTS=f"{os.environ['SPARK_SUBMIT_OPTS']} -Xshare:on")
 
 
 FAIL_THEN_WORK = """
