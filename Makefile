@@ -60,7 +60,7 @@ clean: ## remove all that these targets made, .venv too; data stays
 	rm -rf build dist docs/_build spark-warehouse
 	find kminilog labs tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(CLASSES): $(INSTALLED)
+$(CLASSES): $(INSTALLED) tests/spark_classes.py
 	@$(WITH_JAVA) $(BIN)/python -m tests.spark_classes $@
 
 $(INSTALLED): pyproject.toml
