@@ -4,7 +4,7 @@ time (Java's class data sharing): some twenty of them, each for a job of a secon
     python -m tests.spark_classes FILE
 
 writes it, after an ingest and a verification. A JVM takes no notice of it if it comes from another
-Java or another Spark, or if the files are gone from which it was made.
+Java or another Spark, or if the files from which it was made are gone.
 """
 
 import os
@@ -45,7 +45,7 @@ def write(archive: Path) -> None:
 
 
 def _lasting_home(home: Path) -> Path:
-    """Make a SPARK_HOME of links: a JVM uses the archive only while these names of files exist."""
+    """Make a SPARK_HOME of links that stays: a JVM uses the archive only while its files exist."""
     import pyspark
 
     shutil.rmtree(home, ignore_errors=True)

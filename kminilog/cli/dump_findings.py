@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kminilog.cli.interrupts import interruptible_reading
+from kminilog.cli.interrupts import interruptible_anywhere
 from kminilog.cli.layout import partition_of_file
 from kminilog.cli.log_dump import Dumped, findings_json, index_damage, index_slot
 from kminilog.errors import KMiniLogError
@@ -66,7 +66,7 @@ def _findings(
     if topic.dialect is not dialect or path.stem not in names:
         return None
     slot = names.index(path.stem)
-    check = check_for(dialect, interruptible_reading(check_segment), strict_index=False)
+    check = check_for(dialect, interruptible_anywhere(check_segment), strict_index=False)
     near = _only(names[max(slot - 1, 0) : slot + 2], check)
     jobs = read_records(log_dir.path).partitions_of(topic)[partition.partition]
     found: dict[int, list[Finding]] = {}

@@ -8,7 +8,7 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.engines import engine_for, engine_option
-from kminilog.cli.interrupts import interruptible_call, interruptible_reading
+from kminilog.cli.interrupts import interruptible_anywhere, interruptible_call
 from kminilog.cli.layout import offset_range
 from kminilog.cli.options import config_option, dialect_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
@@ -164,7 +164,7 @@ def _ingest_here(
     class Engine(LocalIngest):
         """A signal ends staging at once: it writes only what the job then deletes."""
 
-        stage = interruptible_reading(LocalIngest.stage)
+        stage = interruptible_anywhere(LocalIngest.stage)
 
     with working("Ingesting") as at:
         return ingest_with(Engine(at), log_dir_path, source, progress=at, **options)

@@ -5,7 +5,7 @@ producer does not know it yet, or in a finaliser, where the exception is lost. S
 notes the signal. The commands raise it later, again and again until the command has ended,
 
     check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
-    interruptible_wait, interruptible_reading             at once: nothing is left half written
+    interruptible_wait, interruptible_anywhere            at once: nothing is left half written
 
 and the exit code is 128 + the signal. What is raised at once may still come in a finaliser. Python
 tells `sys.unraisablehook` what is lost there, and so it is raised again. A signal that comes just
@@ -138,14 +138,14 @@ def interruptible_call(work: Callable[Parameters, Result]) -> Callable[Parameter
     return checks
 
 
-def interruptible_reading(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return the same function; a signal ends a call at once. For work that leaves nothing."""
+def interruptible_anywhere(work: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return the same function; a signal ends a call at once. For work that leaves no files."""
 
-    def reads(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
+    def ends(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
         with interruptible_wait():
             return work(*arguments, **options)
 
-    return reads
+    return ends
 
 
 class interruptible_wait:  # noqa: N801 - used like a function

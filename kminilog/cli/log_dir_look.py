@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.cli.group_offsets import group_offsets
-from kminilog.cli.interrupts import interruptible, interruptible_reading
+from kminilog.cli.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.layout import describe_partition
 from kminilog.cli.progress import working
 from kminilog.consumer.coordinator import Coordinator
@@ -136,7 +136,7 @@ def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> J
         if not topics:  # without names, it would check all topics
             return {"verdict": "ok", "partitions": [], "findings": [], "unchecked": []}
         names = [topic.name for topic in topics]
-        check = interruptible_reading(check_segment)
+        check = interruptible_anywhere(check_segment)
         with working("Verifying") as at:
             return verify_storage(log_dir, names, progress=at, check_segment=check).to_json()
     except _UNREADABLE as error:

@@ -12,7 +12,7 @@ that these checks have no finding for, its own reason stands. Source: ours.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kminilog.cli.interrupts import interruptible_reading
+from kminilog.cli.interrupts import interruptible_anywhere
 from kminilog.format.names import TopicPartition
 from kminilog.painted import BAD, DOUBTFUL, Painted, Span
 from kminilog.plain_text import count
@@ -100,7 +100,7 @@ def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPla
 
     topic = log_dir.topic(topic_partition.topic)
     jobs = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
-    reader, check = log_dir.reader(topic_partition), interruptible_reading(check_segment)
+    reader, check = log_dir.reader(topic_partition), interruptible_anywhere(check_segment)
     return Diagnosis(plan, check_partition(reader, None, jobs, check_segment=check).findings)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kminilog.cli.engines import engine_for, engine_option
-from kminilog.cli.interrupts import interruptible_reading
+from kminilog.cli.interrupts import interruptible_anywhere
 from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import ARGUMENTS, example, json_option
 from kminilog.cli.output import json_bytes, warn, write_document, write_lines
@@ -176,7 +176,7 @@ def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "R
     from kminilog.bulk.segment_checks import check_segment
 
     with working("Verifying") as at:
-        engine = LocalEngine(interruptible_reading(check_segment), at)
+        engine = LocalEngine(interruptible_anywhere(check_segment), at)
         return verify_with(engine, SystemClock(), log_dir, topics, **options)
 
 

@@ -127,9 +127,9 @@ class Broker:
     ) -> None:
         """Create an empty topic, and open the replicas that this broker holds of it.
 
-        `progress` gets a text at each safe point that lies between some directories.
-        If an equal topic without messages exists already, a crash has interrupted an earlier
-        attempt; that topic is used. Raises TopicExistsError for any other existing topic.
+        `progress` is told how many directories are made. If an equal topic without messages exists
+        already, a crash has interrupted an earlier attempt; that topic is used. Raises
+        TopicExistsError for any other existing topic.
         """
 
         def at(step: str) -> None:
@@ -187,7 +187,8 @@ class Broker:
 def take_back(broker: Broker, topic: Topic) -> None:
     """Delete what `create_topic` has made of a topic that nobody has recorded.
 
-    Nothing if any directory of that name has a message, or other settings say that it is theirs.
+    It deletes nothing if a partition of that name holds messages, or if the broker has a topic of
+    that name with other settings.
     """
     log_dir, names = broker._running, os.listdir(broker.path)
     known = {known.name: known for known in log_dir.topics()}.get(topic.name)

@@ -119,11 +119,11 @@ class Controller:
     def create_topic(
         self, topic: Topic, replication_factor: int = 1, progress: Progress | None = None
     ) -> None:
-        """Make a topic whose replicas are placed over the brokers that run; see `placement`.
+        """Make a topic; `place_replicas` places its replicas over the brokers that run.
 
         Once it returns, the topic survives a power failure; a crash before that leaves none, or one
-        that the next attempt takes over; an interrupt leaves none. Raises TopicExistsError, and
-        ValueError for a replication factor below 1 or above the number of brokers that run.
+        that the next attempt takes over; an interrupt leaves none. `progress` is as in Broker.
+        Raises TopicExistsError; ValueError for a factor below 1 or above the number of brokers up.
         """
         with self._lock:
             if self._is_closed:

@@ -36,7 +36,7 @@ MAX_AT_ONCE = 10_000
 """The most partitions that one call creates; more take minutes on some file systems."""
 
 _PARTITIONS_BETWEEN_STEPS = 50
-"""A step is a safe point for Ctrl-C too: 500 partitions took 3 s on a slow disk."""
+"""Ctrl-C is answered between two steps, so a step must be short: 500 took 3 s on a slow disk."""
 
 
 def make_directories(

@@ -22,6 +22,7 @@ from kminilog.storage import partition_directories
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
+from tests.cli.pressed_keys import press_at_call
 from tests.damage import flip_byte
 from tests.processes import Process
 
@@ -871,20 +872,6 @@ def test_second_writer_waits_and_then_says_who_has_the_cluster(two_copies, monke
 
 
 # ---- interrupts
-
-
-def press_at_call(monkeypatch, owner: Any, name: str, last: int) -> list[object]:
-    """Have the signal come in one call of a method, and return who was called each time."""
-    real, called = getattr(owner, name), []
-
-    def method(self, *arguments, **options):
-        called.append(self)
-        if len(called) == last:
-            signal.raise_signal(signal.SIGINT)
-        return real(self, *arguments, **options)
-
-    monkeypatch.setattr(owner, name, method)
-    return called
 
 
 def test_interrupt_of_cluster_commands_comes_between_brokers_and_partitions(

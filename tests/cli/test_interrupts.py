@@ -20,6 +20,7 @@ from kminilog.cli import interrupts
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.storage import partition_directories
 from tests.cli.command_line import PROGRAM, PROJECT, environment
+from tests.cli.pressed_keys import press_and_go_on, press_at_call
 from tests.processes import finish, start
 
 
@@ -97,13 +98,8 @@ def test_interrupt_ends_the_check_of_a_segment_at_once(
     orders, tmp_path, monkeypatch, words, number
 ):
     """A damaged segment of 600 MB took 30 s to check."""
-    steps = []
-
-    def check_for_ever(*_, **__):
-        signal.raise_signal(number)
-        for step in range(1000):
-            steps.append(step)
-
+    steps: list[int] = []
+    check_for_ever = press_and_go_on(number, steps)
     monkeypatch.setattr("kminilog.bulk.segment_checks.check_segment", check_for_ever)
     log = min((orders.log_dir / "orders-0").glob("*.log"))
     log.write_bytes(log.read_bytes()[:-1] + b"\x00")  # so that `dump` looks for findings
@@ -121,16 +117,10 @@ def test_interrupt_ends_the_staging_of_an_ingest_at_once(
     kminilog, tmp_path, monkeypatch, function, number
 ):
     """20,000 records for 3,000 partitions took 20 s."""
-    steps = []
-
-    def write_for_ever(*_, **__):
-        signal.raise_signal(number)
-        for step in range(1000):
-            steps.append(step)
-
+    steps: list[int] = []
+    monkeypatch.setattr(f"kminilog.ingest.runs.{function}", press_and_go_on(number, steps))
     source = tmp_path / "source.txt"
     source.write_text("line\n")
-    monkeypatch.setattr(f"kminilog.ingest.runs.{function}", write_for_ever)
     run = kminilog("ingest", source, "--topic", "new", "--engine", "local")
     assert (run.code, run.err) == (128 + number, "")
     assert len(steps) < 1000
@@ -141,19 +131,10 @@ def test_interrupt_ends_the_staging_of_an_ingest_at_once(
 def test_interrupt_of_an_ingest_comes_between_the_partitions_that_it_creates(
     kminilog, tmp_path, monkeypatch
 ):
-    made = []
-    real = partition_directories._make_segment
-
-    def make_segment(*arguments):
-        made.append(arguments)
-        if len(made) == 10:
-            signal.raise_signal(signal.SIGINT)
-        real(*arguments)
-
     source = tmp_path / "source.txt"
     source.write_text("line\n")
     command = ("ingest", source, "--topic", "new", "--partitions", "120", "--engine", "local")
-    monkeypatch.setattr(partition_directories, "_make_segment", make_segment)
+    made = press_at_call(monkeypatch, partition_directories, "_make_segment", 10)
     run = kminilog(*command)
     assert (run.code, run.err, len(made)) == (130, "", 50)
     assert kminilog.ok("topic", "list").out == "no topics\n"
