@@ -179,14 +179,14 @@ class _Start:
 
 
 def _may_come_of_an_interrupt(error: Exception) -> bool:
-    """Tell if Spark did not start, or py4j's connection broke.
+    """Tell if Spark did not start, or the connection to its JVM broke.
 
-    A signal to the whole process group ends a JVM that starts. One in the middle of an answer
-    breaks the connection.
+    A signal to the whole process group ends the JVM, too. One in the middle of an answer breaks
+    the connection.
     """
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-    kinds = (SparkUnavailableError, Py4JNetworkError)
+    kinds = (SparkUnavailableError, Py4JNetworkError, ConnectionError, EOFError)
     chain: list[BaseException] = [error]
     while (cause := chain[-1].__cause__) and cause not in chain:
         chain.append(cause)

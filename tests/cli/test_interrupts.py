@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from kminilog.cli import interrupts
 from kminilog.consumer.coordinator import Coordinator
@@ -377,6 +378,14 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("is_interrupted", [True, False])
 @pytest.mark.parametrize(
+    "error",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        ConnectionRefusedError(111, "Connection refused"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize(
     ("words", "function"),
     [
         (["verify", "--engine", "spark"], "kminilog.spark.verify.engine.check_partitions"),
@@ -388,16 +397,14 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     ids=["verify", "ingest"],
 )
 def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
-    orders, spark, monkeypatch, tmp_path, words, function, is_interrupted
+    orders, spark, monkeypatch, tmp_path, words, function, error, is_interrupted
 ):
     def breaks(*_, **__):
-        from py4j.protocol import Py4JNetworkError
-
         try:
             if is_interrupted:
                 signal.raise_signal(signal.SIGTERM)
         finally:  # as where a session is put back: py4j has read half of an answer
-            raise Py4JNetworkError("Answer from Java side is empty")
+            raise error
 
     from kminilog.spark.runtime import failures
 
@@ -410,7 +417,7 @@ def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
         assert (run.code, run.err) == (143, "")
     else:
         assert run.code == 2
-        assert "Answer from Java side is empty" in run.err
+        assert error.args[-1] in run.err
 
 
 def test_signal_to_the_process_group_while_spark_starts_is_no_failure_of_spark(

@@ -96,6 +96,29 @@ def test_spark_session_whose_jvm_is_gone_before_it_answers_says_so():
     )
 
 
+DIES = """
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+start = SparkSession.Builder.getOrCreate
+def dies(builder):
+    try:
+        return start(builder)
+    finally:
+        SparkContext._gateway.proc.kill()
+        SparkContext._gateway.proc.wait()
+SparkSession.Builder.getOrCreate = dies
+"""
+
+
+def test_spark_session_whose_jvm_fails_and_cannot_be_asked_any_more_says_so():
+    """A signal to the process group ended `demo` with exit code 2 and "Connection refused"."""
+    result = run(DIES + START, "local[nonsense]")
+    assert result.stdout == (
+        "Spark cannot run: the session on local[nonsense] did not start: "
+        "Could not parse Master URL: 'local[nonsense]'\n"
+    )
+
+
 def test_spark_session_says_which_log_it_cannot_write(tmp_path):
     result = run(START, KMINILOG_SPARK_LOG=str(tmp_path))
     assert result.stdout == (f"Spark cannot run: KMINILOG_SPARK_LOG={tmp_path}: Is a directory\n")
@@ -125,8 +148,9 @@ import os, signal, sys
 from concurrent.futures import ThreadPoolExecutor
 from kminilog.errors import KMiniLogError
 from kminilog.job_errors import SourceError, SparkUnavailableError
-from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.failures import spark_failures, told_by
 from kminilog.spark.runtime.session import spark_session, stop
+from py4j.protocol import Py4JJavaError
 try:
     spark_session("local[nonsense]")
 except SparkUnavailableError as error:
@@ -142,12 +166,17 @@ for sql in ("cast(id || 'x' AS int)", "nosuch(1)"):
     except SourceError as error:
         print(error)
 spark.sparkContext.parallelize([1], 1).map(abs).collect()  # a worker is connected
+try:
+    spark._jvm.java.util.ArrayList().get(0)
+except Py4JJavaError as error:
+    of_java = error
 os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
 try:
     with spark_failures("S"):
         spark.range(9).count()
 except KMiniLogError as error:
     print(error)
+print(told_by(of_java))
 stop(spark)
 """
 
@@ -156,12 +185,13 @@ def test_spark_session_that_two_threads_start_is_one_and_says_nothing_but_our_er
     log = tmp_path / "spark.log"
     result = run(FAIL_THEN_WORK, KMINILOG_SPARK_LOG=str(log))
     lines = result.stdout.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     where = "Spark cannot run: the session on local[nonsense] did not start: "
     assert lines[0] == where + "Could not parse Master URL: 'local[nonsense]'"
     assert lines[1].startswith("source S: [CAST_INVALID_INPUT]")
     assert lines[2].startswith("source S: [UNRESOLVED_ROUTINE]")
-    assert lines[3] == "a Spark job failed: the JVM of Spark's driver was killed (signal 9)"
+    killed = "the JVM of Spark's driver was killed (signal 9)"
+    assert lines[3:] == [f"a Spark job failed: {killed}", killed]
     assert result.stderr == "stderr is back\n"
     assert "CAST_INVALID_INPUT" in log.read_text()
 

@@ -85,7 +85,7 @@ def translate(error: Exception, source: str) -> KMiniLogError:
 
     An error that kminilog raised in a task keeps its text, and a SourceError stays one.
     """
-    text = str(error)
+    text = told_by(error)
     ours = _OURS.findall(text)
     if ours:
         return _rebuild(*ours[-1])
@@ -101,6 +101,17 @@ def translate(error: Exception, source: str) -> KMiniLogError:
         died = _end_of_jvm()
     reason = died or _raised(text) or _told_by_the_jvm(text) or repr(error)
     return KMiniLogError(f"a Spark job failed: {reason}")
+
+
+def told_by(error: Exception) -> str:
+    """Return the text of an exception of Spark's.
+
+    For the text of a Java exception py4j asks the JVM. If that has ended, this returns how.
+    """
+    try:
+        return str(error)
+    except (Py4JError, ConnectionError, EOFError) as broken:
+        return _end_of_jvm() or str(broken)
 
 
 def _end_of_jvm() -> str | None:

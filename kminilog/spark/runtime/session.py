@@ -114,7 +114,10 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
         try:
             session = builder.getOrCreate()
         except (PySparkException, Py4JError, RuntimeError, ConnectionError) as error:
-            reason = f"the session on {master} did not start: {_cause(f'{error}{_text(log)}')}"
+            from kminilog.spark.runtime.failures import told_by
+
+            cause = _cause(f"{told_by(error)}\n{_text(log)}")
+            reason = f"the session on {master} did not start: {cause}"
             raise SparkUnavailableError(reason) from error
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel("CRITICAL")
     _say_nothing_of_a_dead_jvm(session)
