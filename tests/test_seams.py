@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import decode, encode
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
@@ -50,7 +51,7 @@ SEAMS = read_seams()
 def prepared(tmp_path_factory) -> Path:
     """A directory with lines.txt and the default log dir: `orders`, documented, as a job wrote it,
     and `views`, in Kafka's dialect; three partitions each, of several segments. The last segment of
-    orders-0 has a torn tail and no index.
+    orders-0 has a torn tail and no index; the first message of orders-2 has a key of orders-1.
     """
     path = tmp_path_factory.mktemp("seams")
     log_dir = path / "kminilog-data"
@@ -66,6 +67,11 @@ def prepared(tmp_path_factory) -> Path:
     last = max((log_dir / "orders-0").glob("*.log"))
     last.write_bytes(last.read_bytes() + bytes(5))
     last.with_suffix(".index").unlink()
+    first, other = (min((log_dir / f"orders-{number}").glob("*.log")) for number in (2, 1))
+    data, key = first.read_bytes(), decode(DOCUMENTED, other.read_bytes()).key
+    message = decode(DOCUMENTED, data)
+    misplaced = encode(DOCUMENTED, message.offset, key, message.value)
+    first.write_bytes(misplaced + data[len(misplaced) :])
     (log_dir / ".clean-shutdown").unlink()
     return path
 

@@ -1,4 +1,4 @@
-"""The checks of one segment, fast if it is sound.
+"""The checks of one segment, fast but at its faults.
 
 This is the fast twin of `verification.segment_checks.check_segment`.
 
@@ -9,8 +9,9 @@ A segment is perfectly sound if
     index         has exactly the entries that are due
     keys          belong to this partition, where that is known
 
-Whole windows are checked for this. If a segment is not perfectly sound, the plain twin checks it
-again: it names each fault, and accepts what is none. So both give the same summaries. Source:
+Whole windows are checked for this. A segment that is not perfectly sound is read again: the plain
+twin takes whole windows of messages that are in their place, and reads the others one by one. It
+names each fault, and accepts what is none. So both give the same summaries. Source:
 verification/segment_checks.py.
 """
 
@@ -25,7 +26,7 @@ from kminilog.bulk.layout import are_due
 from kminilog.bulk.murmur2 import partition_column
 from kminilog.bulk.segment_scan import count_following
 from kminilog.bulk.structure import Structure
-from kminilog.bulk.windows import WINDOW_BYTES, checked_windows
+from kminilog.bulk.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import TopicPartition
@@ -33,8 +34,10 @@ from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
-from kminilog.verification.segment_checks import check_segment as check_plainly
+from kminilog.verification.segment_checks import SegmentCheck
 from kminilog.verification.segment_summary import KeyedPartition, PartitionOf, SegmentSummary
+
+_FEW_MESSAGES = 100
 
 
 def check_segment(
@@ -43,12 +46,15 @@ def check_segment(
     partition_of: PartitionOf | None,
     borders: Sequence[int] = (),
     *,
+    few: int = _FEW_MESSAGES,
     window_bytes: int = WINDOW_BYTES,
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
-    It is fast for a perfectly sound segment, and fastest if `partition_of` is a `KeyedPartition` by
-    murmur2, or None. Another segment is read twice.
+    At each fault the plain twin reads at least a `few` messages. Else frequent faults would cost a
+    whole window each time.
+    It is fastest for a perfectly sound segment; another one is read twice. A `partition_of` should
+    be a `KeyedPartition` by murmur2, or None: any other is called for each key.
     """
     check = _SoundCheck(topic_partition.partition, segment, partition_of, RangeSums(borders))
     try:
@@ -57,7 +63,8 @@ def check_segment(
         is_sound = False  # the plain twin reports why
     if is_sound:
         return check.summary()
-    return check_plainly(topic_partition, segment, partition_of, borders)
+    again = _SecondReading(topic_partition, segment, partition_of, RangeSums(borders))
+    return again.run(few, window_bytes)
 
 
 class _SoundCheck:
@@ -102,12 +109,9 @@ class _SoundCheck:
             return False
         if not self._is_index_right(start, messages):
             return False
-        if self._partition_of and not self._are_at_home(self._partition_of, window, messages):
+        if _count_at_home(self._partition_of, self._partition, window, messages) < count:
             return False
-        if len(self._sums.borders):
-            sizes = np.diff(messages.boundaries) - SIZE_END
-            sizes_and_crcs = (sizes << 32 | messages.crcs.astype(np.int64)).view(np.uint64)
-            add_messages(self._sums, messages.offsets, sizes_and_crcs)
+        _add_to(self._sums, messages)
         self._next_offset += count
         return True
 
@@ -122,15 +126,6 @@ class _SoundCheck:
             self._entries_seen += len(entries)
         indexed = positions.searchsorted(entries[:, 1])
         return bool((messages.offsets[indexed] == entries[:, 0]).all())
-
-    def _are_at_home(
-        self, partition_of: PartitionOf, window: memoryview, messages: Structure
-    ) -> bool:
-        keys = keys_of(window, messages).drop_null()
-        if isinstance(partition_of, KeyedPartition) and partition_of.rule is murmur2_partition:
-            partitions = partition_column(keys, partition_of.partitions).to_numpy()
-            return bool((partitions == self._partition).all())
-        return all(partition_of(key) == self._partition for key in keys.to_pylist())
 
     def summary(self) -> SegmentSummary:
         """Return the summary of a sound segment; call it after `run` has returned True."""
@@ -150,3 +145,75 @@ class _SoundCheck:
             next_offset=next_offset,
             fingerprints=tuple(self._sums.rows()),
         )
+
+
+class _SecondReading:
+    """A reading of a segment with faults: fast between them."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        segment: Segment,
+        partition_of: PartitionOf | None,
+        sums: RangeSums,
+    ) -> None:
+        self._check = SegmentCheck(topic_partition, segment, partition_of, sums)
+        self._partition = topic_partition.partition
+        self._segment = segment
+        self._partition_of = partition_of
+        self._sums = sums
+
+    def run(self, few: int, window_bytes: int) -> SegmentSummary:
+        """Return the summary of the segment."""
+        return self._check.run(lambda: self._read(few, window_bytes))
+
+    def _read(self, few: int, window_bytes: int) -> None:
+        position, at_least = 0, few
+        while position < self._check.log_bytes:
+            start = position
+            position = self._read_windows(start, window_bytes)
+            at_least = few if position > start else 2 * at_least  # windows were of no use here
+            position = self._check.read_on(position, at_least)
+
+    def _read_windows(self, position: int, window_bytes: int) -> int:
+        """Take messages that are in their place; return where the first other one begins."""
+        hints, end = index_hints(self._segment.index.path), self._check.log_bytes
+        windows = checked_windows(self._segment, hints, position, end, window_bytes=window_bytes)
+        for start, window, found in windows:
+            messages = found.first(self._count_in_place(window, found))
+            self._check.take_messages((messages.positions + start).data)
+            _add_to(self._sums, messages)
+            position = start + messages.end
+            if len(messages) < len(found):
+                break
+        return position
+
+    def _count_in_place(self, window: memoryview, found: Structure) -> int:
+        """Return how many of the first messages are plain, at home, and have the next offsets."""
+        if found.is_compressed.any():
+            found = found.first(int(np.argmax(found.is_compressed)))
+        found = found.first(count_following(found, self._check.next_offset))
+        return _count_at_home(self._partition_of, self._partition, window, found)
+
+
+def _count_at_home(
+    partition_of: PartitionOf | None, partition: int, window: memoryview, messages: Structure
+) -> int:
+    """Return how many of the first messages have no key, or one that belongs to the partition."""
+    if partition_of is None or not len(messages):
+        return len(messages)
+    keys = keys_of(window, messages).drop_null()
+    if isinstance(partition_of, KeyedPartition) and partition_of.rule is murmur2_partition:
+        is_at_home = partition_column(keys, partition_of.partitions).to_numpy() == partition
+    else:
+        is_at_home = np.array([partition_of(key) == partition for key in keys.to_pylist()], bool)
+    if is_at_home.all():
+        return len(messages)
+    return int(np.flatnonzero(~messages.is_key_null)[np.argmin(is_at_home)])
+
+
+def _add_to(sums: RangeSums, messages: Structure) -> None:
+    if len(sums.borders):
+        sizes = np.diff(messages.boundaries) - SIZE_END
+        sizes_and_crcs = (sizes << 32 | messages.crcs.astype(np.int64)).view(np.uint64)
+        add_messages(sums, messages.offsets, sizes_and_crcs)

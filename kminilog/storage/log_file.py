@@ -39,10 +39,13 @@ def scan_file(
         window, window_start = b"", position
         while position < end:
             outcome = decode(dialect, window, position - window_start)
-            while isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - position:
+            while isinstance(outcome, NeedMoreBytes) and (
+                outcome.needed_bytes <= end - position
+                or window_start + len(window) < min(position + HEADER_BYTES, end)
+            ):
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position
-                if len(window) < outcome.needed_bytes:
+                if len(window) < min(outcome.needed_bytes, end - position):
                     break  # a recovery has truncated the file meanwhile
                 outcome = decode(dialect, window)
             yield position, outcome

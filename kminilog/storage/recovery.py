@@ -241,17 +241,14 @@ def _set_break(
         here = find_message(segment.dialect, segment.log_path, position, next_offset)
         return bool(at_once or here or any(later))
 
-    decision = decide(reason, is_whole_message_behind)
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
     whole = [scans.count_whole_messages(segment, position)]
     whole += [scans.count_whole_messages(later, 0) for later in plan.behind]
     plan.whole_end_offset = max(found.next_offset for found in whole)
     lost_messages = sum(found.message_count for found in whole)
     found = Break(segment, position, reason, lost_bytes, lost_messages)
-    if decision is Decision.REFUSE:
-        plan.damage = found
-    else:
-        plan.cut = found
+    is_damage = decide(reason, is_whole_message_behind) is Decision.REFUSE
+    plan.cut, plan.damage = (None, found) if is_damage else (found, None)
 
 
 def _keep_tail(log_path: Path, position: int) -> Path:

@@ -56,10 +56,12 @@ class Step(NamedTuple):
     damage: Damage | None
 
 
-def walk(segment: Segment, end: int) -> Iterator[Step]:
-    """Yield every whole message that begins before byte `end`, and all damage; O(bytes)."""
+def walk(segment: Segment, end: int, position: int = 0) -> Iterator[Step]:
+    """Yield every whole message that begins before byte `end`, and all damage; O(bytes).
+
+    Begins at a `position` where a message begins.
+    """
     damage: Damage | None = None
-    position = 0
     while position < min(end, segment.file_bytes):
         for at, outcome in segment.scan(position):
             position = at

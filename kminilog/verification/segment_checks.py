@@ -12,7 +12,7 @@ one segment is not enough, its neighbours decide (partition_checks.py); the summ
 need. Source: ours; Kafka: DumpLogSegments.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, follows
@@ -46,17 +46,15 @@ def check_segment(
     fingerprints from each of the `borders` to the next. A file that cannot be read becomes
     `unchecked`. It ignores what a writer appends meanwhile.
     """
-    check = _SegmentCheck(topic_partition, segment, partition_of, RangeSums(borders))
-    unchecked = []
-    try:
-        check.run()
-    except OSError as error:
-        unchecked = [f"{error.filename or segment.log_path}: {error.strerror}"]
-    return check.summary(unchecked)
+    check = SegmentCheck(topic_partition, segment, partition_of, RangeSums(borders))
+    return check.run(lambda: check.read_on(0))
 
 
-class _SegmentCheck:
-    """One reading of a segment: which offset comes next, and the findings so far."""
+class SegmentCheck:
+    """One reading of a segment: which offset comes next, and the findings so far.
+
+    The first `log_bytes` bytes are read; `next_offset` is the offset that comes next.
+    """
 
     def __init__(
         self,
@@ -70,8 +68,8 @@ class _SegmentCheck:
         self._partition_of = partition_of
         self._sums = sums
         self._tally = Tally()
-        self._expected = self._start_offset = segment.first_offset
-        self._log_bytes = 0
+        self.next_offset = self._start_offset = segment.first_offset
+        self.log_bytes = 0
         self._index_data = b""
         self._has_index = False
         self._indexes: list[IndexCheck] = []
@@ -84,36 +82,71 @@ class _SegmentCheck:
         self._first_offset: int | None = None
         self._last_offset: int | None = None
 
-    def run(self) -> None:
-        segment = self._segment
-        self._log_bytes = segment.file_bytes  # before the index, which might lack entries else
-        self._read_index()
-        steps = walk(segment, self._log_bytes)
+    def run(self, read: Callable[[], object]) -> SegmentSummary:
+        """Return the summary, once `read` has read the log to its end; O(file).
+
+        It calls `read_on`, and may call `take_messages`.
+        """
+        unchecked = []
+        try:
+            self.log_bytes = self._segment.file_bytes  # before the index: else it may lack entries
+            self._read_index()
+            read()
+            self._judge()
+        except OSError as error:
+            unchecked = [f"{error.filename or self._segment.log_path}: {error.strerror}"]
+        return self._summary(unchecked)
+
+    def read_on(self, position: int, at_least: int = MAX_OFFSET) -> int:
+        """Check messages one by one, from the one at `position` on; return where it stopped.
+
+        That is the end of the log, or a whole message behind `at_least` steps.
+        """
+        steps = walk(self._segment, self.log_bytes, position)
         step = next(steps, None)
-        while step:
+        while step and (at_least > 0 or step.damage):
             following = next(steps, None)
             self._take(step, following)
             step = following
+            at_least -= 1
+        return step.position if step else self.log_bytes
+
+    def take_messages(self, positions: Sequence[int]) -> None:
+        """Take messages that begin here, are not compressed, and have the next offsets.
+
+        The caller has checked their bytes and keys, and added them to the sums. O(index entries).
+        """
+        if not len(positions):
+            return
+        for index in self._indexes:
+            index.tell_messages(self.next_offset, positions)
+        if self._first_offset is None:
+            self._first_offset = self.next_offset
+        self._message_count += len(positions)
+        self.next_offset += len(positions)
+        self._last_offset = self.next_offset - 1
+
+    def _judge(self) -> None:
         if self._has_index:
             self._judge_index()
         if self._misnamed:
             self._tally.add(self._misnamed)
             if self._message_count == 1:
-                self._undecided = UndecidedFinding(self._misnamed, segment.first_offset)
+                self._undecided = UndecidedFinding(self._misnamed, self._segment.first_offset)
 
-    def summary(self, unchecked: list[str]) -> SegmentSummary:
+    def _summary(self, unchecked: list[str]) -> SegmentSummary:
         return SegmentSummary(
             base_offset=self._segment.base_offset,
             name=self._segment.name,
             first_offset=self._first_offset,
             last_offset=self._last_offset,
             message_count=self._message_count,
-            log_bytes=self._log_bytes,
+            log_bytes=self.log_bytes,
             index_entries=len(self._index_data) // ENTRY_SIZE_BYTES,
             findings=self._tally.findings(),
             unchecked=unchecked,
             start_offset=self._start_offset,
-            next_offset=None if unchecked else self._expected,
+            next_offset=None if unchecked else self.next_offset,
             ends_in_damage=self._ends_in_damage,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
@@ -132,16 +165,16 @@ class _SegmentCheck:
         after = following.message if following else None
         if step.position == 0:
             self._judge_name(message, after)
-        if step.damage and message.offset != self._expected:
-            self._expected += 1  # the damaged message had this one
-        if message.offset == self._expected:
+        if step.damage and message.offset != self.next_offset:
+            self.next_offset += 1  # the damaged message had this one
+        if message.offset == self.next_offset:
             self._take_in_place(message, step.position)
         elif message.offset == self._swapped_offset:
             self._swapped_offset = None  # this message is the other half of the same finding
         else:
             between = following is not None and following.damage is not None
             fault = judge_offset(
-                message, self._expected, after, missing=self._missing, is_damage_between=between
+                message, self.next_offset, after, missing=self._missing, is_damage_between=between
             )
             if fault:
                 self._take_fault(fault, step.position, message.offset, has_witness=bool(after))
@@ -151,15 +184,15 @@ class _SegmentCheck:
 
     def _take_in_place(self, message: Message, position: int) -> None:
         for index in self._indexes:
-            index.tell_message(self._expected, message.offset, position)
-        self._expected = message.offset + 1
+            index.tell_message(self.next_offset, message.offset, position)
+        self.next_offset = message.offset + 1
 
     def _take_damage(self, damage: Damage, *, is_last: bool) -> None:
-        self._add(damage.kind, damage.detail, self._expected, damage.position)
+        self._add(damage.kind, damage.detail, self.next_offset, damage.position)
         self._ends_in_damage = is_last
-        concerned_end = MAX_OFFSET if is_last else self._expected + 1
+        concerned_end = MAX_OFFSET if is_last else self.next_offset + 1
         for index in self._indexes:
-            index.tell_fault(self._expected, concerned_end)
+            index.tell_fault(self.next_offset, concerned_end)
 
     def _take_fault(
         self, fault: OffsetFault, position: int, offset: int, *, has_witness: bool
@@ -168,7 +201,7 @@ class _SegmentCheck:
         place = fault.concerned.start if is_disorder else offset
         finding = self._add(fault.kind, fault.detail, place, position)
         if not (is_disorder or has_witness):
-            self._undecided = UndecidedFinding(finding, self._expected)
+            self._undecided = UndecidedFinding(finding, self.next_offset)
         if fault.kind == FindingClass.OFFSET_GAP:
             is_next_gap = fault.concerned.start == self._missing.stop + 1
             start = self._missing.start if is_next_gap else fault.concerned.start
@@ -177,8 +210,8 @@ class _SegmentCheck:
         for index in self._indexes:
             index.tell_fault(fault.concerned.start, fault.concerned.stop)
             if self._undecided:
-                index.tell_fault(self._expected, self._expected + 1)
-        self._expected = fault.next_offset
+                index.tell_fault(self.next_offset, self.next_offset + 1)
+        self.next_offset = fault.next_offset
 
     def _count(self, message: Message, position: int) -> None:
         offset = message.offset
@@ -215,7 +248,7 @@ class _SegmentCheck:
 
         From here on, compare the index with both bases: by the message and by the name.
         """
-        named, offset = self._expected, message.offset
+        named, offset = self.next_offset, message.offset
         if offset < 0 or follows(message, named) or (after and not goes_on(offset, after)):
             return
         detail = f"by the name the first message has offset {named}, but it has {offset}"
@@ -223,7 +256,7 @@ class _SegmentCheck:
         for index in self._indexes:
             index.tell_fault(named, offset)
         self._indexes.insert(0, self._index_check(self._segment.dialect.base_offset_for(offset)))
-        self._start_offset = self._expected = offset
+        self._start_offset = self.next_offset = offset
 
     def _trust_name(self) -> None:
         """Take the name for right after all: the index contradicts the first message."""
@@ -262,5 +295,5 @@ class _SegmentCheck:
         return tally
 
     def _tally_of(self, index: IndexCheck, *, may_lag: bool = False) -> Tally:
-        faults = index.faults(self._log_bytes, self._segment.file_bytes, may_lag=may_lag)
+        faults = index.faults(self.log_bytes, self._segment.file_bytes, may_lag=may_lag)
         return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

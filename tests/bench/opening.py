@@ -2,7 +2,8 @@
 
 Segments hold eight messages of 122 bytes. `clean` opens the log dir and each partition and closes
 them, `crashed` recovers from the recovery points on record, `unknown` without them: then all is
-read. Files are in the cache; what a disk needs for an fsync is no CPU time.
+read. `recovery` reads a partition twice, as `recover` does: for the plan, and to name the faults.
+Files are in the cache; what a disk needs for an fsync is no CPU time.
 """
 
 import tempfile
@@ -12,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from kminilog.bulk import segment_scan as bulk
+from kminilog.bulk.segment_checks import check_segment
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
@@ -19,6 +21,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.topics import Topic
+from kminilog.verification.partition_checks import check_partition
 from tests.bench.timing import ratio, rounds_of_each
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -63,18 +66,29 @@ def measure_recovery(directory: Path) -> None:
 
     def plain() -> None:
         plan_recovery(reader)
+        check_partition(reader, None)
 
     def fast() -> None:
         plan_recovery(reader, scans=bulk.FAST)
+        check_partition(reader, None, check_segment=check_segment)
+
+    def tear() -> None:
+        last = reader.segments()[-1].log_path
+        last.write_bytes(last.read_bytes()[:-1])
+
+    def damage() -> None:
+        first = reader.segments()[0].log_path
+        first.write_bytes(b"?" * 30 + first.read_bytes()[30:])
 
     print(f"\nrecovery of {RECOVERED_MESSAGES:,} messages, ns of CPU a message")
-    for name in ("sound", "damaged at its beginning"):
+    faults = {"sound": None, "torn at its end": tear, "damaged at its beginning": damage}
+    for name, make_fault in faults.items():
+        if make_fault:
+            make_fault()
         plain_taken, fast_taken = cpu_of(plain, fast)
         one, other = (min(taken) / RECOVERED_MESSAGES * 1e9 for taken in (plain_taken, fast_taken))
         times = ratio(plain_taken, fast_taken)
         print(f"  {name:26} plain {one:8.0f}   fast {other:6.0f}   {times:5.1f} x as fast")
-        first = reader.segments()[0].log_path
-        first.write_bytes(b"?" * 30 + first.read_bytes()[30:])
 
 
 def measure_topics(directory: Path, sizes: tuple[int, int]) -> None:

@@ -36,12 +36,18 @@ def test_scan_file_stops_at_damage_and_says_what_it_is(tmp_path, dialect):
 
 @both_dialects
 @pytest.mark.parametrize("kept_bytes", [1, 11, 12, 21, 25])
-def test_scan_file_that_ends_inside_a_message_needs_more(tmp_path, dialect, kept_bytes):
+@pytest.mark.parametrize("is_at_the_end", [True, False])
+@pytest.mark.parametrize("window_bytes", [1, 1 << 20])
+def test_scan_file_that_ends_inside_a_message_needs_more_wherever_it_starts(
+    tmp_path, dialect, kept_bytes, is_at_the_end, window_bytes
+):
     path = tmp_path / "log"
     first, second = messages(dialect, 2)
     path.write_bytes(first + second[:kept_bytes])
-    *_, (position, outcome) = scan_file(dialect, path)
-    assert (position, isinstance(outcome, NeedMoreBytes)) == (len(first), True)
+    position = len(first) if is_at_the_end else 0
+    *_, found = scan_file(dialect, path, position, window_bytes)
+    needed_bytes = 22 if kept_bytes < 12 else len(second)
+    assert found == (len(first), NeedMoreBytes(needed_bytes))
 
 
 @both_dialects
