@@ -51,10 +51,11 @@ def check_segment(
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
-    At each fault the plain twin reads at least a `few` messages. Else frequent faults would cost a
-    whole window each time.
     It is fastest for a perfectly sound segment; another one is read twice. A `partition_of` should
     be a `KeyedPartition` by murmur2, or None: any other is called for each key.
+
+    At each fault the plain twin reads some messages, as many as `few` says. Else frequent faults
+    would cost a whole window each time.
     """
     check = _SoundCheck(topic_partition.partition, segment, partition_of, RangeSums(borders))
     try:

@@ -179,17 +179,23 @@ class _Start:
 
 
 def _may_come_of_an_interrupt(error: Exception) -> bool:
-    """Tell if Spark did not start, or the connection to its JVM broke.
+    """Tell if an interrupt was replaced, Spark did not start, or the connection to its JVM broke.
 
     A signal to the whole process group ends the JVM, too. One in the middle of an answer breaks
-    the connection.
+    the connection. Where pyspark cleans up, it may raise an error of its own.
     """
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-    kinds = (SparkUnavailableError, Py4JNetworkError, ConnectionError, EOFError)
+    kinds = (
+        KeyboardInterrupt,
+        SparkUnavailableError,
+        Py4JNetworkError,
+        ConnectionError,
+        EOFError,
+    )
     chain: list[BaseException] = [error]
-    while (cause := chain[-1].__cause__) and cause not in chain:
-        chain.append(cause)
+    while (before := chain[-1].__cause__ or chain[-1].__context__) and before not in chain:
+        chain.append(before)
     return any(isinstance(one, kinds) for one in chain)
 
 

@@ -382,6 +382,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     [
         Py4JNetworkError("Answer from Java side is empty"),
         ConnectionRefusedError(111, "Connection refused"),
+        UnboundLocalError("as pyspark closes a file that it has not opened yet"),
     ],
     ids=lambda error: type(error).__name__,
 )
