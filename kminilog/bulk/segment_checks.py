@@ -1,4 +1,4 @@
-"""The checks of one segment, fast but at its faults.
+"""The checks of one segment, fast except at its faults.
 
 This is the fast twin of `verification.segment_checks.check_segment`.
 
@@ -54,8 +54,8 @@ def check_segment(
     It is fastest for a perfectly sound segment; another one is read twice. A `partition_of` should
     be a `KeyedPartition` by murmur2, or None: any other is called for each key.
 
-    At each fault the plain twin reads some messages, as many as `few` says. Else frequent faults
-    would cost a whole window each time.
+    At each fault it reads a `few` messages one by one, as the plain twin does, and twice as many
+    each time while faults are frequent. Else each of them would cost a whole window.
     """
     check = _SoundCheck(topic_partition.partition, segment, partition_of, RangeSums(borders))
     try:
@@ -65,7 +65,7 @@ def check_segment(
     if is_sound:
         return check.summary()
     again = _SecondReading(topic_partition, segment, partition_of, RangeSums(borders))
-    return again.run(few, window_bytes)
+    return again.run(lambda: again.read(few, window_bytes))
 
 
 class _SoundCheck:
@@ -148,41 +148,28 @@ class _SoundCheck:
         )
 
 
-class _SecondReading:
-    """A reading of a segment with faults: fast between them."""
+class _SecondReading(SegmentCheck):
+    """The plain check, which takes whole windows between the faults."""
 
-    def __init__(
-        self,
-        topic_partition: TopicPartition,
-        segment: Segment,
-        partition_of: PartitionOf | None,
-        sums: RangeSums,
-    ) -> None:
-        self._check = SegmentCheck(topic_partition, segment, partition_of, sums)
-        self._partition = topic_partition.partition
-        self._segment = segment
-        self._partition_of = partition_of
-        self._sums = sums
-
-    def run(self, few: int, window_bytes: int) -> SegmentSummary:
-        """Return the summary of the segment."""
-        return self._check.run(lambda: self._read(few, window_bytes))
-
-    def _read(self, few: int, window_bytes: int) -> None:
+    def read(self, few: int, window_bytes: int) -> None:
+        """Read the log to its end."""
+        hints = index_hints(self._segment.index.path)
         position, at_least = 0, few
-        while position < self._check.log_bytes:
-            start = position
-            position = self._read_windows(start, window_bytes)
-            at_least = few if position > start else 2 * at_least  # windows were of no use here
-            position = self._check.read_on(position, at_least)
+        while position < self._log_bytes:
+            count = self._message_count
+            position = self._read_windows(hints, position, window_bytes)
+            is_worth_it = self._message_count - count > 2 * few
+            at_least = few if is_worth_it else 2 * at_least
+            position = self.read_on(position, at_least)
 
-    def _read_windows(self, position: int, window_bytes: int) -> int:
+    def _read_windows(self, hints: Positions, position: int, window_bytes: int) -> int:
         """Take messages that are in their place; return where the first other one begins."""
-        hints, end = index_hints(self._segment.index.path), self._check.log_bytes
-        windows = checked_windows(self._segment, hints, position, end, window_bytes=window_bytes)
+        windows = checked_windows(
+            self._segment, hints, position, self._log_bytes, window_bytes=window_bytes
+        )
         for start, window, found in windows:
             messages = found.first(self._count_in_place(window, found))
-            self._check.take_messages((messages.positions + start).data)
+            self.take_messages((messages.positions + start).data)
             _add_to(self._sums, messages)
             position = start + messages.end
             if len(messages) < len(found):
@@ -193,8 +180,9 @@ class _SecondReading:
         """Return how many of the first messages are plain, at home, and have the next offsets."""
         if found.is_compressed.any():
             found = found.first(int(np.argmax(found.is_compressed)))
-        found = found.first(count_following(found, self._check.next_offset))
-        return _count_at_home(self._partition_of, self._partition, window, found)
+        found = found.first(count_following(found, self._expected))
+        partition = self._topic_partition.partition
+        return _count_at_home(self._partition_of, partition, window, found)
 
 
 def _count_at_home(

@@ -13,7 +13,8 @@ import click
 
 from kminilog.cli.options import example, json_option, topic_partition_argument
 from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
-from kminilog.cli.recovery_reading import recovery_reading
+from kminilog.cli.progress import working_if_long
+from kminilog.cli.recovery_reading import shown_scans
 from kminilog.cli.recovery_words import Diagnosis, diagnose, loss_of, words_of
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -39,11 +40,12 @@ def command(
     be cut off the log, or is lost already.
     """
     with (
-        recovery_reading("Recovering") as scans,
-        LogDirWriter.open(log_dir_path, recover=False, scans=scans) as writer,
+        working_if_long("Recovering") as at,
+        LogDirWriter.open(log_dir_path, recover=False, scans=shown_scans(at)) as writer,
     ):
         warn_all(writer.warnings)
         plan = writer.recovery_plan(topic_partition)
+        at(f"naming the faults of {topic_partition}")
         diagnosis = diagnose(writer, topic_partition, plan)
         is_refused = plan.damage is not None and not force
         side_files: list[Path] = []

@@ -4,7 +4,7 @@ Nothing is loaded and nothing is shown before a segment has to be read: numpy ta
 than most commands take to run. Source: ours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,20 +25,25 @@ def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) ->
 def recovery_reading(title: str) -> Iterator[SegmentScans]:
     """Yield the functions that read segments; inside the block they show the present segment."""
     with working_if_long(title) as at:
+        yield shown_scans(at)
 
-        def examine_fast(segment: Segment) -> Examined:
-            from kminilog.bulk.segment_scan import examine
 
-            at(f"reading {_name(segment)}")
-            return examine(segment)
+def shown_scans(at: Callable[[str], None]) -> SegmentScans:
+    """Return the functions that read segments; they tell `at` which one."""
 
-        def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
-            from kminilog.bulk.segment_scan import count_whole_messages
+    def examine_fast(segment: Segment) -> Examined:
+        from kminilog.bulk.segment_scan import examine
 
-            at(f"counting what is whole behind damage in {_name(segment)}")
-            return count_whole_messages(segment, position)
+        at(f"reading {_name(segment)}")
+        return examine(segment)
 
-        yield SegmentScans(interruptible_call(examine_fast), interruptible_call(count_whole_fast))
+    def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
+        from kminilog.bulk.segment_scan import count_whole_messages
+
+        at(f"counting what is whole behind damage in {_name(segment)}")
+        return count_whole_messages(segment, position)
+
+    return SegmentScans(interruptible_call(examine_fast), interruptible_call(count_whole_fast))
 
 
 def _name(segment: Segment) -> str:

@@ -179,20 +179,15 @@ class _Start:
 
 
 def _may_come_of_an_interrupt(error: Exception) -> bool:
-    """Tell if an interrupt was replaced, Spark did not start, or the connection to its JVM broke.
+    """Tell if Spark did not start, its connection broke, or the error came while it was ending.
 
     A signal to the whole process group ends the JVM, too. One in the middle of an answer breaks
-    the connection. Where pyspark cleans up, it may raise an error of its own.
+    the connection. After KeyboardInterrupt pyspark cleans up, and may raise an error of its own.
     """
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-    kinds = (
-        KeyboardInterrupt,
-        SparkUnavailableError,
-        Py4JNetworkError,
-        ConnectionError,
-        EOFError,
-    )
+    broken = (Py4JNetworkError, ConnectionError, EOFError)
+    kinds = (KeyboardInterrupt, SparkUnavailableError, *broken)
     chain: list[BaseException] = [error]
     while (before := chain[-1].__cause__ or chain[-1].__context__) and before not in chain:
         chain.append(before)

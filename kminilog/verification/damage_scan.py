@@ -59,7 +59,7 @@ class Step(NamedTuple):
 def walk(segment: Segment, end: int, position: int = 0) -> Iterator[Step]:
     """Yield every whole message that begins before byte `end`, and all damage; O(bytes).
 
-    Begins at a `position` where a message begins.
+    It begins at `position`, where a message begins.
     """
     damage: Damage | None = None
     while position < min(end, segment.file_bytes):

@@ -97,9 +97,9 @@ class IndexCheck:
             self._last_indexed = shifted
 
     def tell_messages(self, first_offset: int, positions: Sequence[int]) -> None:
-        """Compare the entries with messages in a row, of which each has the next offset.
+        """Compare the entries with messages whose offsets follow each other without a gap.
 
-        The same as `tell_message` for each, but O(entries log messages): it passes over messages
+        This is `tell_message` for each of them, but O(entries log messages): it passes over those
         that neither have an entry nor are due one.
         """
         slot = 0

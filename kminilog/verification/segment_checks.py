@@ -51,10 +51,7 @@ def check_segment(
 
 
 class SegmentCheck:
-    """One reading of a segment: which offset comes next, and the findings so far.
-
-    The first `log_bytes` bytes are read; `next_offset` is the offset that comes next.
-    """
+    """One reading of a segment: which offset comes next, and the findings so far."""
 
     def __init__(
         self,
@@ -68,8 +65,8 @@ class SegmentCheck:
         self._partition_of = partition_of
         self._sums = sums
         self._tally = Tally()
-        self.next_offset = self._start_offset = segment.first_offset
-        self.log_bytes = 0
+        self._expected = self._start_offset = segment.first_offset
+        self._log_bytes = 0
         self._index_data = b""
         self._has_index = False
         self._indexes: list[IndexCheck] = []
@@ -83,13 +80,10 @@ class SegmentCheck:
         self._last_offset: int | None = None
 
     def run(self, read: Callable[[], object]) -> SegmentSummary:
-        """Return the summary, once `read` has read the log to its end; O(file).
-
-        It calls `read_on`, and may call `take_messages`.
-        """
+        """Return the summary, once `read` has read the log to its end; O(file)."""
         unchecked = []
         try:
-            self.log_bytes = self._segment.file_bytes  # before the index: else it may lack entries
+            self._log_bytes = self._segment.file_bytes  # before the index: else it may lack entries
             self._read_index()
             read()
             self._judge()
@@ -100,31 +94,32 @@ class SegmentCheck:
     def read_on(self, position: int, at_least: int = MAX_OFFSET) -> int:
         """Check messages one by one, from the one at `position` on; return where it stopped.
 
-        That is the end of the log, or a whole message behind `at_least` steps.
+        It stops at the end of the log, or after `at_least` steps at a message without damage in
+        front of it.
         """
-        steps = walk(self._segment, self.log_bytes, position)
+        steps = walk(self._segment, self._log_bytes, position)
         step = next(steps, None)
         while step and (at_least > 0 or step.damage):
             following = next(steps, None)
             self._take(step, following)
             step = following
             at_least -= 1
-        return step.position if step else self.log_bytes
+        return step.position if step else self._log_bytes
 
     def take_messages(self, positions: Sequence[int]) -> None:
-        """Take messages that begin here, are not compressed, and have the next offsets.
+        """Take messages that begin at these positions, with the next offsets and uncompressed.
 
         The caller has checked their bytes and keys, and added them to the sums. O(index entries).
         """
         if not len(positions):
             return
         for index in self._indexes:
-            index.tell_messages(self.next_offset, positions)
+            index.tell_messages(self._expected, positions)
         if self._first_offset is None:
-            self._first_offset = self.next_offset
+            self._first_offset = self._expected
         self._message_count += len(positions)
-        self.next_offset += len(positions)
-        self._last_offset = self.next_offset - 1
+        self._expected += len(positions)
+        self._last_offset = self._expected - 1
 
     def _judge(self) -> None:
         if self._has_index:
@@ -141,12 +136,12 @@ class SegmentCheck:
             first_offset=self._first_offset,
             last_offset=self._last_offset,
             message_count=self._message_count,
-            log_bytes=self.log_bytes,
+            log_bytes=self._log_bytes,
             index_entries=len(self._index_data) // ENTRY_SIZE_BYTES,
             findings=self._tally.findings(),
             unchecked=unchecked,
             start_offset=self._start_offset,
-            next_offset=None if unchecked else self.next_offset,
+            next_offset=None if unchecked else self._expected,
             ends_in_damage=self._ends_in_damage,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
@@ -165,16 +160,16 @@ class SegmentCheck:
         after = following.message if following else None
         if step.position == 0:
             self._judge_name(message, after)
-        if step.damage and message.offset != self.next_offset:
-            self.next_offset += 1  # the damaged message had this one
-        if message.offset == self.next_offset:
+        if step.damage and message.offset != self._expected:
+            self._expected += 1  # the damaged message had this one
+        if message.offset == self._expected:
             self._take_in_place(message, step.position)
         elif message.offset == self._swapped_offset:
             self._swapped_offset = None  # this message is the other half of the same finding
         else:
             between = following is not None and following.damage is not None
             fault = judge_offset(
-                message, self.next_offset, after, missing=self._missing, is_damage_between=between
+                message, self._expected, after, missing=self._missing, is_damage_between=between
             )
             if fault:
                 self._take_fault(fault, step.position, message.offset, has_witness=bool(after))
@@ -184,15 +179,15 @@ class SegmentCheck:
 
     def _take_in_place(self, message: Message, position: int) -> None:
         for index in self._indexes:
-            index.tell_message(self.next_offset, message.offset, position)
-        self.next_offset = message.offset + 1
+            index.tell_message(self._expected, message.offset, position)
+        self._expected = message.offset + 1
 
     def _take_damage(self, damage: Damage, *, is_last: bool) -> None:
-        self._add(damage.kind, damage.detail, self.next_offset, damage.position)
+        self._add(damage.kind, damage.detail, self._expected, damage.position)
         self._ends_in_damage = is_last
-        concerned_end = MAX_OFFSET if is_last else self.next_offset + 1
+        concerned_end = MAX_OFFSET if is_last else self._expected + 1
         for index in self._indexes:
-            index.tell_fault(self.next_offset, concerned_end)
+            index.tell_fault(self._expected, concerned_end)
 
     def _take_fault(
         self, fault: OffsetFault, position: int, offset: int, *, has_witness: bool
@@ -201,7 +196,7 @@ class SegmentCheck:
         place = fault.concerned.start if is_disorder else offset
         finding = self._add(fault.kind, fault.detail, place, position)
         if not (is_disorder or has_witness):
-            self._undecided = UndecidedFinding(finding, self.next_offset)
+            self._undecided = UndecidedFinding(finding, self._expected)
         if fault.kind == FindingClass.OFFSET_GAP:
             is_next_gap = fault.concerned.start == self._missing.stop + 1
             start = self._missing.start if is_next_gap else fault.concerned.start
@@ -210,8 +205,8 @@ class SegmentCheck:
         for index in self._indexes:
             index.tell_fault(fault.concerned.start, fault.concerned.stop)
             if self._undecided:
-                index.tell_fault(self.next_offset, self.next_offset + 1)
-        self.next_offset = fault.next_offset
+                index.tell_fault(self._expected, self._expected + 1)
+        self._expected = fault.next_offset
 
     def _count(self, message: Message, position: int) -> None:
         offset = message.offset
@@ -248,7 +243,7 @@ class SegmentCheck:
 
         From here on, compare the index with both bases: by the message and by the name.
         """
-        named, offset = self.next_offset, message.offset
+        named, offset = self._expected, message.offset
         if offset < 0 or follows(message, named) or (after and not goes_on(offset, after)):
             return
         detail = f"by the name the first message has offset {named}, but it has {offset}"
@@ -256,7 +251,7 @@ class SegmentCheck:
         for index in self._indexes:
             index.tell_fault(named, offset)
         self._indexes.insert(0, self._index_check(self._segment.dialect.base_offset_for(offset)))
-        self._start_offset = self.next_offset = offset
+        self._start_offset = self._expected = offset
 
     def _trust_name(self) -> None:
         """Take the name for right after all: the index contradicts the first message."""
@@ -295,5 +290,5 @@ class SegmentCheck:
         return tally
 
     def _tally_of(self, index: IndexCheck, *, may_lag: bool = False) -> Tally:
-        faults = index.faults(self.log_bytes, self._segment.file_bytes, may_lag=may_lag)
+        faults = index.faults(self._log_bytes, self._segment.file_bytes, may_lag=may_lag)
         return Tally(self._finding(kind, detail, at, byte) for kind, at, byte, detail in faults)

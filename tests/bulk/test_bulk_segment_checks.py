@@ -191,13 +191,35 @@ def test_check_segment_of_a_damaged_message_alone_has_no_offsets(tmp_path, diale
 
 
 @pytest.mark.parametrize("few", [1, 2, 3])
-def test_check_segment_sees_each_of_several_faults(tmp_path, dialect, few):
+def test_check_segment_sees_each_of_several_faults(tmp_path, dialect, monkeypatch, few):
     segment = sound(tmp_path, dialect)
     for slot in (10, 12, 14, 17, 40):
         flip(segment, slot)
+    looks = []
+    real = segment_checks.index_hints
+    monkeypatch.setattr(
+        segment_checks, "index_hints", lambda path: looks.append(path) or real(path)
+    )
     summary = check_segment(ORDERS_1, segment, None, few=few)
     assert summary == plain.check_segment(ORDERS_1, segment, None)
     assert len(summary.findings) == 5
+    assert len(looks) == 1  # else frequent faults would cost an index each
+
+
+def test_check_segment_rarely_tries_windows_among_frequent_faults(tmp_path, dialect, monkeypatch):
+    segment = sound(tmp_path, dialect, 3000)
+    for slot in range(5, 3000, 15):
+        flip(segment, slot)
+    tries = []
+    real = segment_checks.checked_windows
+
+    def count(*arguments, **options):
+        tries.append(arguments)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(segment_checks, "checked_windows", count)
+    same(segment, few=10)
+    assert len(tries) < 12  # each time twice as many messages are read one by one
 
 
 @pytest.mark.parametrize("times", [0, 2])

@@ -397,7 +397,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     ],
     ids=["verify", "ingest"],
 )
-def test_connection_that_an_interrupt_has_broken_is_no_failure_of_spark(
+def test_error_that_an_interrupt_has_caused_is_no_failure_of_spark(
     orders, spark, monkeypatch, tmp_path, words, function, error, is_interrupted
 ):
     def breaks(*_, **__):

@@ -3,10 +3,11 @@
 import os
 import pty
 import subprocess
+from contextlib import nullcontext
 
 import pytest
 
-from kminilog.cli import progress
+from kminilog.cli import progress, recover
 from tests.cli.command_line import PROGRAM, CommandLine, environment
 from tests.processes import Process
 
@@ -46,7 +47,7 @@ def test_working_on_a_terminal_moves_a_line_on_stderr_only(orders):
 
 def test_recovery_and_many_partitions_move_a_line_with_what_they_are_at(orders):
     _, shown = run_on_a_terminal(orders, "recover", "orders-0")
-    assert b"Recovering: reading orders-0, segment " in shown
+    assert b"Recovering: naming the faults of orders-0" in shown  # the last step
     for name in (".clean-shutdown", "recovery-point-offset-checkpoint"):
         (orders.log_dir / name).unlink()
     _, shown = run_on_a_terminal(orders, "produce", "orders")
@@ -57,6 +58,18 @@ def test_recovery_and_many_partitions_move_a_line_with_what_they_are_at(orders):
     assert b"Deleting many: 500 of 501 partitions" in shown
     _, shown = run_on_a_terminal(orders, "topic", "create", "few", "--partitions", "2")
     assert shown == b""
+
+
+def test_recover_tells_each_of_its_steps(orders, monkeypatch):
+    steps: list[str] = []
+    monkeypatch.setattr(recover, "working_if_long", lambda title: nullcontext(steps.append))
+    log = max((orders.log_dir / "orders-0").glob("*.log"))
+    log.write_bytes(log.read_bytes()[:-1])
+    orders.ok("recover", "orders-0")
+    *reading, counting, naming = steps
+    assert {step[: step.index(",")] for step in reading} == {"reading orders-0"}
+    assert counting == f"counting what is whole behind damage in orders-0, segment {log.stem}"
+    assert naming == "naming the faults of orders-0"
 
 
 def test_working_with_no_color_writes_no_escape_codes(orders):
