@@ -192,9 +192,10 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
 
 def _on_swallowed(hook: UnraisableHook, swallowed: "sys.UnraisableHookArgs") -> None:
     """Have an interrupt that a finaliser has got raised again; `hook` is told of all else."""
-    if not (_noted.number and isinstance(swallowed.exc_value, KeyboardInterrupt)):
+    if not isinstance(swallowed.exc_value, KeyboardInterrupt):
         hook(swallowed)
         return
+    _noted.number = _noted.number or signal.SIGINT  # a library has taken Ctrl-C from us
     _noted.is_waiting = _noted.is_swallowed = True
     again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), _noted.number))
     again.daemon = True

@@ -120,7 +120,7 @@ def spark_at_work(
             in_the_end.pop_all()  # Spark is at work: it ends, and its jobs do, with this process
             raise
         except Exception as error:
-            if not (is_interrupted() and _may_come_of_an_interrupt(error)):
+            if not _comes_of_an_interrupt(error):
                 raise
             in_the_end.pop_all()
             raise KeyboardInterrupt from error
@@ -178,20 +178,22 @@ class _Start:
         _register(spark)
 
 
-def _may_come_of_an_interrupt(error: Exception) -> bool:
-    """Tell if Spark did not start, its connection broke, or the error came while it was ending.
+def _comes_of_an_interrupt(error: Exception) -> bool:
+    """Tell if a signal is why Spark did not start, its connection broke, or its clean-up failed.
 
     A signal to the whole process group ends the JVM, too. One in the middle of an answer breaks
     the connection. After KeyboardInterrupt pyspark cleans up, and may raise an error of its own.
+    That counts also if no signal is noted: while Spark starts, pyspark takes Ctrl-C for itself.
     """
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
-    broken = (Py4JNetworkError, ConnectionError, EOFError)
-    kinds = (KeyboardInterrupt, SparkUnavailableError, *broken)
     chain: list[BaseException] = [error]
     while (before := chain[-1].__cause__ or chain[-1].__context__) and before not in chain:
         chain.append(before)
-    return any(isinstance(one, kinds) for one in chain)
+    if any(isinstance(one, KeyboardInterrupt) for one in chain):
+        return True
+    broken = (SparkUnavailableError, Py4JNetworkError, ConnectionError, EOFError)
+    return is_interrupted() and any(isinstance(one, broken) for one in chain)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

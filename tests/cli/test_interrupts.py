@@ -15,10 +15,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kminilog.cli import interrupts
 from kminilog.consumer.coordinator import Coordinator
+from kminilog.job_errors import SparkUnavailableError
 from kminilog.storage import partition_directories
 from tests.cli.command_line import PROGRAM, PROJECT, environment
 from tests.cli.pressed_keys import press_and_go_on, press_at_call
@@ -198,11 +199,18 @@ def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
         interrupts.check_interrupt()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(capfd, number):
-    """As py4j's finalisers may, while a command waits for Spark."""
+@pytest.mark.parametrize(
+    ("number", "is_taken_by_a_library"),
+    [(signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGINT, True)],
+)
+def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(
+    capfd, number, is_taken_by_a_library
+):
+    """As py4j's finalisers may, while a command waits for Spark, or Spark starts."""
 
     def waits() -> None:
+        if is_taken_by_a_library:
+            signal.signal(number, signal.default_int_handler)
         with interrupts.interruptible_wait():
             PressesCtrlC(number)
             time.sleep(60)
@@ -405,7 +413,7 @@ def test_error_that_an_interrupt_has_caused_is_no_failure_of_spark(
             if is_interrupted:
                 signal.raise_signal(signal.SIGTERM)
         finally:  # as where a session is put back: py4j has read half of an answer
-            raise error
+            raise type(error)(*error.args)
 
     from kminilog.spark.runtime import failures
 
@@ -419,6 +427,26 @@ def test_error_that_an_interrupt_has_caused_is_no_failure_of_spark(
     else:
         assert run.code == 2
         assert error.args[-1] in run.err
+
+
+def test_ctrl_c_that_pyspark_takes_while_spark_starts_is_no_failure_of_spark(orders, monkeypatch):
+    def interrupted(number, frame):
+        raise KeyboardInterrupt
+
+    def spark_session(master):
+        signal.signal(signal.SIGINT, interrupted)  # as pyspark does, before the session is there
+        try:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                raise Py4JError("Gateway must be connected to send cancel cmd.")
+        except Py4JError as error:
+            raise SparkUnavailableError("the session did not start") from error
+
+    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", spark_session)
+    run = orders("verify", "--engine", "spark")
+    assert (run.code, run.err) == (130, "kminilog: Verifying with Spark: starting Spark\n")
 
 
 def test_signal_to_the_process_group_while_spark_starts_is_no_failure_of_spark(
