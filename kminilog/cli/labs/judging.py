@@ -1,5 +1,6 @@
 """`lab check`, `watch` and `run`: the student's functions at work. Source: ours."""
 
+import signal
 import subprocess
 import sys
 
@@ -120,7 +121,13 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
 
 def _run_in_foreground(command: list[str]) -> int:
     """Run a process that gets our signals, and return its exit code, as a shell tells it."""
-    with subprocess.Popen(command, env=environment_of_package()) as process:
+    # Python's own handler would print a traceback: `swap` lets Ctrl-C through, once it is replaced.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        started = subprocess.Popen(command, env=environment_of_package())
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with started as process:
         try:
             with interruptible_wait():
                 code = process.wait()

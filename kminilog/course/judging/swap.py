@@ -12,8 +12,10 @@ ends the process silently, as in cli/start.py. Source: ours.
 
 import signal
 
-if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # cli.interrupts hears it, once it is there
+if __name__ == "__main__":
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # cli.interrupts hears it, once it is there
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # `lab run` holds it back
 
 import json
 import os
