@@ -185,15 +185,17 @@ def _comes_of_an_interrupt(error: Exception) -> bool:
     the connection. After KeyboardInterrupt pyspark cleans up, and may raise an error of its own.
     That counts also if no signal is noted: while Spark starts, pyspark takes Ctrl-C for itself.
     """
-    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
-
     chain: list[BaseException] = [error]
     while (before := chain[-1].__cause__ or chain[-1].__context__) and before not in chain:
         chain.append(before)
     if any(isinstance(one, KeyboardInterrupt) for one in chain):
         return True
+    if not is_interrupted():
+        return False
+    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+
     broken = (SparkUnavailableError, Py4JNetworkError, ConnectionError, EOFError)
-    return is_interrupted() and any(isinstance(one, broken) for one in chain)
+    return any(isinstance(one, broken) for one in chain)
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:

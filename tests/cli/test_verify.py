@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shlex
+import sys
 import time
 from datetime import UTC, datetime
 
@@ -173,3 +174,15 @@ def test_verify_bad_input_is_one_line(orders, options, part):
 def test_verify_against_takes_all_words_up_to_the_next_option(arguments, topics, sources):
     context = verify.command.make_context("verify", arguments)
     assert (context.params["topics"], context.params["against"]) == (topics, sources)
+
+
+def test_verify_with_spark_that_is_not_installed_says_so(orders, monkeypatch):
+    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    for name in ("pyspark", "pyspark.sql", "py4j", "py4j.protocol"):
+        monkeypatch.setitem(sys.modules, name, None)
+    run = orders("verify", "--engine", "spark")
+    starts, cannot = run.err.splitlines()
+    assert (run.code, run.out) == (2, "")
+    assert starts == "kminilog: Verifying with Spark: starting Spark"
+    assert cannot.startswith("kminilog: Spark cannot run: ")
+    assert cannot.endswith("; install kminilog with its dependencies")
