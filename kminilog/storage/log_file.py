@@ -41,7 +41,7 @@ def scan_file(
             outcome = decode(dialect, window, position - window_start)
             while isinstance(outcome, NeedMoreBytes) and (
                 outcome.needed_bytes <= end - position
-                or window_start + len(window) < min(position + HEADER_BYTES, end)
+                or window_start + len(window) < min(position + HEADER_BYTES, end)  # a cut header
             ):
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position

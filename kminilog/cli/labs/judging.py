@@ -121,7 +121,7 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
 
 def _run_in_foreground(command: list[str]) -> int:
     """Run a process that gets our signals, and return its exit code, as a shell tells it."""
-    # Python's own handler would print a traceback: `swap` lets Ctrl-C through, once it is replaced.
+    # Ctrl-C waits until `swap` has replaced Python's own handler, which would print a traceback.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         started = subprocess.Popen(command, env=environment_of_package())
