@@ -16,7 +16,7 @@ from typing import Any
 
 from kminilog.cli.clusters import source_of
 from kminilog.cli.consume_run import Wanted
-from kminilog.cli.interrupts import interruptible_wait
+from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import flush, warn
 from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
@@ -100,8 +100,8 @@ class StreamsRun:
             thread.start()
         try:
             while not self._over.is_set():
-                with interruptible_wait():
-                    self._over.wait(_LOOK_SECONDS)
+                check_interrupt()
+                self._over.wait(_LOOK_SECONDS)
                 if 0 <= timeout_ms <= min(stream.silent_ms for stream in streams):
                     break
         finally:

@@ -1,12 +1,15 @@
 """`kminilog course`: the lecturer's side. Source: ours."""
 
+from functools import partial
+
 import click
 
-from kminilog.cli.interrupts import interruptible, interruptible_wait
+from kminilog.cli.interrupts import interruptible
+from kminilog.cli.labs.processes import judged
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import flush, write_document, write_line
 from kminilog.course.material import all_labs, lab_of
-from kminilog.course.proof import flaws_of
+from kminilog.course.proof import Flaw, flaws_of
 
 FLAWED = 1
 
@@ -24,8 +27,7 @@ def check(number: str | None, as_json: bool) -> int:
     labs = all_labs() if number is None else (lab_of(number),)
     found = []
     for lab in interruptible(labs):
-        with interruptible_wait():  # for the processes that judge
-            flaws = list(flaws_of(lab))
+        flaws = judged(partial(list[Flaw], flaws_of(lab)))
         found += flaws
         if not as_json:
             for flaw in flaws:

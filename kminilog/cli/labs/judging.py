@@ -3,12 +3,14 @@
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import click
 
 from kminilog.cli.interrupts import interrupted_exit_code, interruptible_wait
 from kminilog.cli.labs.helping import give_hint
 from kminilog.cli.labs.options import folder_of, language_option, wanted_exercises
+from kminilog.cli.labs.processes import judged
 from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines, wrapped
 from kminilog.cli.labs.watching import Watched, keys_if_terminal, wait_for_save_or_key
 from kminilog.cli.options import example, json_option
@@ -33,8 +35,7 @@ def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue)
     """Check a lab or one exercise."""
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
-    with interruptible_wait():
-        outcomes = check(folder, exercises)
+    outcomes = judged(partial(check, folder, exercises))
     if as_json:
         write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
         for each in _passed(outcomes):
@@ -78,8 +79,7 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
     with keys_if_terminal() as read_key:
         while waiting:
             watched = Watched(folder.answers_path)
-            with interruptible_wait():
-                (outcome,) = check(folder, waiting[:1])
+            (outcome,) = judged(partial(check, folder, waiting[:1]))
             _show(folder, [outcome], catalogue, is_verbose=verbose)
             name = "watching" if read_key else "watching-file"
             write_line(catalogue.say(name, file=folder.answers_path))
@@ -108,8 +108,8 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
 def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     """Run any command on the functions of yours that pass."""
     folder = folder_of(lab_of(lab))
-    with interruptible_wait():
-        outcomes = check(folder, [each for each in folder.lab.exercises if each.symbol])
+    exercises = [each for each in folder.lab.exercises if each.symbol]
+    outcomes = judged(partial(check, folder, exercises))
     mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
     names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
     complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))

@@ -31,7 +31,7 @@ from kminilog.course.judging.outcome import (
     Outcome,
     error_of,
 )
-from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
+from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import Exercise
 from kminilog.course.work_folder import WorkFolder
 
@@ -50,15 +50,8 @@ def check(folder: WorkFolder, exercises: Iterable[Exercise]) -> list[Outcome]:
         return [_unreadable(folder, exercise, error) for exercise in wanted]
     with tempfile.TemporaryDirectory() as temporary:
         folder.write_given_files(Path(temporary))
-        pool = ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 2))
-        try:
+        with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 2)) as pool:
             return _in_layers(pool, folder, answers, wanted, Path(temporary))
-        except BaseException:  # Ctrl-C, too: nothing that hangs may keep it waiting
-            pool.shutdown(wait=False, cancel_futures=True)
-            end_all()
-            raise
-        finally:
-            pool.shutdown()
 
 
 def _in_layers(

@@ -1,0 +1,29 @@
+"""Work that waits for the processes that judge: Ctrl-C and SIGTERM end them, and then the work.
+
+The work is done in a thread. A signal that was raised in it could leave one of Python's own locks
+taken, such as the one of `Popen.wait`, and the command would never end. Source: ours.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from kminilog.cli.interrupts import check_interrupt, is_interrupted
+from kminilog.course.judging.sandbox import end_all
+
+Result = TypeVar("Result")
+_LOOK_SECONDS = 0.02
+
+
+def judged(work: Callable[[], Result]) -> Result:
+    """Return what `work` returns, or raise what it raises; this is a safe point, all the time.
+
+    After a signal each process that judges is ended, also one that `work` starts only then.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(work)
+        while not wait([future], _LOOK_SECONDS).done:
+            if is_interrupted():
+                end_all()
+    check_interrupt()  # whatever the work made of processes that have ended
+    return future.result()
