@@ -7,8 +7,8 @@ notes the signal. The commands raise it later, again and again until the command
     check_interrupt, interruptible, interruptible_call    at the safe points between pieces of work
     interruptible_wait, interruptible_anywhere            at once: nothing is left half written
 
-and the exit code is 128 + the signal. A wait for threads or processes is cut into short ones, with
-safe points: raised in it, a signal could leave one of Python's own locks taken for ever. What is
+and the exit code is 128 + the signal. A wait for threads is cut into short ones, with safe
+points: an exception that is raised in it could leave a lock of Python's taken for ever. What is
 raised at once may still come in a finaliser. Python tells `sys.unraisablehook` what is lost there,
 and so it is raised again. A signal that comes just before a call that blocks, such as a read, does
 not end that call: a thread wakes it. A second signal ends the process at once, as if killed; log

@@ -3,7 +3,7 @@
 Python's own handler would print a traceback then. So whoever imports this module gives that
 handler up at once; from `main` on, cli.interrupts hears signals. Nothing is loaded before:
 `_signal` is part of Python itself, while `signal` loads `enum` first, which takes 3 ms. A Ctrl-C
-before this module runs, in some 5 ms while Python starts, still prints a traceback. Source: ours.
+before this module runs, in about 5 ms while Python starts, still prints a traceback. Source: ours.
 """
 
 import _signal  # type: ignore[import-not-found]

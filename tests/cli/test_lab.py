@@ -500,10 +500,22 @@ def _child_of(pid: int) -> int:
     raise AssertionError("it has started no process")
 
 
+# Only a signal ends such a check: the function ends its own limit, and the time-out is days.
+PATIENT = """
+import signal, time
+from kminilog.cli.main import main
+from kminilog.course.judging import checking
+checking._JUDGE_SECONDS = 1e6
+"""
+ENDLESS = HEADER.replace(
+    "return", "import signal, time; signal.alarm(0); time.sleep(10**6)\n    return"
+)
+
+
 def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
-    start_lab(tmp_path, HEADER.replace("return", "import time; time.sleep(10**6)\n    return"))
+    start_lab(tmp_path, ENDLESS)
     with Process(
-        [*PROGRAM, "lab", "check", "1.1"],
+        [sys.executable, "-c", PATIENT + "main()", "lab", "check", "1.1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
@@ -519,9 +531,31 @@ def test_ctrl_c_ends_a_check_at_once_with_what_it_has_started(tmp_path):
         assert judging
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == ("", "")  # no word of a time-out
+        assert process.communicate(timeout=30) == ("", "")
         assert process.returncode == 130
     assert not Path(f"/proc/{judging[0]}").exists()
+
+
+def test_ctrl_c_ends_also_what_a_check_starts_only_then(tmp_path):
+    start_lab(tmp_path, ENDLESS)
+    late = """
+run = checking.run_module
+def run_late(*words, **options):
+    signal.raise_signal(signal.SIGINT)
+    time.sleep(0.3)
+    return run(*words, **options)
+checking.run_module = run_late
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", PATIENT + late, "lab", "check", "1.1"],
+        capture_output=True,
+        env=environment(),
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 # ---- an installed wheel

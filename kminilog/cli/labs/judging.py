@@ -129,7 +129,7 @@ def _run_in_foreground(command: list[str]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     with started as process:
         try:
-            with interruptible_wait():
+            with interruptible_wait():  # without a time-out it holds its lock in a `with`
                 code = process.wait()
         except KeyboardInterrupt:  # the terminal sends Ctrl-C to both of us, SIGTERM goes to one
             process.send_signal(interrupted_exit_code() - 128)

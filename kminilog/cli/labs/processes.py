@@ -1,7 +1,7 @@
 """Work that waits for the processes that judge: Ctrl-C and SIGTERM end them, and then the work.
 
-The work is done in a thread. A signal that was raised in it could leave one of Python's own locks
-taken, such as the one of `Popen.wait`, and the command would never end. Source: ours.
+The work is done in a thread, where no signal is raised. One that is raised in `Popen.wait` can
+leave a lock of Python's taken, and the command never ends. Source: ours.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,10 @@ _LOOK_SECONDS = 0.02
 
 
 def judged(work: Callable[[], Result]) -> Result:
-    """Return what `work` returns, or raise what it raises; this is a safe point, all the time.
+    """Return what `work` returns, or raise what it raises.
 
-    After a signal each process that judges is ended, also one that `work` starts only then.
+    After a signal it ends the processes that judge, also those that `work` starts later, until
+    `work` is over; then it raises KeyboardInterrupt.
     """
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(work)
