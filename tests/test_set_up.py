@@ -90,27 +90,6 @@ def test_make_says_what_it_installs_and_how_far_it_is(pip):
     assert (pip / "venv" / ".installed").exists()
 
 
-@pytest.mark.parametrize("pip_exit_code", [0, 1])
-def test_new_environment_gets_a_new_pip_if_there_is_one(tmp_path, pip_exit_code):
-    """The script that an old pip writes for `kminilog` imports `re` before all else."""
-    python, heard = tmp_path / "python", tmp_path / "heard"
-    python.write_text(
-        f"#!/bin/sh\n"
-        f'echo "$@" >> "{heard}"\n'
-        f'case "$*" in\n'
-        f'    *"pip install"*) exit {pip_exit_code} ;;\n'
-        f'    *"venv --clear"*) mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;;\n'
-        f"esac\n"
-    )
-    python.chmod(0o755)
-    words = [PROJECT / "scripts" / "ensure-venv", python, tmp_path / "venv"]
-    run = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout) == (0, ""), run.stderr
-    *_, made, upgraded = heard.read_text().splitlines()
-    assert made == f"-m venv --clear {tmp_path / 'venv'}"
-    assert upgraded == "-m pip install --quiet --upgrade pip"
-
-
 def test_tests_of_a_group_run_in_one_worker(tmp_path):
     """They share what is dear to start: without it each worker has a Spark of its own."""
     (tmp_path / "test_grouped.py").write_text(

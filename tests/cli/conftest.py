@@ -1,10 +1,12 @@
-"""A command line with an empty log dir, and one whose log dir has a topic."""
+"""A command line with an empty log dir, one whose log dir has a topic, and an installed one."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import CommandLine
+from tests.cli.command_line import PROJECT, CommandLine
 from tests.spark.conftest import spark
 
 __all__ = ["kminilog", "orders", "spark"]
@@ -35,3 +37,25 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
     monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a fresh environment, whose path has a space, with a wheel of this project."""
+    pytest.importorskip("hatchling", reason="NOT TESTED: hatchling is not installed")
+    directory = tmp_path_factory.mktemp("a wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
+    (wheel,) = directory.glob("*.whl")
+    environment = [sys.executable, "-m", "venv", "--without-pip", directory / "venv"]
+    subprocess.run(environment, check=True)
+    python = directory / "venv" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--quiet", wheel], check=True)
+    libraries = next(Path(each) for each in sys.path if each.endswith("site-packages"))
+    (here,) = (directory / "venv" / "lib").glob("python*/site-packages")
+    # Only what kminilog needs: a .pth of all would bring the checkout, which is editable there.
+    for name in ("click", "sortedcontainers", "numpy", "numpy.libs", "pyarrow", "rich"):
+        if (libraries / name).exists():
+            (here / name).symlink_to(libraries / name)
+    return python

@@ -561,28 +561,6 @@ main()
 # ---- an installed wheel
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory) -> Path:
-    """The Python of a fresh environment into which a wheel of this project was installed."""
-    pytest.importorskip("hatchling", reason="NOT TESTED: hatchling is not installed")
-    directory = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
-    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
-    (wheel,) = directory.glob("*.whl")
-    environment = [sys.executable, "-m", "venv", "--without-pip", directory / "venv"]
-    subprocess.run(environment, check=True)
-    python = directory / "venv" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--quiet", wheel], check=True)
-    libraries = next(Path(each) for each in sys.path if each.endswith("site-packages"))
-    (here,) = (directory / "venv" / "lib").glob("python*/site-packages")
-    # Only what kminilog needs: a .pth of all would bring the checkout, which is editable there.
-    for name in ("click", "sortedcontainers", "numpy", "numpy.libs", "pyarrow", "rich"):
-        if (libraries / name).exists():
-            (here / name).symlink_to(libraries / name)
-    return python
-
-
 @pytest.mark.xdist_group("wheel")
 def test_labs_work_from_a_wheel_and_write_into_the_work_folder_only(installed, tmp_path):
     home, temporary, work = (tmp_path / name for name in ("home", "tmp", "work"))
