@@ -15,6 +15,8 @@ from tests.processes import Process
 pytestmark = pytest.mark.xdist_group("wheel")  # one worker installs the wheel
 WORDS = ("assign", "--topic", "orders=3", "--member", "a", "--member", "b")
 EARLY = "import signal; signal.raise_signal(signal.SIGINT)"
+EITHER_SHELL = pytest.mark.parametrize("shell", ["sh", "bash"])
+ENDED = (-signal.SIGINT, 130)
 
 
 @pytest.fixture(scope="module")
@@ -24,17 +26,25 @@ def program(installed) -> Path:
 
 
 @pytest.fixture
-def own_env(tmp_path, monkeypatch):
-    """Returns a function that puts a script in the place of `env`."""
+def put_before(tmp_path, monkeypatch):
+    """Returns a function that puts a script in the place of a program."""
 
-    def put(script: str) -> None:
-        path = tmp_path / "bin" / "env"
+    def put(name: str, script: str) -> None:
+        path = tmp_path / "bin" / name
         path.parent.mkdir()
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
         monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
 
     return put
+
+
+def path_of(program: str) -> str:
+    """Return where a program is; without it the test is not run, and says so."""
+    path = shutil.which(program)
+    if not path:
+        pytest.skip(f"NOT TESTED: there is no {program}")
+    return path
 
 
 def run(*command: object, **names: str) -> tuple[int, str, str]:
@@ -45,19 +55,32 @@ def run(*command: object, **names: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_command_starts_through_a_link_to_it_alone(program, tmp_path):
-    link = tmp_path / "command"
-    link.symlink_to(program)
-    code, out, err = run(program, *WORDS)
-    assert (code, err) == (0, "")
-    assert "a" in out
-    assert run(link, *WORDS) == (code, out, err)
-
-
 def test_arguments_arrive_as_they_are(program):
     code, _, err = run(program, "--log-dir", "no  *", "topic", "list")
     assert code == 2
     assert err.startswith("kminilog: log dir no  *: ")
+
+
+def test_command_starts_through_a_link_to_it_alone(program, tmp_path):
+    (tmp_path / "command").symlink_to(program)
+    (tmp_path / "command-python").write_text("of another installation")
+    code, out, err = run(program, *WORDS)
+    assert (code, err) == (0, "")
+    assert out
+    assert run(tmp_path / "command", *WORDS) == (code, out, err)
+
+
+@pytest.mark.parametrize("directory", [".", "name=value"])
+def test_command_starts_from_where_it_lies(program, tmp_path, monkeypatch, directory):
+    """`env` looks a bare name up in PATH, and takes what has a `=` for a variable."""
+    here = tmp_path / directory
+    here.mkdir(exist_ok=True)
+    shutil.copy(program, here)
+    (here / "kminilog-python").symlink_to(f"{program}-python")
+    monkeypatch.chdir(here)
+    expected = run(program, *WORDS)
+    assert run(here / "kminilog", *WORDS) == expected
+    assert run(path_of("sh"), "kminilog", *WORDS) == expected
 
 
 def test_ctrl_c_before_the_first_statement_of_kminilog_ends_it_silently(program, tmp_path):
@@ -69,38 +92,47 @@ def test_ctrl_c_before_the_first_statement_of_kminilog_ends_it_silently(program,
     assert (code, out, "Traceback" in err) == (1, "", True), err
 
 
-def test_ignored_ctrl_c_stays_ignored(program, tmp_path):
+@EITHER_SHELL
+def test_ignored_ctrl_c_stays_ignored(program, tmp_path, shell):
     """As that of a process in the background of a script."""
     (tmp_path / "sitecustomize.py").write_text(EARLY)
-    ignoring = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh", program)
+    ignoring = (path_of(shell), "-c", "trap '' INT; exec \"$@\"", shell, path_of(shell), program)
     code, out, err = run(*ignoring, *WORDS, PYTHONPATH=str(tmp_path))
     assert (code, err) == (0, "")
     assert out
 
 
-def test_command_starts_where_env_cannot_hold_a_signal_back(program, own_env, tmp_path):
+def test_command_starts_where_env_cannot_hold_a_signal_back(program, put_before, tmp_path):
     expected = run(program, *WORDS)
-    own_env(f'echo "$@" >> "{tmp_path}/asked"\necho "env: illegal option" >&2\nexit 1')
+    put_before("env", f'echo "$@" >> "{tmp_path}/asked"\necho "env: illegal option" >&2\nexit 1')
     assert run(program, *WORDS) == expected
     assert (tmp_path / "asked").read_text() == "--block-signal=INT\n"
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
-def test_ctrl_c_while_the_script_asks_env_is_not_lost(program, own_env, shell):
-    """bash forgets one that comes while it waits for a program in the foreground."""
-    if not shutil.which(shell):
-        pytest.skip(f"NOT TESTED: there is no {shell}")
-    own_env(f'[ $# = 1 ] && kill -INT $PPID && exec sleep 0.1\nexec "{shutil.which("env")}" "$@"')
-    assert run(shell, program, *WORDS) == (-signal.SIGINT, "", "")
+@EITHER_SHELL
+def test_ctrl_c_while_the_script_waits_for_env_is_not_lost(program, put_before, shell):
+    put_before("env", f'[ $# = 1 ] && kill -INT $PPID && exit\nexec "{path_of("env")}" "$@"')
+    code, *said = run(path_of(shell), program, *WORDS)
+    assert (code in ENDED, said) == (True, ["", ""]), code
 
 
-def test_ctrl_c_at_random_in_the_first_moments_prints_nothing(program):
+def test_command_starts_if_its_parent_hears_of_no_child(program):
+    """The `wait` of dash never ends then."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+    try:
+        code, _, err = run(program, *WORDS)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "group"])
+def test_ctrl_c_at_random_in_the_first_moments_ends_it_silently(program, send):
     chance = Random(2)
-    for _ in range(100):
+    for _ in range(50):
         command = [str(program), *WORDS]
-        process = Process(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        with process:
+        with Process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             sleep(chance.uniform(0, 0.03))
-            os.killpg(process.pid, signal.SIGINT)
-            err = process.communicate(timeout=60)[1]
-            assert (process.returncode, err) in ((-signal.SIGINT, b""), (130, b""), (0, b"")), err
+            send(process.pid, signal.SIGINT)
+            said = process.communicate(timeout=60)
+            assert (process.returncode in ENDED, said) == (True, (b"", b"")), process.returncode
