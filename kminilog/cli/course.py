@@ -23,7 +23,7 @@ def command() -> None:
 @click.option("--lab", "number", help="Lab to check.  [default: all]", metavar="N")
 @json_option
 def check(number: str | None, as_json: bool) -> int:
-    """Prove that every lab accepts the library's answers and rejects its wrong answers."""
+    """Prove that every lab accepts right answers and rejects wrong ones."""
     labs = all_labs() if number is None else (lab_of(number),)
     found = []
     for lab in interruptible(labs):

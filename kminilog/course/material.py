@@ -1,6 +1,6 @@
 """What the course consists of: labs, their exercises, and the files that belong to them.
 
-    labs/01_message/    lab.toml  README.md  starter.py  checks.py  hints.toml  wrong/
+    labs/01_message/    lab.toml  README.md  starter.py  checks.py  hints.toml  wrong/  right/
 
 A checkout has the folder `labs` beside the package, an installed wheel inside it. Numbers of labs
 stay free for labs to come. Source: ours.

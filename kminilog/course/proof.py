@@ -1,17 +1,26 @@
-"""The course checks itself: would each lab reject wrong answers, and accept the library's?
+"""The course checks itself: would each lab reject wrong answers, and accept right ones?
+
+    wrong/*.py    # exercise: N    # reason: the code that it must get
+    right/*.py    # exercise: N    # differs: what is other than in the library's function
 
 For every exercise: The starter is `todo`. The library's own function passes all three layers, with
-at least one comparison. Each wrong answer fails with its own code, and no other exercise does. The
-hints are there and contain no line of the solution. The README names it. Source: ours; rustlings
-proves its starters and solutions in the same way, but has no wrong answers.
+at least one comparison, and so does each right answer, by itself in a file. Each wrong answer fails
+with its own code, and no other exercise does. The hints are there and contain no line of the
+solution. The README names it. Source: ours; rustlings proves its starters and solutions in the same
+way, but has no wrong answers.
 """
 
 import ast
 import inspect
+import os
+import re
+import shutil
 import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,9 +34,12 @@ from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO, Outcome
 from kminilog.course.material import Exercise, Lab, checks_of, hints_of, lab_of
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
+from kminilog.errors import KMiniLogError
 
-WRONG_LINES = 30
-WRONG_ANSWERS = 2  # at least, for each exercise to implement
+WRONG, RIGHT = "wrong", "right"
+_SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
+_MOST_LINES = {WRONG: 30, RIGHT: 40}
+_LEAST_COUNTS = {WRONG: 2}  # for each exercise to implement
 _HINT_TIERS = 3
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
 
@@ -42,22 +54,39 @@ class Flaw(NamedTuple):
         return f"{self.where}: {self.what}"
 
 
-class WrongAnswer(NamedTuple):
-    """A file of `wrong/`: which exercise it answers, and the code that it must get."""
+class HeaderError(KMiniLogError):
+    """A sample answer does not begin with its two lines."""
+
+    def __init__(self, path: Path, second: str) -> None:
+        super().__init__(f"{path}: begin with `# exercise: N` and `{second}…`")
+
+
+class SampleAnswer(NamedTuple):
+    """A file of `wrong/` or `right/`: the exercise that it answers, and what its second line says.
+
+    That is the code that a wrong answer must get, or what is different in a right one.
+    """
 
     path: Path
     number: int
-    code: str
+    says: str
+
+    @property
+    def where(self) -> str:
+        """The place that a flaw names: folder and file."""
+        return f"{self.path.parent.name}/{self.path.name}"
 
 
-def wrong_answers(lab: Lab) -> list[WrongAnswer]:
-    """Return the wrong answers of a lab; ValueError for a file without its two header lines."""
+def sample_answers(lab: Lab, kind: str) -> list[SampleAnswer]:
+    """Return the answers in `wrong/` or `right/`; HeaderError for one without its two lines."""
     found = []
-    for path in sorted((lab.folder / "wrong").glob("*.py")):
-        first, second, *_ = path.read_text(encoding="utf-8").splitlines()
-        if not (first.startswith("# exercise: ") and second.startswith("# reason: ")):
-            raise ValueError(f"{path}: begin with `# exercise: N` and `# reason: code`")
-        found.append(WrongAnswer(path, int(first.split()[-1]), second.split()[-1]))
+    for path in sorted((lab.folder / kind).glob("*.py")):
+        lines = [*path.read_text(encoding="utf-8").splitlines(), "", ""]
+        exercise = re.fullmatch(r"# exercise: (\d+)", lines[0])
+        says = lines[1].removeprefix(_SECOND_LINES[kind]).strip()
+        if not (exercise and says and lines[1].startswith(_SECOND_LINES[kind])):
+            raise HeaderError(path, _SECOND_LINES[kind])
+        found.append(SampleAnswer(path, int(exercise[1]), says))
     return found
 
 
@@ -92,24 +121,42 @@ def flaws_of(lab: Lab) -> Iterator[Flaw]:
                 yield Flaw(outcome.exercise.id, what)
             if not outcome.comparisons:
                 yield Flaw(outcome.exercise.id, "its check compares nothing")
-        for wrong in wrong_answers(lab):
+        for wrong in sample_answers(lab, WRONG):
             source = wrong.path.read_text(encoding="utf-8")
             folder.answers_path.write_text(text + source, encoding="utf-8")
             yield from _flaws_of_wrong(lab, folder, wrong)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            judge = partial(_flaws_of_right, lab, Path(temporary))
+            for flaws in pool.map(judge, sample_answers(lab, RIGHT)):
+                yield from flaws
 
 
-def _flaws_of_wrong(lab: Lab, folder: WorkFolder, wrong: WrongAnswer) -> Iterator[Flaw]:
+def _flaws_of_wrong(lab: Lab, folder: WorkFolder, wrong: SampleAnswer) -> Iterator[Flaw]:
     judged = [each for each in lab.graded if each.kind != "diagnose"]
     for outcome in run_judge_of_all(judged, folder.path, str(folder.answers_path)):
-        where = f"wrong/{wrong.path.name}"
         if outcome.exercise.number == wrong.number:
-            if outcome.status != FAIL or outcome.code != wrong.code:
-                what = f"is {outcome.status} with {outcome.code}: {_sentence(outcome)}"
-                yield Flaw(where, f"{outcome.exercise.id} {what}, expected {wrong.code}")
+            if outcome.status != FAIL or outcome.code != wrong.says:
+                yield Flaw(wrong.where, f"{_told(outcome)}, expected {wrong.says}")
             elif len(_sentence(outcome)) > SENTENCE_CHARACTERS:
-                yield Flaw(where, f"a sentence of {len(_sentence(outcome))} characters")
+                yield Flaw(wrong.where, f"a sentence of {len(_sentence(outcome))} characters")
         elif outcome.status in (FAIL, ERROR):
-            yield Flaw(where, f"{outcome.exercise.id} fails, too: {_sentence(outcome)}")
+            yield Flaw(wrong.where, f"{outcome.exercise.id} fails, too: {_sentence(outcome)}")
+
+
+def _flaws_of_right(lab: Lab, directory: Path, right: SampleAnswer) -> list[Flaw]:
+    """Check a right answer as a student's whole file, in all three layers."""
+    folder = WorkFolder.start(lab, directory / right.path.stem, "course check")
+    shutil.copyfile(right.path, folder.answers_path)
+    wanted = [each for each in lab.exercises if each.number == right.number]
+    outcomes = check(folder, wanted)
+    return [Flaw(right.where, _told(each)) for each in outcomes if each.status != PASS]
+
+
+def _told(outcome: Outcome) -> str:
+    """Return what an answer was told, for a lecturer."""
+    code = f" with {outcome.code}" if outcome.code else ""
+    said = f": {_sentence(outcome)}" if outcome.said else ""
+    return f"{outcome.exercise.id} is {outcome.status}{code}{said}"
 
 
 def _sentence(outcome: Outcome) -> str:
@@ -130,7 +177,8 @@ def _flaws_of_texts(lab: Lab) -> Iterator[Flaw]:
         elif len(hints_of(exercise)) != _HINT_TIERS:
             yield Flaw(exercise.id, f"needs {_HINT_TIERS} hints")
         yield from _flaws_of_hints(exercise)
-    yield from _flaws_of_wrong_files(lab)
+    for kind in (WRONG, RIGHT):
+        yield from _flaws_of_sample_files(lab, kind)
 
 
 def _flaws_of_hints(exercise: Exercise) -> Iterator[Flaw]:
@@ -156,22 +204,31 @@ def _is_docstring(part: ast.stmt) -> bool:
     return isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
 
 
-def _flaws_of_wrong_files(lab: Lab) -> Iterator[Flaw]:
-    wrong = wrong_answers(lab)
+def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
+    samples = sample_answers(lab, kind)
     for exercise in lab.exercises:
-        count = sum(each.number == exercise.number for each in wrong)
-        if exercise.kind == "implement" and count < WRONG_ANSWERS:
-            yield Flaw(exercise.id, f"has {count} wrong answers, {WRONG_ANSWERS} at least")
-    for each in wrong:
-        lines = each.path.read_text(encoding="utf-8").splitlines()
-        if len(lines) > WRONG_LINES:
-            yield Flaw(f"wrong/{each.path.name}", f"has {len(lines)} lines, {WRONG_LINES} at most")
+        count = sum(each.number == exercise.number for each in samples)
+        if exercise.kind == "implement" and count < _LEAST_COUNTS.get(kind, 0):
+            what = f"has {count} {kind} answers, {_LEAST_COUNTS[kind]} at least"
+            yield Flaw(exercise.id, what)
+    numbers = [exercise.number for exercise in lab.exercises]
+    for each in samples:
+        count = len(each.path.read_text(encoding="utf-8").splitlines())
+        if count > _MOST_LINES[kind]:
+            yield Flaw(each.where, f"has {count} lines, {_MOST_LINES[kind]} at most")
+        if each.number not in numbers:
+            yield Flaw(each.where, f"there is no exercise {lab.number}.{each.number}")
         Answers(each.path)  # it is Python
-        for language in languages():
-            try:
-                Catalogue(language).reason(each.code)
-            except KeyError:
-                yield Flaw(f"wrong/{each.path.name}", f"{each.code} is in no catalogue")
+        if kind == WRONG:
+            yield from _flaws_of_code(each)
+
+
+def _flaws_of_code(wrong: SampleAnswer) -> Iterator[Flaw]:
+    for language in languages():
+        try:
+            Catalogue(language).reason(wrong.says)
+        except KeyError:
+            yield Flaw(wrong.where, f"{wrong.says} is in no catalogue")
 
 
 def main(number: str) -> None:

@@ -11,7 +11,7 @@ import kminilog
 from kminilog.course import comparing
 from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, _read, languages
 from kminilog.course.material import all_labs, labs_folder
-from kminilog.course.proof import wrong_answers
+from kminilog.course.proof import WRONG, sample_answers
 
 PACKAGE = Path(kminilog.__file__).parent
 ENGLISH = _read(DEFAULT_LANGUAGE)
@@ -58,7 +58,8 @@ def codes_in(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
 def test_each_code_of_a_lab_has_a_reason_in_each_language(lab):
-    codes = codes_in(lab.folder / "checks.py") | {each.code for each in wrong_answers(lab)}
+    codes = codes_in(lab.folder / "checks.py")
+    codes |= {each.says for each in sample_answers(lab, WRONG)}
     assert codes
     for language in languages():
         assert codes - _read(language)["reasons"].keys() == set(), language

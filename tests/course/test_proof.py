@@ -58,7 +58,7 @@ FAULTS = {
         "def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:\n",
         "def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:\n"
         "    return compare.equal('1', lambda: 1, 1)\n",
-        "wrong/checksum_of_payload.py: 1.2 is pass with None: , expected crc-payload",
+        "wrong/checksum_of_payload.py: 1.2 is pass, expected crc-payload",
     ),
     "check that rejects the library": (
         "checks.py",
@@ -89,6 +89,30 @@ FAULTS = {
         "# reason: little-endian\n",
         "# reason: little-endian\n" + "\n" * 30,
         "wrong/header_little_endian.py: has 37 lines, 30 at most",
+    ),
+    "right answer that fails": (
+        "right/header_to_bytes.py",
+        "4 + len(content)",
+        "16 + len(content)",
+        "right/header_to_bytes.py: 1.1 is fail with size-includes-12: header(0, 18 bytes) gave ",
+    ),
+    "right answer that only the command rejects": (
+        "right/header_to_bytes.py",
+        "    data = ",
+        "    assert len(content) != 17\n    data = ",
+        "right/header_to_bytes.py: 1.1 is fail: your header raised AssertionError: ",
+    ),
+    "right answer that is long": (
+        "right/header_to_bytes.py",
+        "# exercise: 1\n",
+        "# exercise: 1\n# differs: nothing\n" + "\n" * 40,
+        "right/header_to_bytes.py: has 49 lines, 40 at most",
+    ),
+    "right answer to no exercise": (
+        "right/header_to_bytes.py",
+        "# exercise: 1\n",
+        "# exercise: 99\n",
+        "right/header_to_bytes.py: there is no exercise 1.99",
     ),
     "starter that is not the library's": (
         "starter.py",
@@ -131,6 +155,22 @@ def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
         if each.startswith(flaw):
             return
     pytest.fail(f"not found: {flaw}; only {found}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "second"),
+    [
+        ("wrong/empty.py", "", "# reason: …"),
+        ("wrong/without_code.py", "# exercise: 1\n# reason:\n", "# reason: …"),
+        ("right/without_number.py", "# exercise: 1.1\n# differs: much\n", "# differs: …"),
+        ("right/as_a_wrong_one.py", "# exercise: 1\n# reason: much\n", "# differs: …"),
+    ],
+)
+def test_sample_answer_without_its_two_lines_is_named(copied, name, text, second):
+    (copied / name).write_text(text)
+    done = CliRunner().invoke(main, ["course", "check"])
+    wanted = f"kminilog: {copied / name}: begin with `# exercise: N` and `{second}`\n"
+    assert (done.exit_code, done.stderr) == (2, wanted)
 
 
 def test_copy_without_a_fault_has_no_flaw(copied):
