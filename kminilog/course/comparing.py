@@ -103,8 +103,8 @@ class Comparer:
                 code = wrong_code
         raise _differs(call, short(got), error.__name__, code)
 
-    def at_most(self, what: str, count: int, limit: int, code: str) -> None:
-        """Go on if `count` is within `limit`; else raise DifferenceError with the code.
+    def at_most(self, what: str, count: int, limit: int, code: str | None) -> None:
+        """Go on if `count` is within `limit`; else raise DifferenceError with the code, if any.
 
         >>> Comparer().at_most("probes of 9 names", 9, 4, "linear-scan")
         Traceback (most recent call last):
