@@ -1,0 +1,17 @@
+# exercise: 3
+# reason: trusts-offset
+from kminilog.format.message import CorruptMessage, NeedMoreBytes
+
+
+def end_offset(self):
+    entry = self.last_entry()
+    following = self.base_offset + entry.relative_offset if entry else self.first_offset
+    for position, outcome in self.scan(entry.position if entry else 0):
+        if isinstance(outcome, NeedMoreBytes):
+            return following
+        if isinstance(outcome, CorruptMessage):
+            return outcome.offset
+        if not self.is_in_order(position, outcome, following, None):
+            break
+        following = outcome.offset + 1
+    return following

@@ -1,0 +1,24 @@
+# exercise: 4
+# reason: jumps-large-message
+from kminilog.format.message import Message, follows
+
+
+def messages_from(segment, located, max_bytes, segment_after):
+    messages, total = [], 0
+    position, following = located.position, located.message.offset
+    while segment and segment.first_offset <= following:
+        try:
+            for _, outcome in segment.scan(position):
+                if not isinstance(outcome, Message) or not follows(outcome, following):
+                    return messages
+                if messages and outcome.codec != "none":
+                    return messages
+                following = outcome.offset + 1
+                if messages and total + outcome.length_bytes > max_bytes:
+                    continue
+                total += outcome.length_bytes
+                messages.append(outcome)
+        except FileNotFoundError:
+            return messages
+        segment, position = segment_after(segment), 0
+    return messages
