@@ -2,17 +2,21 @@
 
 A check calls a `Comparer` as often as it likes. The first comparison that does not hold ends the
 check: it raises `DifferenceError`. The code of a misconception is in it only if the student's
-function gave exactly the value to which that misconception leads. Source: ours; the idea of naming
-wrong values is that of Examplar.
+function gave exactly the value to which that misconception leads, and the right one is another.
+Values that are long are shown around their first difference. Source: ours; the idea of naming wrong
+values is that of Examplar.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from enum import Enum
+from numbers import Integral
 from typing import Any
 
 SENTENCE_CHARACTERS = 100
 _VALUE_CHARACTERS = 28
+_BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
+_HEX = re.compile("[0-9a-f]+")
 
 
 class DifferenceError(Exception):
@@ -57,7 +61,9 @@ class Comparer:
         """Go on if `make()` gives `expected`; else raise DifferenceError, or WrongKindError.
 
         `call` is the call as the student would write it. `mistakes` maps codes of misconceptions to
-        the values to which they lead; those that equal `expected` here are ignored.
+        the values to which they lead; those that equal `expected` here are ignored. A value of a
+        type that does the same, bytearray or an integer of numpy, is as good; memoryview, which
+        cannot be joined to bytes, is not.
 
         >>> Comparer().equal("double(4)", lambda: 16, 8, {"squares": 16})
         Traceback (most recent call last):
@@ -66,14 +72,16 @@ class Comparer:
         """
         self.count += 1
         got = make()
-        if _same(got, expected):
+        is_equal = _equal(got, expected)
+        misfit = _misfit(got, expected, is_deep=is_equal)
+        if is_equal and misfit is None:
             return
         for code, wrong in (mistakes or {}).items():
-            if _same(got, wrong):
-                raise _differs(call, short(got), short(expected), code)
-        if expected is not None and not isinstance(got, type(expected)):
-            raise WrongKindError(call, _kind(got), _kind(expected))
-        raise _differs(call, short(got), short(expected), None)
+            if _fits(got, wrong) and _equal(got, wrong) and not _equal(wrong, expected):
+                raise _differs(call, as_text(got), as_text(expected), code)
+        if misfit:
+            raise WrongKindError(call, *misfit)
+        raise _differs(call, as_text(got), as_text(expected), None)
 
     def refuses(
         self,
@@ -99,9 +107,9 @@ class Comparer:
         except error:
             return
         for wrong_code, wrong in (mistakes or {}).items():
-            if _same(got, wrong):
+            if _fits(got, wrong) and _equal(got, wrong):
                 code = wrong_code
-        raise _differs(call, short(got), error.__name__, code)
+        raise _differs(call, as_text(got), error.__name__, code)
 
     def at_most(self, what: str, count: int, limit: int, code: str | None) -> None:
         """Go on if `count` is within `limit`; else raise DifferenceError with the code, if any.
@@ -127,29 +135,58 @@ class Comparer:
             raise _differs(call, got, expected, code)
 
 
-def short(value: Any) -> str:
-    """Return a value as short text: bytes in hex, from the middle on left out if they are many.
+def as_text(value: Any) -> str:
+    """Return a value as text: bytes in hex, and nothing that changes from run to run.
 
-    >>> short(b"abc"), short(bytes(40)), short(7)
-    ('616263', '00000000000000…000000 (40)', '7')
+    >>> as_text(b"abc"), as_text(b""), as_text(7)
+    ('616263', "b''", '7')
     """
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, bytes | bytearray):
-        digits = bytes(value).hex()
-        if not digits:
-            return "b''"
-        if len(digits) <= _VALUE_CHARACTERS:
-            return digits
-        return f"{digits[:14]}…{digits[-6:]} ({len(value)})"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex() or "b''"
     text = str(value) if isinstance(value, BaseException) else repr(value)
-    text = re.sub(r" at 0x[0-9a-f]+", "", text)  # the same each time
-    if len(text) <= _VALUE_CHARACTERS:
-        return text
-    return f"{text[: _VALUE_CHARACTERS - 1]}…"
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def short(value: Any) -> str:
+    """Return the beginning of a value as text.
+
+    >>> short(bytes(40))
+    '000000000000000000000000000…'
+    """
+    return _window(as_text(value))
+
+
+def around_difference(got: str, expected: str) -> tuple[str, str]:
+    """Return two texts that differ, each from shortly before the first difference on.
+
+    `…` is what is left out; of bytes, `[20:]` says which is the first one that is shown.
+
+    >>> around_difference("offset=5, key=None, value=b'1'", "offset=5, key=None, value=b'2'")
+    ("…, value=b'1'", "…, value=b'2'")
+    >>> around_difference("00" * 33 + "21", "00" * 33 + "12")
+    ('[28:] 000000000021', '[28:] 000000000012')
+    """
+    texts = got, expected
+    if max(map(len, texts)) <= _VALUE_CHARACTERS:
+        return texts
+    pairs = enumerate(zip(got, expected, strict=False))
+    place = next((n for n, (one, other) in pairs if one != other), min(map(len, texts)))
+    start = max(place - _BEFORE_CHARACTERS, 0)
+    left_out = "…" if start else ""
+    if start and all(_HEX.fullmatch(text) for text in texts):
+        start -= start % 2
+        left_out = f"[{start // 2}:] "
+    return _window(left_out + got[start:]), _window(left_out + expected[start:])
+
+
+def _window(text: str) -> str:
+    return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:
+    got, expected = around_difference(got, expected)
     room = SENTENCE_CHARACTERS - len(f" gave {got}, expected {expected}")
     if len(call) > room:
         call = f"{call[: room - 2]}…)"
@@ -160,11 +197,39 @@ def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _same(got: Any, wanted: Any) -> bool:
-    """Tell if two values are equal and of one kind: True is not 1, and a list is not a tuple."""
-    if isinstance(got, bool) != isinstance(wanted, bool):
-        return False
+def _equal(got: Any, wanted: Any) -> bool:
     try:
         return bool(got == wanted)
     except Exception:  # noqa: BLE001 - a student's class may define any __eq__
         return False
+
+
+def _misfit(got: Any, wanted: Any, *, is_deep: bool = True) -> tuple[str, str] | None:
+    """Return the kinds of a value and the one that is wanted if they are not alike, else None.
+
+    `is_deep`, for values that are equal: or the kinds of the first parts of them that are not.
+    """
+    if not _fits(got, wanted):
+        return _kind(got), _kind(wanted)
+    if not is_deep:
+        return None
+    if isinstance(wanted, dict):
+        pairs = [(got[key], value) for key, value in wanted.items()]
+    elif isinstance(wanted, list | tuple):
+        pairs = list(zip(got, wanted, strict=False))
+    else:
+        return None
+    for each in pairs:
+        if found := _misfit(*each):
+            return f"{found[0]} in {_kind(got)}", found[1]
+    return None
+
+
+def _fits(got: Any, wanted: Any) -> bool:
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return isinstance(got, bool) and isinstance(wanted, bool)
+    if isinstance(wanted, int):
+        return isinstance(got, Integral)
+    if isinstance(wanted, bytes):
+        return isinstance(got, bytes | bytearray)
+    return wanted is None or isinstance(got, type(wanted))

@@ -39,6 +39,7 @@ RIGHT_RETURN = "return offset.to_bytes(8, 'big') + (4 + len(content)).to_bytes(4
         (["raise SystemExit('done')"], ERROR, "calls sys.exit"),
         (["os._exit(0)"], ERROR, "ended the whole process"),
         (["os.abort()"], ERROR, "ended the whole process"),
+        (["os.kill(os.getpid(), 9)"], ERROR, "was killed by the system: out of memory?"),
         (["print('x' * 99)", "return b''.join(header(offset, content))"], ERROR, "RecursionError"),
         (["for _ in range(10**5): print('x' * 100)", RIGHT_RETURN], ERROR, "prints more than"),
         (["sys.stdout.buffer.write(bytes(10**7))", RIGHT_RETURN], ERROR, "prints more than"),
@@ -95,6 +96,22 @@ def test_answer_that_misbehaves_gets_one_sentence_and_harms_no_other(
     # The answers.py of 1.2 is right, and 1.3 is not in the file.
     assert found["1.2"].status == PASS
     assert sentence_of(found["1.3"]).startswith("answers.py has no content; ")
+
+
+def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypatch):
+    monkeypatch.setattr("kminilog.course.judging.checking._JUDGE_SECONDS", 5)
+    lines = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", "while True: pass"
+    status, _, sentence = told(folder, "1.1", header(*lines))
+    assert status == TIMEOUT
+    assert sentence.endswith(" does not end")
+
+
+def test_command_that_is_killed_says_so(folder):
+    # The unit checks never have a content of 17 bytes; the command does.
+    lines = "if len(content) == 17: os.kill(os.getpid(), 9)", RIGHT_RETURN
+    status, _, sentence = told(folder, "1.1", header(*lines))
+    assert status == ERROR
+    assert sentence.startswith("on your functions the system killed this, out of memory? kminilog ")
 
 
 def test_line_of_an_error_is_the_line_in_the_students_file(folder):

@@ -1,8 +1,17 @@
 """Sentences about values: the same each time, and never too long."""
 
+import numpy as np
 import pytest
 
-from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError, short
+from kminilog.course.comparing import (
+    SENTENCE_CHARACTERS,
+    Comparer,
+    DifferenceError,
+    WrongKindError,
+    as_text,
+)
+from kminilog.course.catalogue import Catalogue, languages
+from kminilog.format.message import Message
 
 
 class Strange:
@@ -11,7 +20,7 @@ class Strange:
 
 
 def test_address_of_an_object_is_no_part_of_a_sentence():
-    assert short(object()) == "<object object>"
+    assert as_text(object()) == "<object object>"
 
 
 def test_value_whose_comparison_fails_is_another_value():
@@ -19,7 +28,10 @@ def test_value_whose_comparison_fails_is_another_value():
         Comparer().equal("f()", Strange, 4)
 
 
-@pytest.mark.parametrize(("got", "expected"), [(True, 1), ([1], (1,)), (1.5, 1), (None, b"")])
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [(True, 1), ([1], (1,)), (1.5, 1), (1.0, 1), (None, b""), ((1, True), (1, 1)), ({1: 1.0}, {1: 1})],
+)
 def test_value_of_another_kind_is_not_equal(got, expected):
     with pytest.raises((WrongKindError, DifferenceError)):
         Comparer().equal("f()", lambda: got, expected)
@@ -33,3 +45,72 @@ def test_misconception_is_named_only_for_its_very_value():
 
     assert code_of(16) == "squares"
     assert code_of(17) is None
+
+
+def message(value: object) -> Message:
+    return Message(5, 20, 7, 0, 0, None, value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "kinds"),
+    [
+        (memoryview(b"ab"), b"ab", ("memoryview", "bytes")),
+        (message(memoryview(b"ab")), message(b"ab"), ("memoryview in Message", "bytes")),
+        ([(1, 2.0)], [(1, 2)], ("float in tuple in list", "int")),
+        (np.frombuffer(b"a", "u1"), b"a", ("ndarray", "bytes")),
+    ],
+)
+def test_value_that_is_alike_but_not_of_the_kind_names_the_kind_that_is_wanted(
+    got, expected, kinds
+):
+    with pytest.raises(WrongKindError) as found:
+        Comparer().equal("f()", lambda: got, expected)
+    assert (found.value.values["got"], found.value.values["expected"]) == kinds
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (bytearray(b"ab"), b"ab"),
+        (message(bytearray(b"ab")), message(b"ab")),
+        (np.int64(4), 4),
+        ([np.uint32(4)], [4]),
+    ],
+)
+def test_value_of_a_kind_that_does_the_same_is_right(got, expected):
+    Comparer().equal("f()", lambda: got, expected)
+
+
+LONG = bytes(range(60))
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("call", ["f()", "f(" + "x" * 120 + ")"])
+@pytest.mark.parametrize(
+    ("got", "expected", "shown"),
+    [
+        (LONG[:33] + b"?" + LONG[34:], LONG, ("[28:] 1c1d1e1f203f22", "[28:] 1c1d1e1f202122")),
+        (LONG[:40], LONG, ("[35:] 2324252627", "[35:] 232425262728")),
+        (message(b"x" * 90 + b"1"), message(b"x" * 90 + b"2"), ("xxx1')", "xxx2')")),
+        (list(range(20)), list(range(19)), (", 17, 18, 19]", ", 17, 18]")),
+        ("a" * 90 + "b", "a" * 90 + "c", ("ab'", "ac'")),
+        (b"", LONG, ("b''", "000102")),
+    ],
+    ids=["byte", "shorter", "message", "list", "text", "nothing"],
+)
+def test_long_values_are_shown_around_their_first_difference(
+    got, expected, shown, call, language
+):
+    with pytest.raises(DifferenceError) as found:
+        Comparer().equal(call, lambda: got, expected)
+    sentence = Catalogue(language).sentence(found.value.name, found.value.values)
+    assert shown[0] in sentence
+    assert shown[1] in sentence
+    assert len(sentence) <= SENTENCE_CHARACTERS
+
+
+def test_texts_of_a_check_are_shown_around_their_first_difference_too():
+    with pytest.raises(DifferenceError) as found:
+        Comparer().holds(False, "f()", "=" * 50 + "1", "=" * 50 + "2")
+    assert found.value.values["got"] == "…==========1"
+    assert found.value.values["expected"] == "…==========2"

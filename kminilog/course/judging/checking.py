@@ -123,6 +123,8 @@ def run_judge(
     values = _whose(exercise, answers)
     if ran.is_too_slow:
         return Outcome(exercise, TIMEOUT, said=CatalogueSentence("endless", values))
+    if ran.is_killed:
+        return error_of(exercise, "killed", **values)
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 

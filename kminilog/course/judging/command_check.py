@@ -13,7 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
-from kminilog.course.judging.outcome import FAIL, PASS, TIMEOUT, CatalogueSentence, Outcome
+from kminilog.course.judging.outcome import (
+    FAIL,
+    PASS,
+    TIMEOUT,
+    CatalogueSentence,
+    Outcome,
+    error_of,
+)
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import Exercise
 from kminilog.course.scenery import LOG_DIR, write_scenery
@@ -82,6 +89,8 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
         return Outcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
     if ran.is_too_slow:
         return Outcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
+    if ran.is_killed:
+        return error_of(exercise, "command-killed", **values)
     if ran.code:
         last = (ran.errors.strip().splitlines() or [f"exit code {ran.code}"])[-1]
         values["error"] = last.removeprefix("kminilog: ")

@@ -31,10 +31,11 @@ class Forbidden(BaseException):
 def limit_resources(cpu_seconds: int = CPU_SECONDS) -> None:
     """Limit this process: SIGXCPU after so many seconds of computing, MemoryError above 1 GiB.
 
-    SIGALRM ends it even if whoever started it is gone.
+    SIGALRM ends it even if whoever started it is gone. No limit sends SIGKILL before that: who gets
+    it was killed from outside, as Linux does when memory runs out.
     """
     signal.alarm(WALL_SECONDS)
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, WALL_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

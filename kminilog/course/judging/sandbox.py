@@ -34,7 +34,12 @@ class ProcessResult(NamedTuple):
     @property
     def is_too_slow(self) -> bool:
         """Whether it was stopped: by the time-out, or by the limit on computing."""
-        return self.code in (None, -signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL)
+        return self.code in (None, -signal.SIGXCPU, -signal.SIGALRM)
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether another process or the kernel killed it, as for want of memory."""
+        return self.code == -signal.SIGKILL
 
 
 def run_module(
