@@ -21,7 +21,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import PartitionOf
 
 Result = TypeVar("Result")
 Groups = Sequence[Sequence[Part]]
@@ -76,7 +75,6 @@ class Engine(Protocol):
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        rules: dict[str, PartitionOf | None],
         records: Records,
         *,
         strict_index: bool,

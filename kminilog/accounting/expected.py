@@ -1,8 +1,9 @@
 """In which partition a record of a source belongs, as far as that can be known.
 
     one partition                        there
-    a job has read just this source      where that job's partitioner put it (bulk.partitioning)
-    else, with a key and a keyed rule    where the rule says
+    a job has read just this source      where that job's partitioner put it (bulk.partitioning),
+                                         among as many partitions as there were
+    else, with a key and a keyed rule    where the rule says, if there always were as many
     else                                 UNKNOWN
 
 The answer of a job's partitioner depends on the number of the file in the source. So it counts only
@@ -20,11 +21,13 @@ import pyarrow as pa
 
 from kminilog.accounting.rows import UNKNOWN, Integers
 from kminilog.bulk.partitioning import Places, chooser
+from kminilog.partitioners.keyed_rules import keyed_rule
 from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.source.description import Source
-from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.publish.manifests import PARTITIONS, Manifest
 from kminilog.storage.topics import Topic
-from kminilog.verification.segment_summary import PartitionOf
+from kminilog.verification.records import job_rule
+from kminilog.verification.segment_summary import KeyedPartition, PartitionOf
 
 Choose = Callable[[Any, Places], Integers]
 
@@ -40,23 +43,32 @@ class ExpectedPartition:
 
     @classmethod
     def of(
-        cls, topic: Topic, rule: PartitionOf | None, source: Source, jobs: Sequence[Manifest]
+        cls,
+        topic: Topic,
+        partitioner: str | None,
+        source: Source,
+        jobs: Sequence[Manifest],
+        *,
+        is_within: bool,
     ) -> "ExpectedPartition":
-        """Return what a keyed rule says, or the jobs that have read exactly this source.
+        """Return what the jobs say that have read exactly this source, else what a keyed rule says.
 
-        `jobs` count only if all such jobs had the same partitioner and seed.
+        `jobs` count only if all such jobs had the same partitioner, seed and number of partitions.
+        The rule is that of `partitioner`, if the user names one, else that of all jobs. It counts
+        if it is known that there always were as many partitions: or else, `is_within`, for the
+        messages of one job.
         """
         paths = [*map(os.path.realpath, source.paths)]
         recorded = {
-            (job.facts.get("partitioner"), job.facts.get("seed", 0))
+            (job.facts.get("partitioner"), job.facts.get("seed", 0), job.facts.get(PARTITIONS))
             for job in jobs
             if [*map(os.path.realpath, recorded_paths(job))] == paths
         }
         if len(recorded) == 1:
-            partitioner, seed = recorded.pop()
-            if partitioner in PARTITIONERS:
-                return cls(topic.partitions, rule, partitioner, seed)
-        return cls(topic.partitions, rule)
+            placed_by, seed, partitions = recorded.pop()
+            if placed_by in PARTITIONERS and partitions:
+                return cls(partitions, None, placed_by, seed)
+        return cls(topic.partitions, _rule(topic, partitioner, jobs, is_within=is_within))
 
     @property
     def knows_keyless(self) -> bool:
@@ -88,6 +100,19 @@ class ExpectedPartition:
         known = np.array([*map(rule, encoded.dictionary.to_pylist()), UNKNOWN])
         found: Integers = known[encoded.indices.fill_null(len(known) - 1).to_numpy()]
         return found
+
+
+def _rule(
+    topic: Topic, partitioner: str | None, jobs: Sequence[Manifest], *, is_within: bool
+) -> PartitionOf | None:
+    rules = {job_rule(job, partitioner) for job in jobs}
+    if not jobs and partitioner:
+        rules = {KeyedPartition(keyed_rule(partitioner), topic.partitions)}
+    if len(rules) != 1:
+        return None
+    (rule,) = rules
+    is_sure = is_within or not (topic.has_grown or (rule and rule.partitions != topic.partitions))
+    return rule if is_sure else None
 
 
 def recorded_paths(job: Manifest) -> list[str]:

@@ -20,7 +20,7 @@ from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.orphans import topics_to_check
 from kminilog.verification.records import Records, read_records
-from kminilog.verification.report import Report, partition_rule
+from kminilog.verification.report import Report
 
 if TYPE_CHECKING:
     from kminilog.accounting.engine import Engine
@@ -50,7 +50,7 @@ def verify_with(
     source and several topics), and ValueError for an unknown class or partitioner.
     """
     start_ms = clock.now_ms()
-    records = read_records(log_dir.path)
+    records = read_records(log_dir.path, partitioner)
     manifest = None if job is None else _manifest(log_dir, records, job)
     broken: list[Exception] = []
     chosen = _topics(log_dir, topics, against, manifest, broken.append)
@@ -64,10 +64,9 @@ def verify_with(
         "job": job,
     }
     report = Report(scope, allowed=parse_classes(allow))
-    rules = {topic.name: partition_rule(records.manifests, topic, partitioner) for topic in chosen}
-    summaries = engine.check(log_dir, chosen, rules, records, strict_index=strict_index)
+    summaries = engine.check(log_dir, chosen, records, strict_index=strict_index)
     for topic in chosen:
-        report.add_topic(topic, islice(summaries, topic.partitions), rules[topic.name])
+        report.add_topic(topic, islice(summaries, topic.partitions))
     report.add_records(records)
     report.add_orphans(log_dir, topics or (found if manifest else ()))
     if against:
@@ -80,7 +79,7 @@ def verify_with(
             against,
             jobs=[manifest] if manifest else records.jobs_of(found[0]),
             within=manifest,
-            rule=rules[found[0]],
+            partitioner=partitioner,
             is_full=full,
             report=report,
         )

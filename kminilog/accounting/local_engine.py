@@ -14,7 +14,7 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import CheckSegment, PartitionOf, check_for
+from kminilog.verification.segment_summary import CheckSegment, check_for
 
 if TYPE_CHECKING:
     from kminilog.accounting.local_reader import LocalReader
@@ -40,7 +40,6 @@ class LocalEngine:
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        rules: dict[str, PartitionOf | None],
         records: Records,
         *,
         strict_index: bool,
@@ -52,7 +51,7 @@ class LocalEngine:
             for topic_partition, jobs in written:
                 self._progress(f"checking {topic_partition}")
                 reader = log_dir.reader(topic_partition)
-                yield check_partition(reader, rules[topic.name], jobs, check_segment=check)
+                yield check_partition(reader, jobs, check_segment=check)
 
     @contextmanager
     def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":

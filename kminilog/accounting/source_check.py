@@ -32,7 +32,6 @@ from kminilog.verification.conservation import holds
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
-from kminilog.verification.segment_summary import PartitionOf
 
 Locators = Mapping[Place, str]
 _DETAILS = {
@@ -52,14 +51,14 @@ def check_against(
     *,
     jobs: Sequence[Manifest],
     within: Manifest | None,
-    rule: PartitionOf | None,
+    partitioner: str | None,
     is_full: bool,
     report: Report,
 ) -> None:
     """Add the account of a source to a report that has the findings of the storage checks.
 
     `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
-    all messages. `is_full` compares all rows, even if sums are equal. O(source + log). Raises
+    all messages. `partitioner` is what the user says has placed the keys. `is_full` compares all rows, even if sums are equal. O(source + log). Raises
     SourceError, also for a source without records.
     """
     files = files_of(source)
@@ -70,7 +69,7 @@ def check_against(
         log_dir=log_dir,
         partitions=topic.partitions,
         within=ranges_of(topic, within) if within else None,
-        expected=ExpectedPartition.of(topic, rule, source, jobs),
+        expected=ExpectedPartition.of(topic, partitioner, source, jobs, is_within=within is not None),
         rejections=Rejections.of(source, files, jobs, quarantined, order),
         order=order,
     )

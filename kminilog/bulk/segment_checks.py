@@ -35,7 +35,12 @@ from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.segment_checks import SegmentCheck
-from kminilog.verification.segment_summary import KeyedPartition, PartitionOf, SegmentSummary
+from kminilog.verification.segment_summary import (
+    KeyedPartition,
+    PartitionOf,
+    Placement,
+    SegmentSummary,
+)
 
 _FEW_MESSAGES = 100
 
@@ -43,7 +48,7 @@ _FEW_MESSAGES = 100
 def check_segment(
     topic_partition: TopicPartition,
     segment: Segment,
-    partition_of: PartitionOf | None,
+    placement: Placement = (),
     borders: Sequence[int] = (),
     *,
     few: int = _FEW_MESSAGES,
@@ -51,20 +56,20 @@ def check_segment(
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
-    It is fastest for a perfectly sound segment; another one is read twice. A `partition_of` should
-    be a `KeyedPartition` by murmur2, or None: any other is called for each key.
+    It is fastest for a perfectly sound segment; another one is read twice. The rules of a
+    `placement` should be `KeyedPartition` by murmur2: any other is called for each key.
 
     At each fault it reads a `few` messages one by one, as the plain twin does, and twice as many
     each time while faults are frequent. Else each of them would cost a whole window.
     """
-    check = _SoundCheck(topic_partition.partition, segment, partition_of, RangeSums(borders))
+    check = _SoundCheck(topic_partition.partition, segment, placement, RangeSums(borders))
     try:
         is_sound = check.run(window_bytes)
     except OSError:
         is_sound = False  # the plain twin reports why
     if is_sound:
         return check.summary()
-    again = _SecondReading(topic_partition, segment, partition_of, RangeSums(borders))
+    again = _SecondReading(topic_partition, segment, placement, RangeSums(borders))
     return again.run(lambda: again.read(few, window_bytes))
 
 
@@ -72,14 +77,14 @@ class _SoundCheck:
     """One reading of a segment, up to the first thing that is not perfectly sound."""
 
     def __init__(
-        self, partition: int, segment: Segment, partition_of: PartitionOf | None, sums: RangeSums
+        self, partition: int, segment: Segment, placement: Placement, sums: RangeSums
     ) -> None:
         self._partition = partition
         self._segment = segment
-        self._partition_of = partition_of
+        self._placement = placement
         self._sums = sums
         self._next_offset = segment.first_offset
-        self._last_indexed = self._log_bytes = self._entries_seen = 0
+        self._last_indexed = self._log_bytes = self._entries_seen = self._unplaced_count = 0
         self._entries: Positions = np.empty((0, 2), np.int64)  # offset, position
 
     def run(self, window_bytes: int) -> bool:
@@ -110,8 +115,10 @@ class _SoundCheck:
             return False
         if not self._is_index_right(start, messages):
             return False
-        if _count_at_home(self._partition_of, self._partition, window, messages) < count:
+        at_home, unplaced_count = _keys_at_home(self._placement, self._partition, window, messages)
+        if at_home < count:
             return False
+        self._unplaced_count += unplaced_count
         _add_to(self._sums, messages)
         self._next_offset += count
         return True
@@ -144,6 +151,7 @@ class _SoundCheck:
             unchecked=[],
             start_offset=segment.first_offset,
             next_offset=next_offset,
+            unplaced_count=self._unplaced_count,
             fingerprints=tuple(self._sums.rows()),
         )
 
@@ -168,29 +176,56 @@ class _SecondReading(SegmentCheck):
             self._segment, hints, position, self._log_bytes, window_bytes=window_bytes
         )
         for start, window, found in windows:
-            messages = found.first(self._count_in_place(window, found))
-            self.take_messages((messages.positions + start).data)
+            count, unplaced_count = self._count_in_place(window, found)
+            messages = found.first(count)
+            self.take_messages((messages.positions + start).data, unplaced_count)
             _add_to(self._sums, messages)
             position = start + messages.end
             if len(messages) < len(found):
                 break
         return position
 
-    def _count_in_place(self, window: memoryview, found: Structure) -> int:
-        """Return how many of the first messages are plain, at home, and have the next offsets."""
+    def _count_in_place(self, window: memoryview, found: Structure) -> tuple[int, int]:
+        """Return how many of the first messages are plain, at home, and have the next offsets.
+
+        The second number is that of `_keys_at_home`.
+        """
         if found.is_compressed.any():
             found = found.first(int(np.argmax(found.is_compressed)))
         found = found.first(count_following(found, self._expected))
         partition = self._topic_partition.partition
-        return _count_at_home(self._partition_of, partition, window, found)
+        return _keys_at_home(self._placement, partition, window, found)
+
+
+def _keys_at_home(
+    placement: Placement, partition: int, window: memoryview, messages: Structure
+) -> tuple[int, int]:
+    """Return how many of the first messages have no key, or none that belongs elsewhere.
+
+    The second number is how many of these have a key of which nobody knows where it belongs. The
+    offsets of the messages must follow each other.
+    """
+    if not len(messages):
+        return 0, 0
+    first, count = int(messages.offsets[0]), len(messages)
+    is_unplaced = ~messages.is_key_null
+    for placed in placement:
+        start, end = (min(max(at - first, 0), count) for at in placed[:2])
+        if start < end:
+            is_unplaced[start:end] = False
+            at_home = _count_at_home(
+                placed.partition_of, partition, window, messages.between(start, end)
+            )
+            if start + at_home < end:
+                count = start + at_home
+                break
+    return count, int(is_unplaced[:count].sum())
 
 
 def _count_at_home(
-    partition_of: PartitionOf | None, partition: int, window: memoryview, messages: Structure
+    partition_of: PartitionOf, partition: int, window: memoryview, messages: Structure
 ) -> int:
     """Return how many of the first messages have no key, or one that belongs to the partition."""
-    if partition_of is None or not len(messages):
-        return len(messages)
     keys = keys_of(window, messages).drop_null()
     if isinstance(partition_of, KeyedPartition) and partition_of.rule is murmur2_partition:
         is_at_home = partition_column(keys, partition_of.partitions).to_numpy() == partition

@@ -60,10 +60,14 @@ class Structure(NamedTuple):
 
     def first(self, count: int) -> "Structure":
         """Return the structure of the first `count` messages."""
-        if count == len(self):
+        return self.between(0, count)
+
+    def between(self, start: int, end: int) -> "Structure":
+        """Return the structure of the messages from number `start` to `end` - 1."""
+        if (start, end) == (0, len(self)):
             return self
-        columns: list[Any] = [column[:count] for column in self[1:]]
-        return Structure(self.boundaries[: count + 1], *columns)
+        columns: list[Any] = [column[start:end] for column in self[1:]]
+        return Structure(self.boundaries[start : end + 1], *columns)
 
 
 def read_structure(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:

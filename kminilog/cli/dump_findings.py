@@ -28,7 +28,7 @@ from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 from kminilog.verification.segment_summary import (
     CheckSegment,
-    PartitionOf,
+    Placement,
     SegmentSummary,
     check_for,
 )
@@ -68,9 +68,10 @@ def _findings(
     slot = names.index(path.stem)
     check = check_for(dialect, interruptible_anywhere(check_segment), strict_index=False)
     near = _only(names[max(slot - 1, 0) : slot + 2], check)
-    jobs = read_records(log_dir.path).partitions_of(topic)[partition.partition]
+    known = read_records(log_dir.path).partitions_of(topic)[partition.partition]
+    jobs = replace(known, placement=())
     found: dict[int, list[Finding]] = {}
-    for finding in check_partition(reader, None, jobs, check_segment=near).findings:
+    for finding in check_partition(reader, jobs, check_segment=near).findings:
         of_file = is_in_index(finding.kind) == (path.suffix == INDEX_SUFFIX)
         if finding.segment == path.stem and of_file and finding.position is not None:
             found.setdefault(finding.position, []).append(finding)
@@ -83,11 +84,11 @@ def _only(names: Sequence[str], check_segment: CheckSegment) -> CheckSegment:
     def check(
         partition: TopicPartition,
         segment: Segment,
-        partition_of: PartitionOf | None,
+        placement: Placement,
         borders: Sequence[int] = (),
     ) -> SegmentSummary:
         if segment.name in names:
-            return check_segment(partition, segment, partition_of, borders)
+            return check_segment(partition, segment, placement, borders)
         first, end = segment.first_offset, segment.end_offset()
         return SegmentSummary(
             base_offset=segment.base_offset,

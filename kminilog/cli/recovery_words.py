@@ -10,6 +10,7 @@ that these checks have no finding for, its own reason stands. Source: ours.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible_anywhere
@@ -99,9 +100,10 @@ def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPla
     from kminilog.bulk.segment_checks import check_segment
 
     topic = log_dir.topic(topic_partition.topic)
-    jobs = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
+    known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
+    jobs = replace(known, placement=())  # recovery does not ask where keys belong
     reader, check = log_dir.reader(topic_partition), interruptible_anywhere(check_segment)
-    return Diagnosis(plan, check_partition(reader, None, jobs, check_segment=check).findings)
+    return Diagnosis(plan, check_partition(reader, jobs, check_segment=check).findings)
 
 
 def words_of(finding: Finding) -> str:

@@ -39,7 +39,7 @@ from kminilog.source.description import Place, Source, files_of, locate
 from kminilog.source.files import SourceFile
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress
-from kminilog.storage.publish.manifests import Manifest, is_under_way
+from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 
@@ -239,7 +239,7 @@ def _stage(
     facts = {
         "source": source.to_json(),
         **file_facts(files),
-        "partitions": job.topic.partitions,
+        PARTITIONS: job.topic.partitions,
         "dialect": job.topic.dialect.name,
         "config": job.topic.settings.changed(),
         "partitioner": job.partitioner,

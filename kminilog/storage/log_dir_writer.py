@@ -153,6 +153,7 @@ class LogDirWriter(LogDir):
             topic,
             partitions=topic.partitions if partitions is None else partitions,
             settings=settings or topic.settings,
+            has_grown=topic.has_grown or (partitions or 0) > topic.partitions,
         )
         added = altered.all_partitions()[topic.partitions :]
         make_directories(self.path, added, progress=progress)

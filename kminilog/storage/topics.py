@@ -32,7 +32,8 @@ _REMEDY = "mend it or move it away: without it there is no topic, and nobody rea
 class Topic:
     """A topic's name, number of partitions, dialect and settings.
 
-    Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
+    `has_grown` tells if it had fewer partitions once: then older keys may be elsewhere than new
+    ones. Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
     partitions below 1 or above MAX_PARTITIONS.
     """
 
@@ -40,6 +41,7 @@ class Topic:
     partitions: int = 1
     dialect: Dialect = DOCUMENTED
     settings: TopicSettings = field(default_factory=TopicSettings)
+    has_grown: bool = False
 
     def __post_init__(self) -> None:
         check_topic(self.name)
@@ -57,6 +59,7 @@ class Topic:
             facts["partitions"],
             _dialect(facts["dialect"]),
             topic_settings(typed(facts["config"], dict)),
+            typed(facts.get("has_grown", False), bool),
         )
 
     def partition(self, number: int) -> TopicPartition:
@@ -78,6 +81,7 @@ class Topic:
             "partitions": self.partitions,
             "dialect": self.dialect.name,
             "config": self.settings.changed(),
+            **({"has_grown": True} if self.has_grown else {}),
         }
 
 

@@ -48,11 +48,11 @@ NO_SOURCE = Unchecked(Aspect.SOURCE, "", "none is named", "--against SOURCE")
 
 
 def coverage_of(
-    topic: Topic, summaries: Sequence[PartitionSummary], *, has_rule: bool
+    topic: Topic, summaries: Sequence[PartitionSummary], *, is_partitioner_named: bool = False
 ) -> tuple[list[Aspect], list[Unchecked]]:
     """Return what was checked of a topic, and what was not.
 
-    `has_rule` tells if the partitioner of the keys is known; with one partition none is needed.
+    `is_partitioner_named` tells if the user says what has placed the keys.
     """
     checked = []
     listed = [summary for summary in summaries if summary.segment_count or not summary.unchecked]
@@ -81,16 +81,31 @@ def coverage_of(
     for summary in summaries:
         place = f"{topic.name}-{summary.partition}"
         unchecked += [Unchecked(Aspect.JOBS, place, why) for why in summary.unjudged]
-    if has_rule:
-        checked += [Aspect.PLACEMENT] * bool(listed)
-    elif topic.partitions > 1:
-        why = "it is not known what has placed its keys"
-        unchecked.append(Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME"))
+    has_rule = any(summary.has_placement for summary in summaries)
+    if any(summary.has_placement for summary in listed):
+        checked.append(Aspect.PLACEMENT)
+    unchecked += _unplaced(topic, summaries, has_rule, is_partitioner_named)
     compressed = sum(summary.compressed_count for summary in summaries)
     if compressed:
         why = f"what is inside of {compressed}; `kminilog dump FILE --deep` shows it"
         unchecked.append(Unchecked(Aspect.COMPRESSED, topic.name, why, asked=has_rule))
     return checked, unchecked
+
+
+def _unplaced(
+    topic: Topic, summaries: Sequence[PartitionSummary], has_rule: bool, is_named: bool
+) -> list[Unchecked]:
+    """Return what is said of keys of which nobody knows where they belong."""
+    count = sum(summary.unplaced_count for summary in summaries)
+    if topic.partitions == 1 or not (count or not (has_rule or is_named)):
+        return []
+    if is_named or topic.has_grown:
+        why = f"of {count} messages with keys nobody knows how many partitions there were"
+        return [Unchecked(Aspect.PLACEMENT, topic.name, why)]
+    why = "it is not known what has placed its keys"
+    if has_rule:
+        why = f"of {count} messages with keys no job says what has placed them"
+    return [Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME")]
 
 
 def in_words(unchecked: dict[str, Any]) -> str:

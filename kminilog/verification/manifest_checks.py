@@ -24,7 +24,7 @@ from kminilog.plain_text import offsets
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
-from kminilog.verification.segment_summary import SegmentSummary
+from kminilog.verification.segment_summary import Placement, SegmentSummary
 
 _UNKNOWN_PARTITION = -1
 
@@ -33,13 +33,15 @@ _UNKNOWN_PARTITION = -1
 class PartitionJobs:
     """What committed jobs wrote to a partition; `staged` has the valid entries, by offset.
 
-    `findings` are about the manifests alone. `end` is where the last job ends, if that is certain,
+    `placement` says where keys belong, as far as that is known. `findings` are about the manifests
+    alone. `end` is where the last job ends, if that is certain,
     and `last_job` is its id. `cuts` are the cuts off the log's end. `unjudged` names ranges
     without a fingerprint, or with one that a cut has made useless. Up to the `recovery_point` the
     log was on the disk; None if it is not known.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
+    placement: Placement = ()
     findings: list[Finding] = field(default_factory=list)
     end: int = 0
     last_job: str = ""

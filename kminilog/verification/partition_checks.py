@@ -39,21 +39,20 @@ from kminilog.verification.manifest_checks import PartitionJobs, compare
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment, PartitionOf, SegmentSummary
+from kminilog.verification.segment_summary import CheckSegment, SegmentSummary
 
 _LOOKS = 500  # the two files of a segment appear and vanish one after the other
 
 
 def check_partition(
     reader: PartitionReader,
-    partition_of: PartitionOf | None,
     jobs: PartitionJobs | None = None,
     *,
     check_segment: CheckSegment = check_segment,
 ) -> PartitionSummary:
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
-    Compares them also with what committed `jobs` wrote. `check_segment` may be a faster equivalent.
+    Compares them also with what committed `jobs` wrote, and keys with where these put them. `check_segment` may be a faster equivalent.
     A directory or a file that cannot be read becomes `unchecked`.
     """
     jobs = jobs or PartitionJobs()
@@ -62,7 +61,7 @@ def check_partition(
     except (LogDirError, OSError) as error:
         return join_segments(reader, [], jobs, failure=error)
     topic_partition, borders = reader.topic_partition, jobs.borders
-    summaries = [check_segment(topic_partition, s, partition_of, borders) for s in segments]
+    summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
     return join_segments(reader, summaries, jobs)
 
 
@@ -108,6 +107,8 @@ def join_segments(
         findings=tally.findings(),
         unchecked=[*unchecked, *(why for s in ordered for why in s.unchecked)],
         compressed_count=sum(s.compressed_count for s in ordered),
+        unplaced_count=sum(s.unplaced_count for s in ordered),
+        has_placement=bool(jobs.placement),
         has_jobs=bool(jobs.staged or jobs.findings),
         has_recovery_point=jobs.recovery_point is not None,
         unjudged=unjudged,

@@ -45,7 +45,8 @@ class PartitionSummary:
 
     `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
     could not be read; `unjudged` names ranges of jobs that could not be compared.
-    `has_jobs` and `has_recovery_point` tell with what the log could be compared.
+    `has_jobs`, `has_recovery_point` and `has_placement` tell with what the log could be compared.
+    Of `unplaced_count` messages with keys nobody knows where they belong.
     """
 
     topic: str
@@ -58,6 +59,8 @@ class PartitionSummary:
     findings: list[Finding]
     unchecked: list[str]
     compressed_count: int = 0
+    unplaced_count: int = 0
+    has_placement: bool = False
     has_jobs: bool = False
     has_recovery_point: bool = False
     unjudged: list[str] = field(default_factory=list)

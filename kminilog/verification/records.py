@@ -10,20 +10,23 @@ these files once, before the segments. A log only grows, except by cuts, so it t
 name. Source: ours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, LogDirError
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.job_errors import PublicationError
+from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.publish.manifests import (
     MANIFEST_DIR,
+    PARTITIONS,
     Manifest,
+    StagedPartition,
     manifest_paths,
     pending_manifest,
     read_manifest,
@@ -34,12 +37,22 @@ from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding
 from kminilog.verification.manifest_checks import PartitionJobs, jobs_of, misnamed, shortened
+from kminilog.verification.segment_summary import (
+    KeyedPartition,
+    PartitionOf,
+    PlacedRange,
+    Placement,
+)
 
 
 @dataclass
 class Records:
-    """The content of these files; `findings` are about the file names of manifests."""
+    """The content of these files; `findings` are about the file names of manifests.
 
+    `partitioner` is what the user says has placed all keys; None if only the manifests say it.
+    """
+
+    partitioner: str | None = None
     manifests: list[Manifest] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
     recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
@@ -49,9 +62,26 @@ class Records:
     def partitions_of(self, topic: Topic) -> list[PartitionJobs]:
         """Return what the files say of each partition of a topic, by number."""
         jobs = jobs_of(topic.name, topic.partitions, self.manifests, self.cuts)
+        rules = {m.job_id: job_rule(m, self.partitioner) for m in self.manifests}
+        others = self._rule_of_others(topic)
         for topic_partition, partition in zip(topic.all_partitions(), jobs, strict=True):
             partition.recovery_point = self.recovery_points.get(topic_partition)
+            partition.placement = _placement(partition.staged, rules, others)
         return jobs
+
+    def _rule_of_others(self, topic: Topic) -> PartitionOf | None:
+        """Return where keys of messages of no job belong; None if nobody knows it.
+
+        The partitioner is the one that is given, or that of all jobs. The topic must always have
+        had as many partitions as now.
+        """
+        jobs = [manifest for manifest in self.manifests if manifest.topic == topic.name]
+        used = {manifest.facts.get("partitioner") for manifest in jobs}
+        partitioner = self.partitioner or (used.pop() if len(used) == 1 else None)
+        recorded = {manifest.facts.get(PARTITIONS) for manifest in jobs}
+        if partitioner not in KEYED_RULES or topic.has_grown or recorded - {topic.partitions}:
+            return None
+        return KeyedPartition(keyed_rule(partitioner), topic.partitions)
 
     def jobs_of(self, topic: str) -> list[Manifest]:
         """Return the manifests of a topic's jobs, without the offsets that were cut off."""
@@ -64,9 +94,42 @@ class Records:
         ]
 
 
-def read_records(log_dir: Path) -> Records:
-    """Return the content of these files of a log dir; missing or invalid files raise nothing."""
-    records = Records()
+def job_rule(manifest: Manifest, partitioner: str | None) -> KeyedPartition | None:
+    """Return where a job has put its keys: by its partitioner, or by the one that is given.
+
+    None if that one does not place records by their keys, or if the manifest does not say how many
+    partitions the topic had.
+    """
+    partitioner = partitioner or manifest.facts.get("partitioner")
+    partitions = manifest.facts.get(PARTITIONS)
+    if partitioner not in KEYED_RULES or partitions is None:
+        return None
+    return KeyedPartition(keyed_rule(partitioner), partitions)
+
+
+def _placement(
+    staged: Sequence[tuple[str, StagedPartition]],
+    rules: Mapping[str, PartitionOf | None],
+    others: PartitionOf | None,
+) -> Placement:
+    """Return the ranges of jobs, each with its rule; between them, and behind, that of `others`."""
+    borders = [(one.first_offset, one.next_offset, rules[job_id]) for job_id, one in staged]
+    found, end = list[PlacedRange](), 0
+    for first, next_offset, rule in (*borders, (MAX_OFFSET + 1, MAX_OFFSET + 1, None)):
+        found += [PlacedRange(end, first, others)] if others and end < first else []
+        found += [PlacedRange(first, next_offset, rule)] if rule else []
+        end = next_offset
+    return tuple(found)
+
+
+def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
+    """Return the content of these files of a log dir; missing or invalid files raise nothing.
+
+    Raises ValueError for a `partitioner` that does not place records by their keys.
+    """
+    if partitioner is not None:
+        keyed_rule(partitioner)
+    records = Records(partitioner)
     try:
         records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
     except FileNotFoundError:

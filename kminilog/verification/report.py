@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirError
-from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
@@ -27,12 +25,7 @@ from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import (
-    CheckSegment,
-    KeyedPartition,
-    PartitionOf,
-    check_for,
-)
+from kminilog.verification.segment_summary import CheckSegment, check_for
 from kminilog.verification.text_report import render_text, report_lines
 
 if TYPE_CHECKING:
@@ -58,16 +51,15 @@ class Report:
     allowed: frozenset[FindingClass] = frozenset()
     seconds: float | None = None
 
-    def add_topic(
-        self, topic: Topic, summaries: Iterable[PartitionSummary], rule: PartitionOf | None
-    ) -> None:
+    def add_topic(self, topic: Topic, summaries: Iterable[PartitionSummary]) -> None:
         """Add all partitions of a topic with their findings, and what was checked in them."""
         summaries = list(summaries)
         for summary in summaries:
             self.partitions.append(summary.to_json())
             for finding in summary.findings:
                 self.tally.add(finding)
-        checked, unchecked = coverage_of(topic, summaries, has_rule=rule is not None)
+        is_named = self.scope["partitioner"] is not None
+        checked, unchecked = coverage_of(topic, summaries, is_partitioner_named=is_named)
         self.checked += [aspect for aspect in checked if aspect not in self.checked]
         self.unchecked += unchecked
 
@@ -172,8 +164,7 @@ def verify_storage(
     allowed = parse_classes(allow)
     broken: list[LogDirError | OSError] = []
     found = topics_to_check(log_dir, topics, broken.append)
-    records = read_records(log_dir.path)
-    rules = [(topic, partition_rule(records.manifests, topic, partitioner)) for topic in found]
+    records = read_records(log_dir.path, partitioner)
     scope = {
         "log_dir": str(log_dir.path),
         "topics": [topic.name for topic in found],
@@ -181,15 +172,15 @@ def verify_storage(
         "engine": "local",
     }
     report = Report(scope, allowed=allowed)
-    for topic, rule in rules:
+    for topic in found:
         jobs, summaries = records.partitions_of(topic), []
         check = check_for(topic.dialect, check_segment, strict_index=strict_index)
         for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
             if progress:
                 progress(f"checking {topic_partition}")
             reader = log_dir.reader(topic_partition)
-            summaries.append(check_partition(reader, rule, written, check_segment=check))
-        report.add_topic(topic, summaries, rule)
+            summaries.append(check_partition(reader, written, check_segment=check))
+        report.add_topic(topic, summaries)
     report.add_records(records)
     report.add_orphans(log_dir, topics)
     report.add_broken(broken)
@@ -197,26 +188,3 @@ def verify_storage(
     if clock:
         report.seconds = (clock.now_ms() - start_ms) / 1000
     return report
-
-
-def partition_rule(
-    manifests: Iterable[Manifest], topic: Topic, partitioner: str | None
-) -> PartitionOf | None:
-    """Return the rule that maps keys of a topic to partitions, or None if it is not known.
-
-    Without a given partitioner, it is the one in the `manifests`, if all committed jobs of the
-    topic used the same. None also if that one does not place records by their keys. Raises
-    ValueError for a given partitioner that does not.
-    """
-    if partitioner is None:
-        recorded = {
-            manifest.facts.get("partitioner")
-            for manifest in manifests
-            if manifest.topic == topic.name
-        }
-        if len(recorded) != 1:
-            return None
-        (partitioner,) = recorded
-        if partitioner not in KEYED_RULES:
-            return None
-    return KeyedPartition(keyed_rule(partitioner), topic.partitions)

@@ -31,22 +31,27 @@ from kminilog.verification.offset_checks import (
     judge_offset,
     overlap,
 )
-from kminilog.verification.segment_summary import PartitionOf, SegmentSummary, UndecidedFinding
+from kminilog.verification.segment_summary import (
+    Placement,
+    SegmentSummary,
+    UndecidedFinding,
+    range_at,
+)
 
 
 def check_segment(
     topic_partition: TopicPartition,
     segment: Segment,
-    partition_of: PartitionOf | None,
+    placement: Placement = (),
     borders: Sequence[int] = (),
 ) -> SegmentSummary:
     """Read a segment and return its content and findings; O(file), in windows.
 
-    With `partition_of`, it checks that messages with keys are in their partition. It sums up
-    fingerprints from each of the `borders` to the next. A file that cannot be read becomes
+    It checks that messages with keys are in their partition, where the `placement` knows it. It
+    sums up fingerprints from each of the `borders` to the next. A file that cannot be read becomes
     `unchecked`. It ignores what a writer appends meanwhile.
     """
-    check = SegmentCheck(topic_partition, segment, partition_of, RangeSums(borders))
+    check = SegmentCheck(topic_partition, segment, placement, RangeSums(borders))
     return check.run(lambda: check.read_on(0))
 
 
@@ -57,12 +62,12 @@ class SegmentCheck:
         self,
         topic_partition: TopicPartition,
         segment: Segment,
-        partition_of: PartitionOf | None,
+        placement: Placement,
         sums: RangeSums,
     ) -> None:
         self._topic_partition = topic_partition
         self._segment = segment
-        self._partition_of = partition_of
+        self._placement = placement
         self._sums = sums
         self._tally = Tally()
         self._expected = self._start_offset = segment.first_offset
@@ -75,7 +80,7 @@ class SegmentCheck:
         self._swapped_offset: int | None = None
         self._missing = range(0)
         self._ends_in_damage = False
-        self._message_count = self._compressed_count = 0
+        self._message_count = self._compressed_count = self._unplaced_count = 0
         self._first_offset: int | None = None
         self._last_offset: int | None = None
 
@@ -106,10 +111,11 @@ class SegmentCheck:
             at_least -= 1
         return step.position if step else self._log_bytes
 
-    def take_messages(self, positions: Sequence[int]) -> None:
+    def take_messages(self, positions: Sequence[int], unplaced_count: int) -> None:
         """Take messages that begin at these positions, with the next offsets and uncompressed.
 
-        The caller has checked their bytes and keys, and added them to the sums. O(index entries).
+        The caller has checked their bytes and keys, and added them to the sums; nobody knows where
+        `unplaced_count` of the keys belong. O(index entries).
         """
         if not len(positions):
             return
@@ -118,6 +124,7 @@ class SegmentCheck:
         if self._first_offset is None:
             self._first_offset = self._expected
         self._message_count += len(positions)
+        self._unplaced_count += unplaced_count
         self._expected += len(positions)
         self._last_offset = self._expected - 1
 
@@ -145,6 +152,7 @@ class SegmentCheck:
             ends_in_damage=self._ends_in_damage,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
+            unplaced_count=self._unplaced_count,
             fingerprints=tuple(self._sums.rows()),
         )
 
@@ -217,11 +225,16 @@ class SegmentCheck:
             self._first_offset = offset
         if not is_plain(message):
             self._compressed_count += 1
-        elif self._partition_of and message.key is not None:
-            partition = self._partition_of(message.key)
-            if partition != self._topic_partition.partition:
-                detail = f"its key belongs to partition {partition}"
-                self._add(FindingClass.WRONG_PARTITION, detail, offset, position)
+        elif message.key is not None:
+            self._judge_partition(message.key, offset, position)
+
+    def _judge_partition(self, key: bytes, offset: int, position: int) -> None:
+        placed = range_at(self._placement, offset)
+        if placed is None:
+            self._unplaced_count += 1
+        elif (partition := placed.partition_of(key)) != self._topic_partition.partition:
+            detail = f"its key belongs to partition {partition}"
+            self._add(FindingClass.WRONG_PARTITION, detail, offset, position)
 
     def _add(
         self, kind: FindingClass, detail: str, offset: int | None, position: int | None

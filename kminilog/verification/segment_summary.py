@@ -4,13 +4,14 @@ The plain check of a segment (segment_checks.py) and its faster equivalent retur
 partition_checks.py joins the summaries of a partition. Source: ours.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from kminilog.format.dialect import Dialect
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KeyedRule
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass
@@ -30,6 +31,36 @@ class KeyedPartition:
         return self.rule(key, self.partitions)
 
 
+class PlacedRange(NamedTuple):
+    """Messages from `first_offset` to `next_offset` - 1, whose keys belong where a rule says."""
+
+    first_offset: int
+    next_offset: int
+    partition_of: PartitionOf
+
+
+Placement = Sequence[PlacedRange]
+"""What is known of where the keys of a partition belong: ascending ranges. Outside of them nobody
+knows it: an empty placement knows nothing."""
+
+
+def everywhere(partition_of: PartitionOf) -> Placement:
+    """Return the placement of a partition all of whose keys belong where one rule says."""
+    return (PlacedRange(0, MAX_OFFSET + 1, partition_of),)
+
+
+def range_at(placement: Placement, offset: int) -> PlacedRange | None:
+    """Return the range that holds an offset; None if nobody knows where its key belongs. O(log n).
+
+    >>> placement = [PlacedRange(0, 5, len), PlacedRange(7, 9, len)]
+    >>> [found and found.first_offset for at in (4, 5, 7) for found in [range_at(placement, at)]]
+    [0, None, 7]
+    """
+    slot = bisect_right(placement, offset, key=lambda placed: placed.first_offset) - 1
+    found = placement[slot] if slot >= 0 else None
+    return found if found and offset < found.next_offset else None
+
+
 class UndecidedFinding(NamedTuple):
     """A finding about the last message, which only the next segment can decide.
 
@@ -45,9 +76,9 @@ class SegmentSummary(NamedTuple):
 
     `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
     covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages; and
-    perhaps one more if it `ends_in_damage`. None means not known. `fingerprints` are the sums of
-    the requested ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict
-    rule.
+    perhaps one more if it `ends_in_damage`. None means not known. `unplaced_count` counts messages
+    with keys of which nobody knows where they belong. `fingerprints` are the sums of the requested
+    ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict rule.
     """
 
     base_offset: int
@@ -64,6 +95,7 @@ class SegmentSummary(NamedTuple):
     ends_in_damage: bool = False
     undecided: UndecidedFinding | None = None
     compressed_count: int = 0
+    unplaced_count: int = 0
     fingerprints: tuple[list[int], ...] = ()
     notes: tuple[Finding, ...] = ()
 
@@ -84,7 +116,7 @@ class SegmentSummary(NamedTuple):
 
 
 CheckSegment = Callable[
-    [TopicPartition, Segment, PartitionOf | None, Sequence[int]], SegmentSummary
+    [TopicPartition, Segment, Placement, Sequence[int]], SegmentSummary
 ]
 
 

@@ -151,7 +151,7 @@ class Ours:
 
     def check(self) -> None:
         borders = range_borders(0, MESSAGES)
-        assert not check_segment(ORDERS, self.segment, None, borders).findings
+        assert not check_segment(ORDERS, self.segment, (), borders).findings
 
     def number(self) -> None:
         for data, hints in self.windows:

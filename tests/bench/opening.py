@@ -66,11 +66,11 @@ def measure_recovery(directory: Path) -> None:
 
     def plain() -> None:
         plan_recovery(reader)
-        check_partition(reader, None)
+        check_partition(reader)
 
     def fast() -> None:
         plan_recovery(reader, scans=bulk.FAST)
-        check_partition(reader, None, check_segment=check_segment)
+        check_partition(reader, check_segment=check_segment)
 
     def tear() -> None:
         last = reader.segments()[-1].log_path

@@ -32,12 +32,12 @@ from kminilog.spark.runtime.session import spark_session
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import Manifest, committed_manifests
+from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.topics import Topic
-from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.report import partition_rule, verify_storage
+from kminilog.verification.records import read_records
+from kminilog.verification.report import verify_storage
 from tests.bench.timing import ratio, rounds_of_each, seconds
 
 GIGABYTES = (0.5, 1.0, 4.0)
@@ -92,11 +92,9 @@ def in_processes(pool: ProcessPoolExecutor, log_dir: Path) -> None:
 
 def findings_of(log_dir: Path, partition: int) -> int:
     topic = LogDir(log_dir).topic("orders")
-    manifests = committed_manifests(log_dir, topic.name)
-    rule = partition_rule(manifests, topic, None)
-    jobs = jobs_of(topic.name, topic.partitions, manifests)[partition]
+    jobs = read_records(log_dir).partitions_of(topic)[partition]
     reader = LogDir(log_dir).reader(topic.partition(partition))
-    return len(check_partition(reader, rule, jobs, check_segment=check_segment).findings)
+    return len(check_partition(reader, jobs, check_segment=check_segment).findings)
 
 
 def compare(spark: SparkSession, pool: ProcessPoolExecutor, log_dir: Path) -> None:

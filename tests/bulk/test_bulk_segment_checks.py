@@ -18,21 +18,32 @@ from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage import segment_scan
 from kminilog.storage.segment import Segment
 from kminilog.verification import segment_checks as plain
-from kminilog.verification.segment_summary import KeyedPartition
+from kminilog.verification.segment_summary import KeyedPartition, PlacedRange, everywhere
 from tests.bulk.strategies import both_dialects, log_of, messages
 from tests.damage import encode_entries, index_entries, message_positions
 
 ORDERS_1 = TopicPartition("orders", 1)
 WINDOWS = st.sampled_from([1, 40, 200, 1 << 16])
+OFFSETS = st.integers(0, 70) | st.integers(2**40 - 5, 2**40 + 70)
 
 
 def by_sum(key: bytes, partitions: int) -> int:
     return sum(key) % partitions
 
 
-RULES = st.none() | st.builds(
+RULES = st.builds(
     KeyedPartition, st.sampled_from([murmur2_partition, by_sum]), st.sampled_from([1, 2, 3])
 )
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> list[PlacedRange]:
+    """No range, one for all messages, or ranges with gaps between some of them."""
+    if draw(st.booleans()):
+        return [PlacedRange(0, 2**63, rule) for rule in draw(st.lists(RULES, max_size=1))]
+    borders = draw(st.lists(OFFSETS, unique=True, max_size=5).map(sorted))
+    pairs = [pair for pair in pairwise(borders) if draw(st.booleans())]
+    return [PlacedRange(*pair, draw(RULES)) for pair in pairs]
 
 
 def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int, interval: int):
@@ -82,15 +93,14 @@ def segments(draw: st.DrawFn, dialect: Dialect, path: str) -> Segment:
 
 
 @both_dialects
-@given(data=st.data(), partition_of=RULES, few=st.sampled_from([1, 3, 100]), window_bytes=WINDOWS)
-def test_check_segment_says_what_the_plain_one_says(dialect, data, partition_of, few, window_bytes):
-    offsets = st.integers(0, 70) | st.integers(2**40 - 5, 2**40 + 70)
-    borders = data.draw(st.lists(offsets, unique=True, max_size=5).map(sorted))
+@given(data=st.data(), placement=placements(), few=st.sampled_from([1, 3, 100]), window_bytes=WINDOWS)
+def test_check_segment_says_what_the_plain_one_says(dialect, data, placement, few, window_bytes):
+    borders = data.draw(st.lists(OFFSETS, unique=True, max_size=5).map(sorted))
     with TemporaryDirectory() as path:
         segment = data.draw(segments(dialect, path))
-        expected = plain.check_segment(ORDERS_1, segment, partition_of, borders)
+        expected = plain.check_segment(ORDERS_1, segment, placement, borders)
         found = check_segment(
-            ORDERS_1, segment, partition_of, borders, few=few, window_bytes=window_bytes
+            ORDERS_1, segment, placement, borders, few=few, window_bytes=window_bytes
         )
         assert found == expected
 
@@ -114,19 +124,19 @@ def test_check_segment_of_a_sound_one_is_fast(tmp_path, dialect, rule, window_by
     rows = [(keys[n] if n % 4 else None, b"v" * (n % 9)) for n in range(len(keys))]
     content = log_of(dialect, rows, dialect.first_offset(30))
     segment = segment_of(str(tmp_path), dialect, content, 30, 100)
-    partition_of = rule and KeyedPartition(rule, 3)
+    placement = everywhere(KeyedPartition(rule, 3)) if rule else ()
     summary = check_segment(
-        ORDERS_1, segment, partition_of, [0, 50, 60, 10**6], window_bytes=window_bytes
+        ORDERS_1, segment, placement, [0, 50, 60, 10**6], window_bytes=window_bytes
     )
     assert summary.index_entries > 10
-    assert summary == plain.check_segment(ORDERS_1, segment, partition_of, [0, 50, 60, 10**6])
+    assert summary == plain.check_segment(ORDERS_1, segment, placement, [0, 50, 60, 10**6])
     assert [count for _, count, _ in summary.fingerprints][1] == 10
 
 
 @pytest.mark.usefixtures("without_second_reading")
 def test_check_segment_of_an_empty_one_is_fast(tmp_path, dialect):
     segment = segment_of(str(tmp_path), dialect, b"", 30, 100)
-    assert check_segment(ORDERS_1, segment, None) == plain.check_segment(ORDERS_1, segment, None)
+    assert check_segment(ORDERS_1, segment) == plain.check_segment(ORDERS_1, segment)
 
 
 # ---- what is not sound is left to the plain one, whose words are taken
@@ -169,7 +179,7 @@ def test_check_segment_reads_one_by_one_only_around_a_fault(tmp_path, dialect, m
     """A message that was torn at the end of 10,000,000 took `recover` 34 s."""
     segment = sound(tmp_path, dialect, 3000)
     damage(segment)
-    expected = plain.check_segment(ORDERS_1, segment, None)
+    expected = plain.check_segment(ORDERS_1, segment)
     steps = []
     real = plain.walk
 
@@ -179,7 +189,7 @@ def test_check_segment_reads_one_by_one_only_around_a_fault(tmp_path, dialect, m
             yield step
 
     monkeypatch.setattr(plain, "walk", count)
-    assert check_segment(ORDERS_1, segment, None) == expected
+    assert check_segment(ORDERS_1, segment) == expected
     assert len(expected.findings) == 1
     assert len(steps) < 300
 
@@ -200,8 +210,8 @@ def test_check_segment_sees_each_of_several_faults(tmp_path, dialect, monkeypatc
     monkeypatch.setattr(
         segment_checks, "index_hints", lambda path: looks.append(path) or real(path)
     )
-    summary = check_segment(ORDERS_1, segment, None, few=few)
-    assert summary == plain.check_segment(ORDERS_1, segment, None)
+    summary = check_segment(ORDERS_1, segment, few=few)
+    assert summary == plain.check_segment(ORDERS_1, segment)
     assert len(summary.findings) == 5
     assert len(looks) == 1  # else frequent faults would cost an index each
 
@@ -238,8 +248,8 @@ def test_check_segment_sees_an_entry_that_is_missing_where_all_others_are_shifte
 
 
 def same(segment: Segment, *, few: int = 100, window_bytes: int = 1 << 16) -> list[str]:
-    summary = check_segment(ORDERS_1, segment, None, few=few, window_bytes=window_bytes)
-    assert summary == plain.check_segment(ORDERS_1, segment, None)
+    summary = check_segment(ORDERS_1, segment, few=few, window_bytes=window_bytes)
+    assert summary == plain.check_segment(ORDERS_1, segment)
     return [finding.kind.value for finding in summary.findings]
 
 
@@ -281,7 +291,7 @@ def test_check_segment_leaves_compressed_messages_to_the_plain_one(tmp_path):
     content = b"".join(encode(KAFKA, n, None, b"v", attributes=n == 1) for n in range(3))
     segment = segment_of(str(tmp_path), KAFKA, content, 0, 100)
     assert same(segment) == []
-    assert check_segment(ORDERS_1, segment, None).compressed_count == 1
+    assert check_segment(ORDERS_1, segment).compressed_count == 1
 
 
 def test_check_segment_without_index_or_log_says_what_the_plain_one_says(tmp_path, dialect):
@@ -291,7 +301,7 @@ def test_check_segment_without_index_or_log_says_what_the_plain_one_says(tmp_pat
     segment.log_path.unlink()
     segment.log_path.mkdir()
     assert same(segment) == []  # nothing is said of what is no log
-    (line,) = check_segment(ORDERS_1, segment, None).unchecked
+    (line,) = check_segment(ORDERS_1, segment).unchecked
     assert f"{segment.log_path}: a directory, not a regular file" in line
 
 
@@ -304,7 +314,7 @@ def test_check_segment_does_not_read_what_a_writer_adds_meanwhile(tmp_path, dial
             file.write(added)
         return 1
 
-    summary = check_segment(ORDERS_1, segment, append)
+    summary = check_segment(ORDERS_1, segment, everywhere(append))
     assert (summary.message_count, summary.findings) == (60, [])
 
 

@@ -20,7 +20,7 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_records
-from kminilog.verification.report import Report, partition_rule, verify_storage
+from kminilog.verification.report import Report, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -36,6 +36,7 @@ def log_dir(tmp_path: Path, dialect: Dialect) -> LogDir:
         writer.create_topic(Topic("orders", PARTITIONS, dialect, SETTINGS))
         staged = [stage(writer, dialect, partition) for partition in range(PARTITIONS)]
         facts = {"count": PARTITIONS * COUNT, "partitioner": "default-2.4"}
+        facts["partitions"] = PARTITIONS
         publish(path, Manifest("job-1", "orders", staged, facts))
     return LogDir(path)
 
@@ -80,7 +81,7 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
     monkeypatch.setattr(PartitionReader, "segments", fail_once)
     summaries = check_partitions(
-        spark, log_dir, [log_dir.topic("orders")], {"orders": None}, read_records(log_dir.path)
+        spark, log_dir, [log_dir.topic("orders")], read_records(log_dir.path)
     )
     first, *others = (summary.unchecked for summary in summaries)
     assert first == ["Too many open files"]
@@ -89,10 +90,6 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
 def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dialect):
     topic = log_dir.topic("orders")
-    records = read_records(log_dir.path)
-    rules = {"orders": partition_rule(records.manifests, topic, None)}
-    assert rules["orders"] is not None
-
     def found(report) -> tuple[object, ...]:
         return report.partitions, report.tally.to_json(), report.checked, report.unchecked
 
@@ -107,8 +104,8 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
         fast = verify_storage(log_dir, check_segment=check_segment)
         in_tasks = Report(plain.scope)
         records = read_records(log_dir.path)
-        summaries = check_partitions(spark, log_dir, [topic], rules, records)
-        in_tasks.add_topic(topic, summaries, rules["orders"])
+        summaries = check_partitions(spark, log_dir, [topic], records)
+        in_tasks.add_topic(topic, summaries)
         in_tasks.unchecked.append(NO_SOURCE)
         assert found(in_tasks) == found(fast) == found(plain)
         assert {kind.value for kind in plain.tally.counts()} == expected

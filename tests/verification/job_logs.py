@@ -88,6 +88,7 @@ class JobLogs:
         facts = {
             "source": {"paths": [step.path]},
             "files": 1,
+            "partitions": self._topic.partitions,
             "partitioner": self._partitioner,
             "seed": 0,
             "plan": step.kind,

@@ -8,9 +8,10 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary
-from kminilog.verification.segment_summary import PartitionOf
+from kminilog.verification.segment_summary import PartitionOf, everywhere
 from tests.verification.faults import Expected
 
 ORDERS = TopicPartition("orders", 0)
@@ -46,8 +47,9 @@ def check(
 ) -> PartitionSummary:
     """What the plain check says, which must be what the fast one says."""
     reader = PartitionReader(directory, ORDERS, dialect, settings)
-    plain = check_partition(reader, partition_of)
-    fast = check_partition(reader, partition_of, check_segment=check_quickly)
+    jobs = PartitionJobs(placement=everywhere(partition_of) if partition_of else ())
+    plain = check_partition(reader, jobs)
+    fast = check_partition(reader, jobs, check_segment=check_quickly)
     assert fast == plain
     return plain
 

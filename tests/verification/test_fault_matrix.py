@@ -194,6 +194,6 @@ def test_last_message_cut_at_any_byte_is_a_torn_tail(tmp_path, dialect):
 
 
 def check_small(log: SmallLog) -> PartitionSummary:
-    plain = check_partition(log.reader(), None)
-    assert check_partition(log.reader(), None, check_segment=check_quickly) == plain
+    plain = check_partition(log.reader())
+    assert check_partition(log.reader(), check_segment=check_quickly) == plain
     return plain

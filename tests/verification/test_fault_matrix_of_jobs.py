@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.manifests import committed_manifests
-from kminilog.verification.manifest_checks import jobs_of
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.report import partition_rule, verify_storage
+from kminilog.verification.records import Records
+from kminilog.verification.report import verify_storage
 from tests.damage import cut_to, files_of, index_entries, restore
 from tests.verification.faults import (
     FILE_FAULTS,
@@ -119,7 +120,8 @@ class Damage:
         self.directory = path / f"{TOPIC}-{DAMAGED}"
         self.count = len(list(self.directory.glob("*.log")))
         manifests = committed_manifests(path)
-        self.jobs = jobs_of(TOPIC, PARTITIONS, manifests)[DAMAGED]
+        jobs = Records(manifests=manifests).partitions_of(topic)[DAMAGED]
+        self.jobs = replace(jobs, recovery_point=None)
         self.ranges = [
             range(first, first + count)
             for manifest in manifests
@@ -128,13 +130,12 @@ class Damage:
             for first, count, _ in staged.fingerprints
         ]
         self._log_dir = log_dir
-        self._rule = partition_rule(manifests, topic, None)
-        assert self._rule
+        assert self.jobs.placement
 
     def found(self) -> list[Expected]:
         reader = self._log_dir.reader(TopicPartition(TOPIC, DAMAGED))  # a new one has seen nothing
-        plain = check_partition(reader, self._rule, self.jobs)
-        fast = check_partition(reader, self._rule, self.jobs, check_segment=check_quickly)
+        plain = check_partition(reader, self.jobs)
+        fast = check_partition(reader, self.jobs, check_segment=check_quickly)
         assert fast == plain
         return found_in(plain)
 

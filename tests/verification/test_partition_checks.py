@@ -67,10 +67,10 @@ def test_segments_may_be_checked_in_any_order(tmp_path, dialect):
     second.unlink()
     cut_to(first, 50)
     reader = PartitionReader(tmp_path, ORDERS, dialect, SETTINGS)
-    summaries = [check_segment(ORDERS, segment, None) for segment in reader.segments()]
+    summaries = [check_segment(ORDERS, segment) for segment in reader.segments()]
     whole = join_segments(reader, summaries)
     assert len(whole.findings) > 2
-    assert join_segments(reader, summaries[::-1]) == whole == check_partition(reader, None)
+    assert join_segments(reader, summaries[::-1]) == whole == check_partition(reader)
 
 
 # ---- where segments meet
@@ -226,7 +226,7 @@ def test_directory_that_cannot_be_listed_for_a_moment_is_unchecked(tmp_path, dia
         return listdir(path)
 
     monkeypatch.setattr(os, "listdir", fail_once)
-    summary = check_partition(PartitionReader(tmp_path, ORDERS, dialect, SETTINGS), None)
+    summary = check_partition(PartitionReader(tmp_path, ORDERS, dialect, SETTINGS))
     (unchecked,) = summary.unchecked
     assert "Too many open files" in unchecked
 

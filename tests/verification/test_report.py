@@ -14,13 +14,13 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest, committed_manifests
+from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.partition_summary import PartitionSummary
-from kminilog.verification.report import Report, partition_rule, verify_storage
+from kminilog.verification.report import Report, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 from tests.unreadable import CAUSES, directory_for_all, without_privileges
 
@@ -237,21 +237,7 @@ def test_verify_manifests_that_cannot_be_listed_are_partial(log_dir, cause):
     assert "messages" not in made.checked
 
 
-def test_verify_manifest_that_cannot_be_read_is_partial_and_the_others_are_believed(log_dir):
-    commit_job(log_dir, "load", partitioner="default-2.4")
-    (log_dir.path / MANIFEST_DIR / "other.json").mkdir()
-    made = verify_storage(log_dir)
-    (asked,) = [one for one in made.unchecked if one.asked]
-    assert (made.verdict, asked.what, asked.where) == ("partial", "jobs", "other.json")
-    assert "placement" in made.checked
-
-
 # ---- where keys belong
-
-
-def commit_job(log_dir: LogDir, job_id: str, **facts: str) -> None:
-    staging_path(log_dir.path, job_id).mkdir(parents=True)
-    publish(log_dir.path, Manifest(job_id, "orders", [], facts))
 
 
 def swap_partitions(log_dir: LogDir) -> None:
@@ -270,33 +256,6 @@ def test_verify_messages_in_the_wrong_partition_are_found_if_a_partitioner_is_gi
     assert made.tally.counts() == {FindingClass.WRONG_PARTITION: 30}
 
 
-def test_verify_messages_in_the_wrong_partition_are_found_if_a_job_recorded_it(log_dir):
-    commit_job(log_dir, "load", partitioner="default-2.4")
-    assert verify_storage(log_dir).verdict == "ok"
-    swap_partitions(log_dir)
-    assert verify_storage(log_dir).tally.counts() == {FindingClass.WRONG_PARTITION: 30}
-
-
-@pytest.mark.parametrize("recorded", [[], ["random"], ["default-2.4", "random"], [None]])
-def test_partition_rule_is_unknown_unless_all_jobs_agree_on_one_that_places_keys(log_dir, recorded):
-    for number, partitioner in enumerate(recorded):
-        commit_job(
-            log_dir, f"job-{number}", **({"partitioner": partitioner} if partitioner else {})
-        )
-    jobs = committed_manifests(log_dir.path)
-    assert partition_rule(jobs, ORDERS, None) is None
-    rule = partition_rule(jobs, ORDERS, "default-2.4")
-    assert rule is not None
-    assert rule(b"21") == murmur2_partition(b"21", 2)
-
-
-def test_partition_rule_of_another_topic_does_not_count(log_dir):
-    commit_job(log_dir, "load", partitioner="default-2.4")
-    jobs = committed_manifests(log_dir.path)
-    assert partition_rule(jobs, ORDERS, None) is not None
-    assert partition_rule(jobs, log_dir.topic("empty"), None) is None
-
-
 def test_verify_takes_no_lock_and_writes_nothing(log_dir):
     with LogDirWriter.open(log_dir.path):
         before = sorted((str(p), p.stat().st_mtime_ns) for p in log_dir.path.rglob("*"))
@@ -306,16 +265,16 @@ def test_verify_takes_no_lock_and_writes_nothing(log_dir):
 
 def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
     unlisted = PartitionSummary(
-        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, True, True
+        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, 0, True, True, True
     )
     topic = Topic("orders", 1, DOCUMENTED)
-    checked, unchecked = coverage_of(topic, [unlisted], has_rule=True)
+    checked, unchecked = coverage_of(topic, [unlisted])
     assert checked == []
     assert [(one.what, one.where, one.asked) for one in unchecked] == [
         ("messages", "orders-0", True)
     ]
     listed = replace(unlisted, unchecked=[])
-    checked, _ = coverage_of(topic, [listed], has_rule=True)
+    checked, _ = coverage_of(topic, [listed])
     assert checked == ["messages", "indexes", "log-ends", "jobs", "placement"]
 
 

@@ -11,7 +11,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import walk
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import SegmentSummary
+from kminilog.verification.segment_summary import SegmentSummary, everywhere
 from tests.damage import cut_to, encode_entries, flip_byte, message_positions
 from tests.shared_data import shared_file
 from tests.verification.logs import ORDERS
@@ -37,7 +37,8 @@ def check(
     partition_of: Callable[[bytes], int] | None = None,
     interval: int = INTERVAL,
 ) -> SegmentSummary:
-    return check_segment(ORDERS, Segment(directory, 0, dialect, interval), partition_of)
+    placement = everywhere(partition_of) if partition_of else ()
+    return check_segment(ORDERS, Segment(directory, 0, dialect, interval), placement)
 
 
 def found(summary: SegmentSummary) -> list[tuple[str, int | None, int | None]]:
@@ -59,6 +60,7 @@ def test_segment_in_order_is_counted_and_has_no_findings(tmp_path, dialect):
         unchecked=[],
         start_offset=0,
         next_offset=3,
+        unplaced_count=3,
     )
 
 

@@ -35,6 +35,7 @@ from kminilog.ingest.job_writer import (
 from kminilog.job_errors import PublicationError
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
+    PARTITIONS,
     Manifest,
     StagedPartition,
     check_job_id,
@@ -133,7 +134,8 @@ def _publish(
     with staging_of(writer.path, job_id) as staging:
         staged = [_join(writer, now, staging, runs) for runs in written]
         count = sum(partition.count for partition in staged)
-        publish(writer.path, Manifest(job_id, topic.name, staged, {**facts, "count": count}))
+        placed = {**facts, PARTITIONS: topic.partitions, "count": count}
+        publish(writer.path, Manifest(job_id, topic.name, staged, placed))
 
 
 def _join(

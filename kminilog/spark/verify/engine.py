@@ -37,7 +37,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import PartitionOf
 
 
 class SparkEngine:
@@ -52,7 +51,6 @@ class SparkEngine:
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        rules: dict[str, PartitionOf | None],
         records: Records,
         *,
         strict_index: bool,
@@ -61,7 +59,7 @@ class SparkEngine:
         check_cluster(self._spark, log_dir.path)
         with spark_failures(str(log_dir.path)):
             yield from check_partitions(
-                self._spark, log_dir, topics, rules, records, strict_index=strict_index
+                self._spark, log_dir, topics, records, strict_index=strict_index
             )
 
     @contextmanager

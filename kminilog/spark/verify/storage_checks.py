@@ -23,13 +23,10 @@ from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
 from kminilog.verification.segment_summary import (
     CheckSegment,
-    PartitionOf,
+    Placement,
     SegmentSummary,
     check_for,
 )
-
-Rules = Mapping[str, PartitionOf | None]  # by topic: where its keys belong, if that is known
-
 
 class _Place(NamedTuple):
     topic_partition: TopicPartition
@@ -41,7 +38,6 @@ def check_partitions(
     spark: SparkSession,
     log_dir: LogDir,
     topics: Sequence[Topic],
-    rules: Rules,
     records: Records,
     *,
     strict_index: bool = False,
@@ -69,12 +65,13 @@ def check_partitions(
     tasks = SparkTasks(spark)
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
+    placements = {partition: jobs[partition].placement for partition in partitions}
     borders = {partition: jobs[partition].borders for partition in partitions}
     checks = {
         topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
         for topic in topics
     }
-    for checked in tasks.map(groups, partial(_check, log_dir, checks, rules, borders)):
+    for checked in tasks.map(groups, partial(_check, log_dir, checks, placements, borders)):
         for topic_partition, summary in checked:
             summaries[topic_partition].append(summary)
     for topic_partition in partitions:
@@ -94,16 +91,16 @@ def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
 def _check(
     log_dir: LogDir,
     checks: Mapping[str, CheckSegment],
-    rules: Rules,
+    placements: Mapping[TopicPartition, Placement],
     borders: Mapping[TopicPartition, Sequence[int]],
     group: list[_Place],
 ) -> list[tuple[TopicPartition, SegmentSummary]]:
     checked = []
     for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
-        check, rule = checks[topic_partition.topic], rules[topic_partition.topic]
+        check, placement = checks[topic_partition.topic], placements[topic_partition]
         wanted = {place.base_offset for place in places}
         for segment in log_dir.reader(topic_partition).segments():
             if segment.base_offset in wanted:
-                summary = check(topic_partition, segment, rule, borders[topic_partition])
+                summary = check(topic_partition, segment, placement, borders[topic_partition])
                 checked.append((topic_partition, summary))
     return checked

@@ -112,7 +112,7 @@ def findings(
         log.append([(key, value), *_BEHIND])
         segment = log.segments()[0]
         segment.log_path.write_bytes(change(segment.log_path.read_bytes(), at, new))
-        found = check_segment(log.topic_partition, segment, None).findings
+        found = check_segment(log.topic_partition, segment).findings
         return [(one.kind.value, one.detail) for one in found]
 
 

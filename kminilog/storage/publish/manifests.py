@@ -32,6 +32,8 @@ _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 # Manifests that were written before runs were joined by copying have .joined/ in the path.
 _STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?(\.joined/)?[A-Za-z0-9._-]+-[0-9]+")
 _ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
+PARTITIONS = "partitions"
+"""The fact that says how many partitions the topic had when the job placed its messages."""
 _FACT_TYPES = {"partitioner": (str, type(None)), "seed": (int,), "count": (int,)}
 
 
@@ -131,6 +133,8 @@ def _manifest(document: Any) -> Manifest:
     for name, kinds in _FACT_TYPES.items():
         if name in facts and type(facts[name]) not in kinds:
             raise ValueError(f"{name} is {facts[name]!r}")
+    if PARTITIONS in facts:
+        number(facts[PARTITIONS], 1)
     partitions = [_staged(staged) for staged in typed(document["partitions"], list)]
     return Manifest(job_id, topic, partitions, facts)
 
