@@ -1,6 +1,7 @@
 """Checks of lab 5: what a crash leaves behind, and what recovery may do to it."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -62,10 +63,18 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
         _is_fault(compare, "the message 7, again", lower, code, 9)
         code = "trusts-offset" if is_blind else "gap-is-fine"
         _is_fault(compare, "the message 7", higher, code, 6)
-        wrapper = decode(dialect, encode(dialect, 7, None, b"packed", attributes=1))
-        _is_none(compare, "a gzip message 7", fault(wrapper, 7))
-        _is_none(compare, "a gzip message 7", fault(wrapper, 4), 4, "wrapper-is-fault")
-        _is_fault(compare, "a gzip message 7", fault(wrapper, 8), "trusts-wrapper", 8)
+        for attributes, codec in enumerate(("gzip", "snappy", "lz4"), 1):
+            wrapper = decode(dialect, encode(dialect, 7, None, b"packed", attributes=attributes))
+            what = f"a {codec} message 7"
+            _is_none(compare, what, fault(wrapper, 7))
+            _is_none(compare, what, fault(wrapper, 4), 4, "wrapper-is-fault")
+            _is_fault(compare, what, fault(wrapper, 8), "trusts-wrapper", 8)
+        _is_fault(compare, "the message 7", fault(message, 0), "zero-is-falsy", 0)
+        for offset in (0, 2**40):
+            message = decode(dialect, encode(dialect, offset, None, b""))
+            _is_none(compare, f"the message {offset}", fault(message, offset), offset)
+            after = fault(message, offset + 1)
+            _is_fault(compare, f"the message {offset}", after, "repeat-is-fine", offset + 1)
 
 
 def _is_fault(compare: Comparer, what: str, got: Any, code: str, following: int = 7) -> None:
@@ -106,32 +115,56 @@ TABLES = {
 }
 
 
+OTHER_WORDS = ("a gap", "size 3 is too small", "crc", "unfinished", "message 7 is there twice")
+
+
 class Asked:
     """Answers if a whole message stands behind the fault, and counts how often it is asked."""
 
     def __init__(self, answer: bool) -> None:
         self.answer = answer
         self.count = 0
+        self.is_taken_for_answer = False
 
     def __call__(self) -> bool:
         self.count += 1
         return self.answer
+
+    def __bool__(self) -> bool:
+        self.is_taken_for_answer = True
+        return True
 
 
 def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
     questions = [Asked(answer) for _, answer in CASES]
     got = [decide(fault, ask) for (fault, _), ask in zip(CASES, questions, strict=True)]
     code = TABLES.get(tuple(got)) if all(isinstance(each, Decision) for each in got) else None
-    if code == "refuses-torn-tail" and not any(ask.count for ask in questions):
+    if code == "refuses-torn-tail" and questions[1].is_taken_for_answer:
         code = "never-asks"
     for (fault, answer), given, right in zip(CASES, got, RIGHT, strict=True):
-        call = f"decide({fault!r}, {'a message' if answer else 'nothing'} behind)"
-        mistakes = {code: given} if code else {}
-        compare.equal(call, lambda given=given: given, right, mistakes)
-        kind = type(given).__name__
-        compare.holds(isinstance(given, Decision), call, f"{kind} {given!r}", "a Decision")
-    count = questions[0].count
-    compare.at_most("searches behind the end of a sound log", count, 0, "asks-when-sound")
+        _compare_decision(compare, fault, answer, given, right, {code: given} if code else {})
+    compare.at_most("searches at the end of a sound log", questions[0].count, 0, "asks-when-sound")
+    most = max(ask.count for ask in questions)
+    compare.at_most("searches behind one fault", most, 1, "asks-twice")
+    for words in OTHER_WORDS:
+        for answer, right, wrong in ((False, CUT, REFUSE), (True, REFUSE, CUT)):
+            given = decide(words, Asked(answer))
+            mistakes = {"judges-by-words": wrong}
+            _compare_decision(compare, words, answer, given, right, mistakes)
+
+
+def _compare_decision(
+    compare: Comparer,
+    fault: str | None,
+    answer: bool,
+    given: Any,
+    right: Decision,
+    mistakes: dict[str, Any],
+) -> None:
+    call = f"decide({fault!r}, {'a message' if answer else 'nothing'} behind)"
+    compare.equal(call, lambda: given, right, mistakes)
+    kind = type(given).__name__
+    compare.holds(isinstance(given, Decision), call, f"{kind} {given!r}", "a Decision")
 
 
 # ---- 5.3 rebuild an index
@@ -143,6 +176,7 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
         ([(offset, 40 * offset) for offset in range(12)], 0, 50, 0),
         ([(offset, 50 * (offset - 3)) for offset in range(3, 9)], 2, 50, 0),
         ([(20, 200), (21, 240), (22, 280), (23, 320)], 7, 50, 190),
+        ([(20, 200), (21, 240), (22, 280), (25, 900), (26, 940)], 7, 50, 0),
         ([(5, 0)], 5, 0, 0),
         ([], 5, 50, 0),
     ):
@@ -167,18 +201,32 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
             },
         )
     kinds = {type(each).__name__ for each in due_entries([(7, 0), (8, 60)], 7, 50)}
-    call = "due_entries(2 messages, 7, 50)"
-    compare.holds(kinds == {"IndexEntry"}, call, ", ".join(kinds), "IndexEntry")
+    call, code = "due_entries(2 messages, 7, 50)", "plain-tuple" if kinds == {"tuple"} else None
+    compare.holds(kinds == {"IndexEntry"}, call, ", ".join(kinds), "IndexEntry", code)
     for dialect in BOTH:
         for base_offset in (0, 368769):
             with TemporaryDirectory() as temporary:
                 _compare_index(compare, due_entries, Path(temporary), dialect, base_offset)
-    compare.refuses(
-        "list(due_entries([(2**31 + 5, 100)], 5, 50))",
-        lambda: list(due_entries([(2**31 + 5, 100)], 5, 50)),
-        ValueError,
-        code="overflow-unnoticed",
-    )
+    for offset, position, code in (
+        (2**31 + 5, 100, "overflow-unnoticed"),
+        (6, 2**31, "overflow-unnoticed"),
+        (3, 100, "accepts-negative"),
+    ):
+        compare.refuses(
+            f"list(due_entries([({offset}, {position})], 5, 50))",
+            lambda pair=(offset, position): list(due_entries([pair], 5, 50)),
+            ValueError,
+            {code: [IndexEntry(offset - 5, position)]},
+        )
+    read: list[int] = []
+
+    def source() -> Iterator[tuple[int, int]]:
+        for offset in range(1000):
+            read.append(offset)
+            yield offset, 40 * offset
+
+    next(iter(due_entries(source(), 0, 50)))
+    compare.at_most("messages read before the first entry", len(read), 10, "reads-all-first")
 
 
 def _pairs(entries: Any) -> Any:
@@ -236,56 +284,83 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         kinds = {type(each) for each in decode_entries(data)}
         got = ", ".join(sorted(kind.__name__ for kind in kinds))
         compare.holds(kinds <= {IndexEntry}, call, f"a list of {got}", "IndexEntry")
-    for what, entries, torn_bytes, position in _unsound():
-        whole = [IndexEntry(*entry) for entry in entries]
-        data = b"".join(map(encode_entry, whole)) + bytes(torn_bytes)
-        call = f"decode_entries({what})"
-        give = lambda data=data: _pairs(decode_entries(data))  # noqa: E731
-        blind = "torn-entry-dropped" if torn_bytes else _blindness(decode_entries, what)
-        mistakes = {blind: whole}
-        if not torn_bytes:
-            mistakes["cuts-index"] = whole[: position // 8]
-        if whole:
-            mistakes["truncate-to-zero"] = []
-        compare.refuses(call, give, CorruptBytesError, mistakes)
-        try:
-            decode_entries(data)
-        except CorruptBytesError as error:
-            got = str(error.position)
-            compare.holds(error.position == position, f"{call} at", got, str(position))
+    for what, entries, torn_bytes, position in _torn():
+        wrong = {"torn-entry-dropped": entries} | ({"truncate-to-zero": []} if entries else {})
+        _compare_refusal(compare, decode_entries, what, (entries, torn_bytes), position, wrong)
+    accepted = tuple(_accepts(decode_entries, entries) for _, entries, _ in OUT_OF_ORDER)
+    blind = next((code for code, rule in BLIND.items() if accepted == _accepted_by(rule)), None)
+    for what, entries, slot in OUT_OF_ORDER:
+        wrong = {"truncate-to-zero": [], "cuts-index": entries[:slot]}
+        wrong |= {blind: entries} if blind else {}
+        _compare_refusal(compare, decode_entries, what, (entries, 0), 8 * slot, wrong)
 
 
-def _unsound() -> Iterator[tuple[str, list[tuple[int, int]], int, int]]:
+OUT_OF_ORDER = (  # what is wrong, the entries, and the slot of the first that does not ascend
+    ("both descend", [(1, 62), (6, 1407), (3, 497)], 2),
+    ("positions descend", [(1, 62), (3, 497), (6, 100), (8, 2000)], 2),
+    ("offsets descend", [(5, 62), (3, 497)], 1),
+    ("offsets descend later", [(1, 62), (6, 497), (3, 1407)], 2),
+    ("the same entry twice", [(3, 497), (3, 497)], 1),
+    ("the same offset twice", [(3, 497), (3, 1407)], 1),
+    ("the same position twice", [(3, 497), (6, 497)], 1),
+    ("zeros at the end", [(3, 497), (0, 0), (0, 0)], 1),
+    ("the last of 300 descends", [(n, 40 * n) for n in range(1, 300)] + [(7, 280)], 299),
+)
+Entry = tuple[int, int]
+BLIND: dict[str, Callable[[Entry, Entry], bool]] = {  # which neighbours a misconception accepts
+    "trust-index": lambda one, two: True,
+    "positions-not-checked": lambda one, two: one[0] < two[0],
+    "offsets-not-checked": lambda one, two: one[1] < two[1],
+    "equal-ascends": lambda one, two: one[0] <= two[0] and one[1] <= two[1],
+    "compares-as-pairs": lambda one, two: one < two,
+    "one-ascends-is-enough": lambda one, two: one[0] < two[0] or one[1] < two[1],
+}
+
+
+def _torn() -> Iterator[tuple[str, list[Entry], int, int]]:
     """Yield what is wrong, the whole entries, how many bytes follow them, and the error's place."""
     yield "9 bytes", [(0, 62)], 1, 8
     yield "3 bytes", [], 3, 0
     yield "2 entries and 7 bytes", [(1, 62), (3, 497)], 7, 16
-    yield "both descend", [(1, 62), (6, 1407), (3, 497)], 0, 16
-    yield "positions descend", [(1, 62), (3, 497), (6, 100), (8, 2000)], 0, 16
-    yield "offsets descend", [(5, 62), (3, 497)], 0, 8
-    yield "the same entry twice", [(3, 497), (3, 497)], 0, 8
-    yield "the same offset twice", [(3, 497), (3, 1407)], 0, 8
-    yield "the same position twice", [(3, 497), (6, 497)], 0, 8
-    yield "zeros at the end", [(3, 497), (0, 0), (0, 0)], 0, 8
+    yield "2 that descend and 7 bytes", [(3, 497), (1, 62)], 7, 16
 
 
-def _blindness(decode_entries: Callable[..., Any], what: str) -> str:
-    """Return which comparison is missing in an answer that accepts entries in a wrong order."""
+def _accepted_by(rule: Callable[[Entry, Entry], bool]) -> tuple[bool, ...]:
+    return tuple(
+        all(rule(one, two) for one, two in pairwise(entries)) for _, entries, _ in OUT_OF_ORDER
+    )
 
-    def accepts(*entries: tuple[int, int]) -> bool:
-        try:
-            return bool(decode_entries(b"".join(pack(">ii", *entry) for entry in entries)))
-        except CorruptBytesError:
-            return False
 
-    is_blind = accepts((3, 497), (6, 100)), accepts((5, 62), (3, 497))
-    if is_blind == (False, False):
-        return "equal-ascends"
-    return {
-        (True, True): "trust-index",
-        (True, False): "positions-not-checked",
-        (False, True): "offsets-not-checked",
-    }[is_blind]
+def _accepts(decode_entries: Callable[..., Any], entries: list[Entry]) -> bool:
+    try:
+        return bool(decode_entries(_packed(entries)) == entries)
+    except CorruptBytesError:
+        return False
+
+
+def _packed(entries: list[Entry]) -> bytes:
+    return b"".join(pack(">ii", *entry) for entry in entries)
+
+
+def _compare_refusal(
+    compare: Comparer,
+    decode_entries: Callable[..., Any],
+    what: str,
+    content: tuple[list[Entry], int],
+    position: int,
+    mistakes: dict[str, Any],
+) -> None:
+    entries, torn_bytes = content
+    data = _packed(entries) + bytes(torn_bytes)
+    call = f"decode_entries({what})"
+    compare.refuses(call, lambda: _pairs(decode_entries(data)), CorruptBytesError, mistakes)
+    try:
+        decode_entries(data)
+    except CorruptBytesError as error:
+        at = error.position
+        is_order = torn_bytes and at is not None and at < 8 * len(entries)
+        code = "torn-not-first" if is_order else None
+        compare.holds(at == position, f"{call} at", str(at), str(position), code)
 
 
 def _swapped(entry: IndexEntry) -> IndexEntry:
@@ -298,6 +373,9 @@ SEVEN, NINE = f"{7:020d}", f"{9:020d}"
 PAIR = [f"{SEVEN}.index", f"{SEVEN}.log"]
 CUTS = [f"{SEVEN}.log.497-1.cut", f"{SEVEN}.log.497.cut"]
 DELETED = [f"{SEVEN}.index.deleted", f"{SEVEN}.log.deleted"]
+ZERO = [f"{0:020d}.index", f"{0:020d}.log"]
+LETTERS = "abcdefghij0123456789.log"
+INSIDE = [f"{SEVEN}.log.497.cut.txt", f"{SEVEN}.log.deleted.bak", "notes.cut.old"]
 UNKNOWN = sorted(["7.log", "NOTES", f"{SEVEN}.log.bak", f"{SEVEN}0.log", "notes.txt"])
 
 
@@ -305,6 +383,8 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
     orphan = PAIR[:1]
     for what, names, is_after_crash, right, mistakes in (
         ("a pair", PAIR, True, ([], []), {}),
+        ("no file", [], True, ([], []), {}),
+        ("a pair of segment 0", ZERO, True, ([], []), {"zero-is-falsy": ([], ZERO)}),
         (
             "index alone",
             orphan,
@@ -342,6 +422,20 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             {"deletes-too-early": (DELETED, []), "deleted-is-stray": ([], DELETED)},
         ),
         (
+            "index and cut log",
+            [*orphan, *CUTS],
+            False,
+            (orphan, []),
+            {"keeps-orphans": ([], []), "cut-is-stray": (orphan, CUTS)},
+        ),
+        (
+            "index and deleted log",
+            [*orphan, DELETED[1]],
+            False,
+            (orphan, []),
+            {"keeps-orphans": ([], []), "deletes-too-early": ([*orphan, DELETED[1]], [])},
+        ),
+        (
             "unknown files",
             [*PAIR, *UNKNOWN],
             True,
@@ -351,6 +445,27 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
                 "strays-unseen": ([], []),
                 "short-name-is-segment": ([], [x for x in UNKNOWN if not x.endswith(".log")]),
             },
+        ),
+        (
+            "unknown, no crash",
+            [*PAIR, *UNKNOWN],
+            False,
+            ([], UNKNOWN),
+            {"deletes-strays": (UNKNOWN, []), "strays-unseen": ([], [])},
+        ),
+        (
+            "a word inside",
+            INSIDE,
+            False,
+            ([], INSIDE),
+            {"deletes-strays": (INSIDE, []), "strays-unseen": ([], [])},
+        ),
+        (
+            "20 letters",
+            [*PAIR, LETTERS],
+            False,
+            ([], [LETTERS]),
+            {"short-name-is-segment": ([], []), "deletes-strays": ([LETTERS], [])},
         ),
         (
             "a short name",
@@ -367,19 +482,20 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             {},
         ),
     ):
-        compare.equal(
-            f"leftovers_and_strays({what})",
-            lambda names=names, crash=is_after_crash: _brief(
-                leftovers_and_strays(frozenset(names), is_after_crash=crash)
-            ),
-            _brief(right),
-            {code: _brief(wrong) for code, wrong in mistakes.items()},
-        )
+        for given in (frozenset(names), names[::-1]):
+            compare.equal(
+                f"leftovers_and_strays({what})",
+                lambda given=given, crash=is_after_crash: _brief(
+                    leftovers_and_strays(given, is_after_crash=crash)
+                ),
+                _brief(right),
+                {code: _brief(wrong) for code, wrong in mistakes.items()},
+            )
 
 
 def _brief(found: Any) -> Any:
     """Return the two lists with names of few digits, so that a sentence has room for them."""
-    if not (isinstance(found, tuple) and all(isinstance(each, list) for each in found)):
+    if not (isinstance(found, tuple | list) and all(isinstance(each, list) for each in found)):
         return found
     return tuple([str(name).replace("0" * 19, "…") for name in each] for each in found)
 

@@ -1,0 +1,13 @@
+# exercise: 2
+# differs: match instead of conditions
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    match fault:
+        case None:
+            return Decision.KEEP
+        case _ if is_whole_message_behind():
+            return Decision.REFUSE
+        case _:
+            return Decision.CUT

@@ -1,0 +1,12 @@
+# exercise: 2
+# reason: asks-twice
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    if fault is None:
+        return Decision.KEEP
+    if not is_whole_message_behind():
+        return Decision.CUT
+    if is_whole_message_behind():
+        return Decision.REFUSE

@@ -1,0 +1,7 @@
+# exercise: 2
+# reason: refuses-torn-tail
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    return Decision.KEEP if fault is None else Decision.REFUSE
