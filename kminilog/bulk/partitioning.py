@@ -1,23 +1,28 @@
 """The partitions of the records of a bulk job: a function of their keys and their places only.
 
 A producer's partitioner remembers what it chose before. The tasks of a bulk job do not know each
-other's choices, and may run twice. So in a bulk job the names of the partitioners mean:
+other's choices, and may run twice. So a bulk job follows each rule as far as places go:
 
-    default-2.4 default-0.9 built-in   murmur2 of the key, and in turn without one
-    default-0.8                        Java's hash code of the key, and in turn without one; slower
-    round-robin                        in turn
-    random                             a hash of seed and place
-    uniform-sticky sticky-cache        a hash of seed, file and stretch of STICKY_ROWS rows
-    package.module.Class               the class is asked, record by record; slow
+    name                        with a key         without a key
+    default-2.4 built-in        murmur2            a stretch of STICKY_ROWS rows of a file stays in
+                                                   one partition, drawn by seed, file and stretch
+    default-0.9                 murmur2            in turn
+    default-0.8                 Java's hash code   all in one partition, drawn by the seed
+    round-robin                 in turn            in turn
+    random                      drawn by seed and place, whatever the key
+    uniform-sticky sticky-cache by stretches, whatever the key
+    package.module.Class        the class is asked
 
-*In turn* means: the row of a record plus the number of its file, modulo the partitions. So
-neighbours are spread evenly, and so are files of one record each. Kafka sticks to a partition until
-a batch is full, but a bulk job has no batches. As at the producer, default-0.8 and a class get a
-key that is UTF-8 as a text.
+At the producer, a sticky rule stays until a batch is full; a bulk job has no batches. default-0.8
+forgets its partition after 10 minutes; a bulk job is one moment. *In turn* means: the row of a
+record plus the number of its file, modulo the partitions. So files of one record each are spread
+evenly, too. Rows with a key take their turns as well.
 
-Each task makes one instance of a class. The class sees no values. In the old interface it sees no
-record without key; such a record goes in turn. Its answers should depend on the key only. Else they
-depend on how the source was divided into tasks. Source: partitioners/.
+A class, and the rule of default-0.8 for keys, are asked record by record, which is slow. They get a
+key that is UTF-8 as a text, as at the producer. Each task makes one instance of a class. The class
+sees no values. In the old interface it sees no record without a key; default-0.8 places such a
+record. Its answers should depend on the key only. Else they depend on how the source was divided
+into tasks. Source: partitioners/.
 """
 
 import re
@@ -42,7 +47,7 @@ from kminilog.partitioners.custom import (
     has_old_interface,
 )
 from kminilog.partitioners.interface import check_partition
-from kminilog.partitioners.keyed_rules import as_key_object, keyed_rule
+from kminilog.partitioners.keyed_rules import KEYED_RULES, as_key_object
 from kminilog.partitioners.registry import check_name, is_path
 from kminilog.plugins import load_class
 from kminilog.producer_settings import PRODUCER_SETTINGS
@@ -66,6 +71,7 @@ class Places(NamedTuple):
 
 
 Choose = Callable[[Any, Places], Partitions]
+Keyless = Callable[[Places], Partitions]
 Ask = Callable[[bytes], int]
 
 
@@ -82,42 +88,54 @@ def check_partitioner(partitioner: str) -> None:
 def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "topic") -> Choose:
     """Return a function of an Arrow column of keys and their places to an array of partitions.
 
-    `topic` is the name that a class is given. Raises SettingError for an unknown name, PluginError
+    `seed` is that of the draws, `topic` the name that a class is given. Raises SettingError for an unknown name, PluginError
     for a class that cannot be loaded or made. The function raises PluginError for an error or a
     wrong answer of the class, with the record's place as in PLACE_TEXT. It costs O(bytes of keys),
     in numpy unless the table of this module says slow.
 
     >>> import pyarrow as pa
     >>> places = Places(np.zeros(4), np.zeros(4), np.arange(4))
-    >>> chooser("default-2.4", 3)(pa.array([b"21", None, None, b"21"]), places).tolist()
-    [0, 1, 2, 0]
+    >>> chooser("default-2.4", 3, seed=3)(pa.array([b"21", None, None, b"21"]), places).tolist()
+    [0, 1, 1, 0]
     """
     check_name(partitioner)
     if is_path(partitioner):
-        return _asking_a_class(partitioner, partitions, topic)
-    if partitioner == "round-robin":
-        return lambda keys, places: _in_turn(places, partitions)
-    if partitioner == "random":
-        return lambda keys, places: _drawn(places, seed, partitions)
-    if partitioner in ("uniform-sticky", "sticky-cache"):
-        return lambda keys, places: _drawn(_stretches(places), seed, partitions)
+        return _asking_a_class(partitioner, partitions, topic, seed)
+    keyless = _keyless(partitioner, partitions, seed)
+    if partitioner not in KEYED_RULES:
+        return lambda keys, places: keyless(places)
     if partitioner == "default-0.8":
-        rule = keyed_rule(partitioner)
+        rule = KEYED_RULES[partitioner]
         ask = lru_cache(_CACHED_KEYS)(lambda key: rule(key, partitions))
-        return lambda keys, places: _asked(map(_or_none(ask), keys.to_pylist()), places, partitions)
-    return lambda keys, places: _by_murmur2(keys, places, partitions)
+        return lambda keys, places: _asked(map(_or_none(ask), keys.to_pylist()), places, keyless)
+    return lambda keys, places: _by_murmur2(keys, places, partitions, keyless)
 
 
-def _by_murmur2(keys: Any, places: Places, partitions: int) -> Partitions:
+def _by_murmur2(keys: Any, places: Places, partitions: int, keyless: Keyless) -> Partitions:
     chosen = partition_column(keys, partitions)
     if not chosen.null_count:
         return _as_partitions(chosen.to_numpy())
     found = pc.fill_null(chosen, -1).to_numpy()
-    return np.where(found < 0, _in_turn(places, partitions), found)
+    return np.where(found < 0, keyless(places), found)
 
 
-def _in_turn(places: Places, partitions: int) -> Partitions:
-    return _as_partitions((places.rank + places.row) % partitions)
+# ---- without a look at keys
+
+
+def _keyless(partitioner: str, partitions: int, seed: int) -> Keyless:
+    """Return where records without a key go, by the table of this module."""
+    if partitioner in ("default-0.9", "round-robin"):
+        return lambda places: _as_partitions((places.rank + places.row) % partitions)
+    drawn_by = {"random": _itself, "default-0.8": _nothing}.get(partitioner, _stretches)
+    return lambda places: _drawn(drawn_by(places), seed, partitions)
+
+
+def _itself(places: Places) -> Places:
+    return places
+
+
+def _nothing(places: Places) -> Places:
+    return Places(*map(np.zeros_like, places))
 
 
 def _stretches(places: Places) -> Places:
@@ -143,15 +161,16 @@ def _or_none(ask: Ask) -> Callable[[bytes | None], int | None]:
     return lambda key: None if key is None else ask(key)
 
 
-def _asked(answers: Iterable[int | None], places: Places, partitions: int) -> Partitions:
-    """Return the answers as an array; a record without an answer goes in turn."""
+def _asked(answers: Iterable[int | None], places: Places, keyless: Keyless) -> Partitions:
+    """Return the answers as an array; `keyless` places the records without an answer."""
     count = len(places.row)
     found = np.fromiter((-1 if a is None else a for a in answers), np.int32, count)
-    return np.where(found < 0, _in_turn(places, partitions), found)
+    return np.where(found < 0, keyless(places), found)
 
 
-def _asking_a_class(path: str, partitions: int, topic: str) -> Choose:
+def _asking_a_class(path: str, partitions: int, topic: str, seed: int) -> Choose:
     ask = _asker(path, partitions, topic)
+    keyless = _keyless("default-0.8", partitions, seed)
 
     def answers(keys: Any, places: Places) -> Iterable[int | None]:
         for slot, key in enumerate(keys.to_pylist()):
@@ -165,7 +184,7 @@ def _asking_a_class(path: str, partitions: int, topic: str) -> Choose:
                 told = error.reason if isinstance(error, PluginError) else error
                 raise PluginError(SETTING, path=path, reason=f"{place}: {told}") from error
 
-    return lambda keys, places: _asked(answers(keys, places), places, partitions)
+    return lambda keys, places: _asked(answers(keys, places), places, keyless)
 
 
 def _asker(path: str, partitions: int, topic: str) -> Callable[[bytes | None], int | None]:

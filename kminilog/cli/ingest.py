@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     type=int,
     default=0,
     show_default=True,
-    help="Seed for the choices of the partitioner.",
+    help="Seed for the random choices of the partitioner.",
 )
 @dialect_option
 @config_option("Setting of the topic, if it is created. Repeatable.")
@@ -117,8 +117,11 @@ def command(
 ) -> int:
     """Ingest every record of each SOURCE into a topic.
 
-    A source is a file, a folder or a pattern. A partitioner of your own is called record by record,
-    which is slow. A record that cannot become a message (undecodable, too large, or null in the
+    A source is a file, a folder or a pattern. Records without a key go by the rule of the named
+    partitioner. default-2.4, built-in, uniform-sticky and sticky-cache stay in one partition for
+    128 rows of a file; default-0.8 draws one partition for the whole job; default-0.9 and
+    round-robin go in turn. A partitioner of your own is called record by record, which is slow. A
+    record that cannot become a message (undecodable, too large, or null in the
     documented dialect) is rejected. It goes to .quarantine/JOB-ID.jsonl in the log dir if
     --max-rejected allows it; else the job fails. If messages of a committed job were later cut off
     the log, the command says so, and the exit code is 1.

@@ -34,29 +34,12 @@ def in_file(count, rank=0):
     return places_of([(rank, 0, row) for row in range(count)])
 
 
-def plain(partitioner, key, place, partitions):
-    """What the plain rules say; in turn by row and number of the file where there is no key."""
-    if partitioner in KEYED_RULES and key is not None:
-        return KEYED_RULES[partitioner](key, partitions)
-    return (place[0] + place[2]) % partitions
-
-
-@pytest.mark.parametrize("partitioner", [*KEYED_RULES, "round-robin"])
-@given(keys=KEYS, data=st.data(), partitions=PARTITIONS)
-def test_chooser_gives_each_record_the_place_of_the_plain_rule(partitioner, keys, data, partitions):
-    rows = data.draw(st.lists(PLACE, min_size=len(keys), max_size=len(keys)))
-    chosen = chooser(partitioner, partitions)(data.draw(column_of(keys)), places_of(rows))
-    assert chosen.dtype == np.int32
-    expected = [plain(partitioner, *pair, partitions) for pair in zip(keys, rows, strict=True)]
-    assert chosen.tolist() == expected
-
-
-def test_keyed_rules_are_those_of_the_hashes():
-    key = "größe".encode()
-    for name in ("default-2.4", "default-0.9", "built-in"):
-        assert KEYED_RULES[name](key, 7) == to_positive(murmur2(key)) % 7
-    assert KEYED_RULES["default-0.8"](key, 7) == to_positive(java_hash("größe")) % 7
-    assert KEYED_RULES["default-0.8"](b"\xff\xfe", 7) == to_positive(java_hash(b"\xff\xfe")) % 7
+def drawn(seed, partitions, *parts):
+    """What the plain hash of a seed and numbers says."""
+    state = seed % 2**64
+    for part in parts:
+        state = splitmix((state + part) % 2**64)
+    return state % partitions
 
 
 def splitmix(number):
@@ -66,21 +49,39 @@ def splitmix(number):
     return number ^ number >> 31
 
 
-@given(rows=st.lists(PLACE), partitions=PARTITIONS, seed=st.integers(-(2**70), 2**70))
-def test_drawn_partitions_are_those_of_the_plain_hash(rows, partitions, seed):
-    def drawn(*parts):
-        state = seed % 2**64
-        for part in parts:
-            state = splitmix((state + part) % 2**64)
-        return state % partitions
+def plain(partitioner, key, place, partitions, seed):
+    """What the plain rules say for one record at its place, with a key or without."""
+    rank, position, row = place
+    if partitioner in KEYED_RULES and key is not None:
+        return KEYED_RULES[partitioner](key, partitions)
+    if partitioner in ("default-0.9", "round-robin"):
+        return (rank + row) % partitions
+    if partitioner == "random":
+        return drawn(seed, partitions, rank, position, row)
+    if partitioner == "default-0.8":
+        return drawn(seed, partitions, 0, 0, 0)
+    return drawn(seed, partitions, rank, 0, row // STICKY_ROWS)
 
-    keys = pa.nulls(len(rows), pa.binary())
-    found = chooser("random", partitions, seed=seed)(keys, places_of(rows))
-    assert found.tolist() == [drawn(*row) for row in rows]
-    for name in ("uniform-sticky", "sticky-cache"):
-        found = chooser(name, partitions, seed=seed)(keys, places_of(rows))
-        expected = [drawn(rank, 0, row // STICKY_ROWS) for rank, _, row in rows]
-        assert found.tolist() == expected
+
+@pytest.mark.parametrize("partitioner", PARTITIONERS)
+@given(keys=KEYS, data=st.data(), partitions=PARTITIONS, seed=st.integers(-(2**70), 2**70))
+def test_chooser_gives_each_record_the_place_of_the_plain_rule(
+    partitioner, keys, data, partitions, seed
+):
+    rows = data.draw(st.lists(PLACE, min_size=len(keys), max_size=len(keys)))
+    choose = chooser(partitioner, partitions, seed=seed)
+    chosen = choose(data.draw(column_of(keys)), places_of(rows))
+    assert chosen.dtype == np.int32
+    expected = [plain(partitioner, *pair, partitions, seed) for pair in zip(keys, rows, strict=True)]
+    assert chosen.tolist() == expected
+
+
+def test_keyed_rules_are_those_of_the_hashes():
+    key = "größe".encode()
+    for name in ("default-2.4", "default-0.9", "built-in"):
+        assert KEYED_RULES[name](key, 7) == to_positive(murmur2(key)) % 7
+    assert KEYED_RULES["default-0.8"](key, 7) == to_positive(java_hash("größe")) % 7
+    assert KEYED_RULES["default-0.8"](b"\xff\xfe", 7) == to_positive(java_hash(b"\xff\xfe")) % 7
 
 
 def test_drawn_partitions_are_even_and_change_with_the_seed():
@@ -97,10 +98,35 @@ def test_sticky_goes_on_in_one_partition_for_a_stretch_whatever_the_key():
     assert len(set(chosen[:, 0].tolist())) == 8
 
 
-def test_files_of_one_keyless_record_each_are_spread_evenly():
-    places = places_of([(rank, 0, 0) for rank in range(12)])
-    chosen = chooser("default-2.4", 4)(pa.nulls(12, pa.binary()), places)
-    assert Counter(chosen.tolist()) == dict.fromkeys(range(4), 3)
+def changes(name, seed=0, *, files=1):
+    """How often neighbours without a key have different partitions, and how many have which."""
+    keys = pa.nulls(100 * STICKY_ROWS, pa.binary())
+    places = in_file(len(keys))
+    rank, row = divmod(places.row, len(keys) // files)
+    chosen = chooser(name, 4, seed=seed)(keys, Places(rank, places.position, row))
+    return int((np.diff(chosen) != 0).sum()), Counter(chosen.tolist())
+
+
+@pytest.mark.parametrize("name", ["default-0.9", "round-robin"])
+def test_keyless_records_go_in_turn_where_the_named_rule_does(name):
+    count, found = changes(name)
+    assert count == 100 * STICKY_ROWS - 1
+    assert found == dict.fromkeys(range(4), 25 * STICKY_ROWS)
+
+
+@pytest.mark.parametrize("name", ["default-2.4", "built-in", "uniform-sticky", "sticky-cache"])
+def test_keyless_records_stay_for_a_stretch_where_the_named_rule_sticks(name):
+    count, found = changes(name)
+    assert 50 < count < 100
+    assert all(13 * STICKY_ROWS < times < 37 * STICKY_ROWS for times in found.values())
+    assert 50 < changes(name, files=50)[0] < 150
+
+
+@pytest.mark.parametrize("name", ["default-0.8", f"{EXAMPLES}.AlwaysTwo"])
+def test_keyless_records_of_a_job_all_go_to_one_partition_where_the_named_rule_caches(name):
+    found = [changes(name, seed, files=50)[1] for seed in range(20)]
+    assert all(len(partitions) == 1 for partitions in found)
+    assert {next(iter(partitions)) for partitions in found} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)
@@ -119,7 +145,7 @@ def test_every_name_of_the_suite_chooses_the_same_in_any_division(name):
 def test_class_in_either_interface_is_asked_record_by_record():
     keys = pa.array([b"zhang", None, b"\xff", b"21"])
     old = chooser(f"{EXAMPLES}.AlwaysTwo", 3)(keys, in_file(4))
-    assert old.tolist() == [2, 1, 2, 2]  # the old interface never sees a record without key
+    assert old.tolist() == [2, 0, 2, 2]  # the old interface never sees a record without key
     new = chooser(f"{EXAMPLES}:CorrectedExample", 3)(keys, in_file(4))
     assert new.tolist() == [KEYED_RULES["default-2.4"](b"zhang", 3), 0] + [
         KEYED_RULES["default-2.4"](key, 3) for key in (b"\xff", b"21")

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from kminilog.bulk.partitioning import Places, chooser
 from kminilog.client_errors import PluginError
 from kminilog.errors import KMiniLogError, SettingError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -79,6 +81,12 @@ def keyed(line: bytes) -> tuple[bytes | None, bytes]:
     return (key if separator else None), line
 
 
+def placed(key: bytes | None, row: int, partitions: int) -> int:
+    """Where default-2.4 puts a record of the first file."""
+    places = Places(*(np.array([number]) for number in (0, 0, row)))
+    return int(chooser("default-2.4", partitions)(pa.array([key], pa.binary()), places)[0])
+
+
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
 def test_ingest_into_a_new_topic_writes_what_plain_appends_write(
     run, tmp_path, log_dir, text, lines, dialect, plan
@@ -87,7 +95,7 @@ def test_ingest_into_a_new_topic_writes_what_plain_appends_write(
     with LogDirWriter.open(tmp_path / "plain", create=True) as writer:
         writer.create_topic(Topic("t", 3, dialect, SMALL))
         for row, (key, value) in enumerate(map(keyed, lines)):
-            partition = row % 3 if key is None else murmur2_partition(key, 3)
+            partition = placed(key, row, 3)
             writer.log(TopicPartition("t", partition)).append([(key, value)])
     files = files_of(log_dir, "t")
     assert len(files) > 30
@@ -166,7 +174,7 @@ def test_ingest_appends_to_a_topic_that_has_messages(run, log_dir, text, lines, 
         added = [
             (key, value)
             for row, (key, value) in enumerate(map(keyed, lines))
-            if (row % 2 if key is None else murmur2_partition(key, 2)) == partition
+            if placed(key, row, 2) == partition
         ]
         assert content[partition] == messages + added + added
         ranges = [result.manifest.partitions[partition] for result in (first, second)]

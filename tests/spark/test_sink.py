@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from kminilog.bulk.partitioning import Places, chooser
 from kminilog.bulk.staged_logs import RunWriter
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -103,7 +105,7 @@ def test_write_puts_each_row_where_its_key_belongs_in_the_order_of_the_tasks(wri
     assert all(murmur2_partition(k, 3) == p for p, pairs in content.items() for k, _ in pairs if k)
     keyless = [sum(key is None for key, _ in pairs) for pairs in content.values()]
     assert sum(keyless) == 40
-    assert max(keyless) - min(keyless) <= 4
+    assert all(count % 10 == 0 for count in keyless)  # those of a task stay together
     numbers = numbers_in(log_dir)
     assert all(found == sorted(found) for found in numbers.values())
     assert all_numbers_in(log_dir) == list(range(200))
@@ -370,13 +372,15 @@ def test_write_beside_another_writer_waits_and_then_writes_all_once(write, rows,
 # ---- which partition
 
 
-def one_by_one(topic: Topic, row: int, keys: list[Any], named: list[Any]) -> list[int]:
-    chosen = []
+def one_by_one(topic: Topic, task: int, keys: list[Any], named: list[Any]) -> list[int]:
+    chosen, row = [], 0
+    choose = chooser("built-in", topic.partitions, seed=crc32(b"job"))
     for key, partition in zip(keys, named, strict=True):
         if partition is None and key is not None:
             partition = murmur2_partition(key, topic.partitions)
         elif partition is None:
-            partition, row = row % topic.partitions, row + 1
+            place = Places(*(np.array([number]) for number in (task, 0, row)))
+            partition, row = int(choose(pa.nulls(1, pa.binary()), place)[0]), row + 1
         chosen.append(partition)
     return chosen
 
@@ -389,12 +393,25 @@ def test_placement_of_many_rows_is_that_of_each_whatever_the_batches(rows, task,
     topic = Topic("orders", 3, KAFKA)
     keys, named = map(list, zip(*rows, strict=True))
     for partitions in (named, [None] * len(rows)):
-        place, found = RowPartitioner(topic, "built-in", first_row=task), []
+        place, found = RowPartitioner(topic, "built-in", task, "job"), []
         for start in range(0, len(rows), batch):
             part = slice(start, start + batch)
             names = None if partitions is not named else pa.array(named[part])
             found += place.partitions(pa.array(keys[part], pa.binary()), names).tolist()
         assert found == one_by_one(topic, task, keys, partitions)
+
+
+def test_rows_without_key_of_another_job_or_task_stay_in_other_partitions():
+    topic, keys = Topic("orders", 3, KAFKA), pa.nulls(100, pa.binary())
+    found = {}
+    for job in range(20):
+        for task in range(3):
+            chosen = RowPartitioner(topic, "default-2.4", task, f"query-{job}").partitions(keys, None)
+            assert len(set(chosen.tolist())) == 1
+            found[job, task] = int(chosen[0])
+    for task in range(3):
+        assert {found[job, task] for job in range(20)} == {0, 1, 2}
+    assert any(len({found[job, task] for task in range(3)}) == 3 for job in range(20))
 
 
 # ---- micro-batches

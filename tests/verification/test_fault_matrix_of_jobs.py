@@ -71,7 +71,8 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fingerprints, "RANGE_MESSAGES", RANGE)
         patch.setattr(os, "fsync", lambda descriptor: None)
-        write_job_log(path, request.param, STEPS, partitions=PARTITIONS, settings=SETTINGS)
+        shape = {"partitions": PARTITIONS, "settings": SETTINGS, "partitioner": "default-0.9"}
+        write_job_log(path, request.param, STEPS, **shape)
     return path
 
 

@@ -3,8 +3,9 @@
     columns  value (binary or string), key (the same; may be missing or null),
              partition (int; null or missing: the partitioner chooses)
 
-A row without key and partition goes round robin, by its number in its task. Messages of a partition
-keep the order of the rows in each task, and the order of the tasks. Rows for a table also have the
+The partitioner places rows as in a bulk job (bulk/partitioning.py): the number of a row's task
+stands for that of its file, and the seed comes from the id of the job. Messages of a partition keep
+the order of the rows in each task, and the order of the tasks. Rows for a table also have the
 columns that the log assigns (topic, offset, position, segment); these must be null. A batch write
 is one job, which the option `job_id` may name. A micro-batch is the job `<query id>-<batch id>`,
 however often Spark runs it; so writing it is idempotent. Source: Spark's Python Data Source API.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -106,7 +108,7 @@ class Sink:
 
         Raises SettingError for a value that the log assigns, and what `RunWriter.write` raises.
         """
-        place = RowPartitioner(self.topic, self.options.partitioner, first_row=task)
+        place = RowPartitioner(self.topic, self.options.partitioner, task, job_id)
         staging = runs_path(self.log_dir, job_id)
         writer = RunWriter(staging / uuid4().hex, self.topic)
         for batch in filter(len, batches):
@@ -144,10 +146,11 @@ class Sink:
 class RowPartitioner:
     """Chooses the partition of each row of one task."""
 
-    def __init__(self, topic: Topic, partitioner: str, *, first_row: int) -> None:
+    def __init__(self, topic: Topic, partitioner: str, task: int, job_id: str) -> None:
         self._topic = topic
-        self._choose = chooser(partitioner, topic.partitions)
-        self._next_row = first_row  # of those that go in turn
+        self._choose = chooser(partitioner, topic.partitions, seed=crc32(job_id.encode()))
+        self._task = task
+        self._next_row = 0  # of those without key and partition
 
     def partitions(self, keys: Any, named: Any) -> Any:
         """Return the partition of each row as a numpy array.
@@ -160,11 +163,11 @@ class RowPartitioner:
             bounds = pc.min_max(named).as_py()
             self._topic.partition(bounds["min"])
             self._topic.partition(bounds["max"])
-        goes_in_turn = pc.and_(keys.is_null(), named.is_null()).to_numpy(zero_copy_only=False)
-        rows = self._next_row + np.cumsum(goes_in_turn) - goes_in_turn
-        self._next_row += int(goes_in_turn.sum())
-        nowhere = np.zeros_like(rows)
-        chosen = self._choose(keys, Places(nowhere, nowhere, rows))
+        is_free = pc.and_(keys.is_null(), named.is_null()).to_numpy(zero_copy_only=False)
+        rows = self._next_row + np.cumsum(is_free) - is_free
+        self._next_row += int(is_free.sum())
+        places = Places(np.full_like(rows, self._task), np.zeros_like(rows), rows)
+        chosen = self._choose(keys, places)
         return pc.coalesce(named, pa.array(chosen)).to_numpy()
 
 
