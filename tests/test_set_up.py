@@ -1,9 +1,14 @@
-"""What `make setup` shows while it installs: how far it is, and what pip says only if it fails."""
+"""What `make setup` installs, and what it shows meanwhile: how far it is, and what pip says only if
+it fails.
+"""
 
+import ast
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -102,3 +107,25 @@ def test_tests_of_a_group_run_in_one_worker(tmp_path):
     words = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist=loadgroup", "--rootdir", "."]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
     assert len(list(tmp_path.glob("ran-in-*"))) == 1
+
+
+# ---- what it installs
+
+FOR_DEVELOPERS = {"test", "check", "docs", "dev"}
+
+
+def imported_by(paths: Iterable[Path]) -> set[str]:
+    """Return the top-level names of all modules that these files import, anywhere in them."""
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text()))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_every_dependency_of_users_is_imported_by_the_package():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].items()
+    declared = [*project["dependencies"], *(d for n, ds in extras if n not in FOR_DEVELOPERS for d in ds)]
+    names = {re.split(r"[^a-z0-9_]", dependency)[0] for dependency in declared} - {"kminilog"}
+    assert len(names) > 5
+    assert not names - imported_by((PROJECT / "kminilog").rglob("*.py")), "nothing imports these"

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from sortedcontainers import SortedDict
+
 from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import KeyValue, encode
@@ -55,7 +57,7 @@ class PartitionLog:
         self.recovery_point = 0
         self.is_broken = False  # a write failed and could not be undone: recovery finds the end
         self._files_gone = files_gone
-        self._segments: list[Segment] = []  # ascending
+        self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
         self._unflushed_messages = 0
         self._last_flush_ms: int | None = None
@@ -84,8 +86,8 @@ class PartitionLog:
         """
         log = cls(PartitionReader(directory, topic_partition, dialect, settings), files_gone)
         directory.mkdir(parents=True, exist_ok=True)
-        for base in sorted(segments_among(os.listdir(directory))):
-            log._segments.append(log.reader.segment_named(base))
+        for base in segments_among(os.listdir(directory)):
+            log._segments[base] = log.reader.segment_named(base)
         if not log._segments:
             log._start_segment(base_offset)
         log._active.open()
@@ -100,12 +102,12 @@ class PartitionLog:
 
     def segments(self) -> list[Segment]:
         """Return the segments, ascending."""
-        return list(self._segments)
+        return list(self._segments.values())
 
     @property
     def log_start_offset(self) -> int:
         """The offset of the first message; the log end offset if there is none."""
-        return self._segments[0].first_offset
+        return self._segments.peekitem(0)[1].first_offset
 
     @property
     def log_end_offset(self) -> int:
@@ -114,7 +116,7 @@ class PartitionLog:
 
     @property
     def _active(self) -> Segment:
-        return self._segments[-1]
+        return self._segments.peekitem()[1]
 
     # ---- writing
 
@@ -134,16 +136,17 @@ class PartitionLog:
         encoded = self._encode(messages)
         mark = self._mark()
         try:
+            active = self._active
             for data in encoded:
-                if self._must_roll(len(data), now_ms):
-                    self._active.write()
-                    self._roll()
+                if self._must_roll(active, len(data), now_ms):
+                    active.write()
+                    active = self._roll()
                 if self._first_append_ms is None:
                     self._first_append_ms = now_ms
-                self._active.add(self._next_offset, data)
+                active.add(self._next_offset, data)
                 self._next_offset += 1
                 self._unflushed_messages += 1
-            self._active.write()
+            active.write()
             if self._flush_is_due(now_ms):
                 self.flush(now_ms=now_ms)
         except BaseException as error:  # Ctrl-C too
@@ -175,8 +178,8 @@ class PartitionLog:
         no earlier flush has covered. O(segments since the last flush)."""
         if self.is_broken:
             raise LogClosedError(str(self.directory), reason=self._refusal)
-        names = [segment.base_offset for segment in self._segments]
-        for segment in self._segments[segment_slot(self.dialect, names, self.recovery_point) :]:
+        first = segment_slot(self.dialect, self._segments.keys(), self.recovery_point)
+        for segment in self._segments.values()[first:]:
             segment.flush()
         if self._has_new_names:
             sync(self.directory)
@@ -185,9 +188,10 @@ class PartitionLog:
         self._unflushed_messages = 0
         self._last_flush_ms = now_ms
 
-    def continue_from(self, offset: int, segments: list[Segment]) -> None:
-        """Continue at `offset`, with these segments, after truncation has cut off the rest."""
-        self._segments = segments
+    def continue_from(self, offset: int, gone: list[Segment]) -> None:
+        """Continue at `offset`, after truncation has cut off the rest and deleted these."""
+        for segment in gone:
+            del self._segments[segment.base_offset]
         self._next_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self._first_append_ms = self._active.last_append_ms
@@ -196,7 +200,7 @@ class PartitionLog:
         """Drop the first segment, whose files `remove` removes; ValueError if it is the last."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
-        remove(self._segments.pop(0))
+        remove(self._segments.popitem(0)[1])
         self._files_gone()
 
     def check_is_open(self) -> None:
@@ -225,8 +229,7 @@ class PartitionLog:
         self.settings.check_message(max(map(len, encoded), default=0))
         return encoded
 
-    def _must_roll(self, incoming_bytes: int, now_ms: int) -> bool:
-        active = self._active
+    def _must_roll(self, active: Segment, incoming_bytes: int, now_ms: int) -> bool:
         first_append_ms = now_ms if self._first_append_ms is None else self._first_append_ms
         is_due = must_roll(
             self.settings,
@@ -240,14 +243,16 @@ class PartitionLog:
     def _can_roll(self) -> bool:
         return self.dialect.can_follow(self._active.base_offset, self._next_offset)
 
-    def _roll(self) -> None:
-        self._start_segment(self.dialect.base_offset_for(self._next_offset))
-        self._active.open()
+    def _roll(self) -> Segment:
+        active = self._start_segment(self.dialect.base_offset_for(self._next_offset))
+        active.open()
         self._first_append_ms = None
+        return active
 
-    def _start_segment(self, base_offset: int) -> None:
-        self._segments.append(self.reader.segment_named(base_offset))
+    def _start_segment(self, base_offset: int) -> Segment:
+        self._segments[base_offset] = segment = self.reader.segment_named(base_offset)
         self._has_new_names = True
+        return segment
 
     def _flush_is_due(self, now_ms: int) -> bool:
         if self._last_flush_ms is None:
@@ -271,9 +276,10 @@ class PartitionLog:
         path = str(getattr(error, "filename", None) or self._active.log_path)
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         in_doubt = range(mark.next_offset, self._next_offset)
-        added = self._segments[mark.segment_count :]
+        added = self._segments.values()[mark.segment_count :]
         try:
-            del self._segments[mark.segment_count :]
+            for segment in added:
+                del self._segments[segment.base_offset]
             for segment in added:
                 segment.remove()
             self._files_gone()

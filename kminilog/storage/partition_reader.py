@@ -10,13 +10,15 @@ a log of another program pass `on_gap`: a read then skips gaps, and calls it wit
 
     find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
 
+The segments are a SortedDict by base offset; its keys are the names that the search bisects.
 Source: S1 5.3; Kafka: Log.read.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
+
+from sortedcontainers import SortedDict
 
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
@@ -66,8 +68,7 @@ class PartitionReader:
         self.dialect = dialect
         self.settings = settings
         self._on_gap = on_gap
-        self._segments: list[Segment] = []  # ascending
-        self._base_offsets: list[int] = []  # theirs
+        self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._files = files or PlainFiles(directory)
         self._open_log = open_log
 
@@ -75,7 +76,7 @@ class PartitionReader:
         """Return the segments of the last listing, ascending; lists first if it knows none."""
         if not self._segments:
             self._list_segments()
-        return list(self._segments)
+        return list(self._segments.values())
 
     def segment_named(self, base_offset: int, directory: Path | None = None) -> Segment:
         """Return the segment of this name in the given or its own directory; touches no file."""
@@ -99,7 +100,7 @@ class PartitionReader:
         """
         if not self._segments and not self._list_segments():
             return 0
-        return self._segments[0].first_offset
+        return self._segments.peekitem(0)[1].first_offset
 
     @property
     def log_end_offset(self) -> int:
@@ -164,9 +165,9 @@ class PartitionReader:
     def _segment_after(self, segment: Segment) -> Segment | None:
         """Return the next segment, after a new listing if needed; None after the last."""
         while True:
-            slot = bisect_right(self._base_offsets, segment.base_offset)
+            slot = self._segments.bisect_right(segment.base_offset)
             if slot < len(self._segments):
-                return self._segments[slot]
+                return self._segments.peekitem(slot)[1]
             if not self._list_segments():
                 return None
 
@@ -181,7 +182,7 @@ class PartitionReader:
             return None
         while True:
             tracer.begin()
-            slot = segment_slot(self.dialect, self._base_offsets, offset, tracer)
+            slot = segment_slot(self.dialect, self._segments.keys(), offset, tracer)
             try:
                 step = self._locate_from(slot, offset, tracer)
             except FileNotFoundError:
@@ -194,7 +195,7 @@ class PartitionReader:
                 if offset < self.log_start_offset:
                     return None
                 raise
-            is_at_the_end = step is None or step[0] is self._segments[-1]
+            is_at_the_end = step is None or step[0] is self._segments.peekitem()[1]
             if is_at_the_end and self._files.is_overtaken():
                 self._list_segments()
             elif (step and step[1].message.offset == offset) or not self._list_segments():
@@ -205,8 +206,8 @@ class PartitionReader:
     ) -> tuple[Segment, Located] | None:
         segments = self._segments
         for slot in range(first_slot, len(segments)):
-            segment = segments[slot]
-            following = segments[slot + 1] if slot + 1 < len(segments) else None
+            segment = segments.peekitem(slot)[1]
+            following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
             located = locate(
                 segment,
                 offset,
@@ -226,16 +227,15 @@ class PartitionReader:
             found = self._files.segments()
         except FileNotFoundError:
             raise LogDirError(str(self.directory), reason=_GONE) from None
-        known = {segment.base_offset: segment for segment in self._segments}
-        if found == {base: segment.log_path.parent for base, segment in known.items()}:
+        known = {base: segment.log_path.parent for base, segment in self._segments.items()}
+        if found == known:
             return False
-        self._base_offsets = sorted(found)
-        self._segments = []
-        for base_offset in self._base_offsets:
-            segment = known.get(base_offset)
-            if segment is None or segment.log_path.parent != found[base_offset]:
-                segment = self.segment_named(base_offset, found[base_offset])
-            self._segments.append(segment)
+        self._segments = SortedDict(
+            (base, self._segments[base])
+            if known.get(base) == directory
+            else (base, self.segment_named(base, directory))
+            for base, directory in found.items()
+        )
         return True
 
     def _out_of_range(self, offset: int, *, is_followed: bool = False) -> OffsetOutOfRangeError:

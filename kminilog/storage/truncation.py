@@ -30,7 +30,7 @@ def truncate_log(log: PartitionLog, offset: int) -> None:
         with recorded_cut(log_dir, log.topic_partition, cut, Reason.TRUNCATION):
             gone = cut_off(log.segments(), offset)
             count_change(log_dir)
-        log.continue_from(offset, log.segments()[: len(log.segments()) - len(gone)])
+        log.continue_from(offset, gone)
 
 
 def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
