@@ -9,6 +9,7 @@ loads its module.
 
 TYPE_CHECKING = False  # typing's, which takes as long to import as all the rest here
 if TYPE_CHECKING:
+    from kminilog.cluster.metadata import ClusterMetadata
     from kminilog.cluster.mini_cluster import MiniCluster
     from kminilog.consumer.consumer import Consumer
     from kminilog.consumer.coordinator import Coordinator
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from kminilog.format.hashing import murmur2, to_positive
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
+    from kminilog.partitioners.interface import Partitioner
     from kminilog.producer.hand_driven import HandDrivenProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
-    from kminilog.producer.sender import Producer
+    from kminilog.producer.sender import Producer, replicating
     from kminilog.settings import TopicSettings
     from kminilog.storage.log_dir import LogDir
     from kminilog.storage.log_dir_writer import LogDirWriter
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _HOMES = {
+    "ClusterMetadata": "cluster.metadata",
     "ClusterSource": "consumer.readers",
     "Consumer": "consumer.consumer",
     "Coordinator": "consumer.coordinator",
@@ -45,6 +48,7 @@ _HOMES = {
     "LogDirWriter": "storage.log_dir_writer",
     "Message": "format.message",
     "MiniCluster": "cluster.mini_cluster",
+    "Partitioner": "partitioners.interface",
     "Producer": "producer.sender",
     "ProducerRecord": "producer.record",
     "RecordMetadata": "producer.record",
@@ -54,6 +58,7 @@ _HOMES = {
     "TopicSettings": "settings",
     "murmur2": "format.hashing",
     "open_streams": "consumer.stream",
+    "replicating": "producer.sender",
     "to_positive": "format.hashing",
 }
 __all__ = list(_HOMES)

@@ -47,10 +47,26 @@ def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any
     return complete
 
 
+def short_name(setting: Setting, name: str) -> str:
+    """Return the name here of one of Kafka's classes, with its package or without; others as given.
+
+    >>> from kminilog.producer_settings import PRODUCER_SETTINGS
+    >>> partitioner = PRODUCER_SETTINGS["partitioner.class"]
+    >>> short_name(partitioner, "org.apache.kafka.clients.producer.RoundRobinPartitioner")
+    'round-robin'
+    >>> short_name(partitioner, "RoundRobinPartitioner"), short_name(partitioner, "my_module.Mine")
+    ('round-robin', 'my_module.Mine')
+    """
+    for path, short in setting.kafka_classes.items():
+        if name in (path, path.rpartition(".")[2]):
+            return short
+    return name
+
+
 def read_value(setting: Setting, text: str) -> int | bool | str:
     """Return the value that a text means, unchecked; SettingError if it should be a number."""
     if isinstance(setting.default, str):
-        return text
+        return short_name(setting, text)
     if isinstance(setting.default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
     if setting.name == "acks" and text == "all":

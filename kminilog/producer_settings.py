@@ -6,6 +6,19 @@ Source: Kafka 0.8.2 to 3.3 ProducerConfig; the documents name only some (S0, S1,
 from kminilog.setting_kinds import switch, text
 from kminilog.settings import INT32_MAX, INT64_MAX, table_of, whole_number
 
+_SERIALIZERS = {
+    "org.apache.kafka.common.serialization.ByteArraySerializer": "bytes",
+    "org.apache.kafka.common.serialization.StringSerializer": "string",
+    "org.apache.kafka.common.serialization.IntegerSerializer": "integer",
+    "kafka.serializer.DefaultEncoder": "bytes",
+    "kafka.serializer.StringEncoder": "string",
+}
+_PARTITIONERS = {
+    "org.apache.kafka.clients.producer.internals.DefaultPartitioner": "default-2.4",
+    "org.apache.kafka.clients.producer.RoundRobinPartitioner": "round-robin",
+    "org.apache.kafka.clients.producer.UniformStickyPartitioner": "uniform-sticky",
+    "kafka.producer.DefaultPartitioner": "default-0.8",
+}
 PRODUCER_SETTINGS = table_of(
     text(
         "bootstrap.servers",
@@ -13,14 +26,25 @@ PRODUCER_SETTINGS = table_of(
         "accepted; the cluster is in this process",
         older_name="metadata.broker.list",
     ),
-    text("serializer.class", "bytes", "bytes, string, integer, or a dotted path"),
+    text(
+        "serializer.class",
+        "bytes",
+        "bytes, string, integer, or a dotted path",
+        kafka_classes=_SERIALIZERS,
+    ),
     text(
         "key.serializer",
         "",
         "the same for keys; empty: serializer.class",
         older_name="key.serializer.class",
+        kafka_classes=_SERIALIZERS,
     ),
-    text("value.serializer", "", "the same for values; empty: serializer.class"),
+    text(
+        "value.serializer",
+        "",
+        "the same for values; empty: serializer.class",
+        kafka_classes=_SERIALIZERS,
+    ),
     whole_number(
         "acks",
         1,
@@ -44,7 +68,12 @@ PRODUCER_SETTINGS = table_of(
     whole_number("retry.backoff.ms", 100, 0, INT64_MAX, "wait before trying again"),
     whole_number("request.timeout.ms", 30_000, 1, INT64_MAX, "wait so long for acks -1"),
     text("interceptor.classes", "", "dotted paths, separated by commas"),
-    text("partitioner.class", "default-2.4", "a name of the suite, or a path"),
+    text(
+        "partitioner.class",
+        "default-2.4",
+        "a name of the suite, or a path",
+        kafka_classes=_PARTITIONERS,
+    ),
     switch("send.switch.broker.enable", False, "0.8: go where a leader is"),
     text("default-0.8.abs", "mask", "0.8.0 and 0.8.1, or 0.8.2", ("mask", "abs")),
     whole_number(

@@ -1,5 +1,7 @@
 """Make rows of a settings table: a switch (true or false), or a text."""
 
+from collections.abc import Mapping
+
 from kminilog.settings import Setting
 
 
@@ -9,7 +11,13 @@ def switch(name: str, default: bool, meaning: str) -> Setting:
 
 
 def text(
-    name: str, default: str, meaning: str, choices: tuple[str, ...] = (), *, older_name: str = ""
+    name: str,
+    default: str,
+    meaning: str,
+    choices: tuple[str, ...] = (),
+    *,
+    older_name: str = "",
+    kafka_classes: Mapping[str, str] | None = None,
 ) -> Setting:
     """Return the row of a setting that is a text: one of `choices`, if there are any."""
-    return Setting(name, default, 0, 0, meaning, choices, older_name)
+    return Setting(name, default, 0, 0, meaning, choices, older_name, kafka_classes or {})

@@ -9,6 +9,7 @@ Source: Kafka 0.8.2 LogConfig; the documents name only some (S1 5.1).
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kminilog.errors import MessageTooLargeError, SettingError
@@ -20,7 +21,8 @@ INT64_MAX = 2**63 - 1
 class Setting(NamedTuple):
     """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
 
-    `older_name` is the name in older releases of Kafka; it is accepted everywhere.
+    `older_name` is the name in older releases of Kafka; it is accepted everywhere. `kafka_classes`
+    maps names of Kafka's classes to the values that stand for them here.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Setting(NamedTuple):
     meaning: str
     choices: tuple[str, ...] = ()
     older_name: str = ""
+    kafka_classes: Mapping[str, str] = MappingProxyType({})
 
 
 Table = Mapping[str, Setting]

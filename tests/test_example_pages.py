@@ -18,10 +18,12 @@ PAGES = ["producer", "cluster", "consumer", "verification"]
 @pytest.mark.parametrize("name", PAGES)
 def test_page_example_prints_what_the_page_says(name, capsys):
     page = (DOCS / f"{name}.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (printed,) = re.findall(r"It prints\n\n```text\n(.*?)```", page, re.DOTALL)
-    exec(compile(example, f"docs/{name}.md", "exec"), {})  # the example is ours
-    assert capsys.readouterr().out == printed
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    printed = re.findall(r"It prints\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == len(printed) > 0
+    for example, expected in zip(examples, printed, strict=True):
+        exec(compile(example, f"docs/{name}.md", "exec"), {})  # the example is ours
+        assert capsys.readouterr().out == expected
 
 
 def test_producer_page_commands_print_what_the_page_says(tmp_path, monkeypatch):

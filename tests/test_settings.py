@@ -2,15 +2,18 @@ from functools import partial
 
 import pytest
 
-from kminilog.config import complete_config, find_setting
+from kminilog.config import complete_config, find_setting, read_value
 from kminilog.config_parsing import parse_config, topic_settings
+from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
+from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import TOPIC_SETTINGS, TopicSettings, check_setting
 
 TABLES = (TOPIC_SETTINGS, PRODUCER_SETTINGS, CONSUMER_SETTINGS)
 SETTINGS = [setting for table in TABLES for setting in table.values()]
+CLASSES = [(s, path, here) for s in SETTINGS for path, here in s.kafka_classes.items()]
 NUMBERS = [setting for setting in SETTINGS if type(setting.default) is int]
 RENAMED = [setting for setting in SETTINGS if setting.older_name]
 
@@ -22,6 +25,26 @@ def test_setting_takes_its_bounds_and_nothing_beyond(setting):
     for value in (setting.minimum - 1, setting.maximum + 1, "1", 1.0, True):
         with pytest.raises(SettingError, match=setting.name):
             check_setting(setting, value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "path", "here"), CLASSES, ids=[f"{s.name}={path}" for s, path, _ in CLASSES]
+)
+def test_setting_takes_the_name_of_a_class_of_kafka(setting, path, here):
+    table = next(table for table in TABLES if setting.name in table)
+    assert parse_config([f"{setting.name}={path}"], table) == {setting.name: here}
+    assert complete_config({setting.name: path}, table)[setting.name] == here
+    assert read_value(setting, f"{path}.Other") == f"{path}.Other"
+    known = {"partitioner.class": PARTITIONERS, "partition.assignment.strategy": ASSIGNORS}
+    assert here in known.get(setting.name, ("bytes", "string", "integer"))
+
+
+def test_setting_takes_the_name_of_a_class_without_its_package():
+    strategy = CONSUMER_SETTINGS["partition.assignment.strategy"]
+    assert read_value(strategy, "RangeAssignor") == "range"
+    partitioner = PRODUCER_SETTINGS["partitioner.class"]
+    assert read_value(partitioner, "DefaultPartitioner") == "default-2.4"
+    assert read_value(partitioner, "kafka.producer.DefaultPartitioner") == "default-0.8"
 
 
 def test_topic_settings_have_every_setting_of_their_table_with_its_default():

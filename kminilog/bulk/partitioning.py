@@ -48,7 +48,7 @@ from kminilog.partitioners.custom import (
 )
 from kminilog.partitioners.interface import check_partition
 from kminilog.partitioners.keyed_rules import KEYED_RULES, as_key_object
-from kminilog.partitioners.registry import check_name, is_path
+from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.plugins import load_class
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
@@ -75,14 +75,16 @@ Keyless = Callable[[Places], Partitions]
 Ask = Callable[[bytes], int]
 
 
-def check_partitioner(partitioner: str) -> None:
-    """Raise SettingError for an unknown name, and PluginError for a class that cannot be loaded.
+def checked_partitioner(partitioner: str) -> str:
+    """Return the name in the suite, or the path of a class that can be loaded.
 
-    Imports the class, but makes no instance: the tasks do that.
+    Imports the class, but makes no instance: the tasks do that. Raises SettingError for an unknown
+    name, and PluginError for a class that cannot be loaded.
     """
-    check_name(partitioner)
-    if is_path(partitioner):
-        has_old_interface(load_class(partitioner, setting=SETTING), partitioner)
+    name = checked_name(partitioner)
+    if is_path(name):
+        has_old_interface(load_class(name, setting=SETTING), name)
+    return name
 
 
 def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "topic") -> Choose:
@@ -98,7 +100,7 @@ def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "t
     >>> chooser("default-2.4", 3, seed=3)(pa.array([b"21", None, None, b"21"]), places).tolist()
     [0, 1, 1, 0]
     """
-    check_name(partitioner)
+    partitioner = checked_name(partitioner)
     if is_path(partitioner):
         return _asking_a_class(partitioner, partitions, topic, seed)
     keyless = _keyless(partitioner, partitions, seed)

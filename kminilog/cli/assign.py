@@ -22,7 +22,7 @@ from kminilog.cli.options import example, json_option, topic_counts_option
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.consumer.assignors.interface import Assignment, Assignor, Member, members_by_topic
 from kminilog.consumer.assignors.interface import partitions_of as all_partitions_of
-from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
+from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
 from kminilog.plain_text import count, table
@@ -85,7 +85,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Show which member of a group gets which partitions."""
-    names = list(dict.fromkeys(strategies))
+    names = list(dict.fromkeys(map(assignor_name, strategies)))
     if explain and len(names) > 1:
         raise click.UsageError("--explain takes one --strategy")
     if not set(names) <= set(ASSIGNORS):

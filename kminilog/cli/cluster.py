@@ -16,7 +16,7 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.partitioners.registry import check_name, is_path
+from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.plain_text import count, table
 from kminilog.replays.failover import DEFAULT_PARTITIONER, PARTITIONS, Second, replay_failover
 from kminilog.steps.producer.failover import SWITCH, document, total
@@ -68,7 +68,7 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
 
     While it is down, messages for its partition go to other partitions, or are lost.
     """
-    check_name(partitioner)
+    partitioner = checked_name(partitioner)
     if is_path(partitioner):
         make_importable()
     is_stopping = on_failure == "stop"

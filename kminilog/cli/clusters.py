@@ -14,7 +14,7 @@ Source: ours.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,10 +69,9 @@ def open_cluster(path: Path, *, timeout_ms: int | None = None) -> "Iterator[Mini
     clock = SystemClock()
     with recovery_reading("Starting the brokers") as scans:
         wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
-        cluster = MiniCluster.reopen(
+        with MiniCluster.reopen(
             path, clock=clock, scans=scans, lock_wait=wait, safe_point=check_interrupt
-        )
-        with closing(cluster):
+        ) as cluster:
             try:
                 warn_all(cluster.take_warnings())
                 yield cluster

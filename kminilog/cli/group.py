@@ -22,7 +22,7 @@ from kminilog.cli.options import Command, allow_gaps_option, example, json_optio
 from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.cli.places import topics_at
 from kminilog.consumer.assignors.interface import text_order
-from kminilog.consumer.assignors.registry import ASSIGNORS
+from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
@@ -96,6 +96,7 @@ def rebalance_options(command: Command) -> Command:
         "--strategy",
         default="range",
         show_default=True,
+        callback=lambda ctx, param, name: assignor_name(name),
         metavar="NAME",
         help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
     )

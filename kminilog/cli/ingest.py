@@ -126,10 +126,10 @@ def command(
     --max-rejected allows it; else the job fails. If messages of a committed job were later cut off
     the log, the command says so, and the exit code is 1.
     """
-    from kminilog.bulk.partitioning import check_partitioner
+    from kminilog.bulk.partitioning import checked_partitioner
 
     make_importable()
-    check_partitioner(partitioner)
+    checked_partitioner(partitioner)
     settings = topic_settings(parse_config(config, TOPIC_SETTINGS)) if config else None
     # Bad ones end here, before Spark starts.
     Topic(topic, 1 if partitions is None else partitions)

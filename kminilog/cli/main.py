@@ -13,7 +13,9 @@ imported when it is called, so that no command loads what another needs. Source:
 
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exception
@@ -29,6 +31,7 @@ from kminilog.cli.output import complain, flush, warn
 from kminilog.cli.places import CLUSTER_COMMANDS, placed
 from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+from kminilog.storage.notices import KMiniLogWarning
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.
 COMMANDS = (
@@ -91,7 +94,7 @@ class CommandLine(click.Group):
         """Run the command line and end the process with its exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
         _open_closed_streams()
-        with interrupts_heard(is_process_ending=args is None):
+        with interrupts_heard(is_process_ending=args is None), _notices_in_one_line():
             code = _run(self, arguments, extra)
         sys.exit(code)
 
@@ -168,6 +171,20 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - to the end of the process
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
+@contextmanager
+def _notices_in_one_line() -> Iterator[None]:
+    """Write each notice of ours to stderr as an error is written; other warnings as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", KMiniLogWarning)
+        shown = warnings.showwarning
+
+        def show(text: Warning | str, category: type[Warning], *place: Any) -> None:
+            warn(str(text)) if category is KMiniLogWarning else shown(text, category, *place)
+
+        warnings.showwarning = show  # type: ignore[assignment] # it takes all that is passed
+        yield
 
 
 def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int:

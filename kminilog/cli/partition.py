@@ -26,7 +26,7 @@ from kminilog.config import complete_config
 from kminilog.config_parsing import parse_config
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
-from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
+from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner
 from kminilog.plain_text import shown, table
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
@@ -143,7 +143,8 @@ def command(
 ) -> None:
     """Show which of N partitions each record goes to, and why."""
     given = parse_config(config, PRODUCER_SETTINGS)
-    names = list(dict.fromkeys(partitioners)) or [complete_config(given, PRODUCER_SETTINGS)[_CLASS]]
+    named = partitioners or (complete_config(given, PRODUCER_SETTINGS)[_CLASS],)
+    names = list(dict.fromkeys(map(checked_name, named)))
     if explain and len(names) > 1:
         raise click.UsageError("--explain takes one --partitioner")
     numbers = _numbers(partitions, order)

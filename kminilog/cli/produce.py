@@ -43,7 +43,6 @@ from kminilog.producer.choice_log import log_choice
 from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
-from kminilog.producer.serializers import short_name
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
 from kminilog.storage.topics import Topic
@@ -191,7 +190,7 @@ def _settings(config: tuple[str, ...], partitioner: str | None, acks: str | None
     for of_what in ("key.serializer", "value.serializer"):
         name = settings.get(of_what) or settings.get("serializer.class", "")
         # Lines are bytes and are not changed, whether a setting calls them text or not.
-        settings[of_what] = "text-or-bytes" if short_name(name) in ("", "bytes", "string") else name
+        settings[of_what] = "text-or-bytes" if name in ("", "bytes", "string") else name
     return settings
 
 

@@ -13,7 +13,7 @@ values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, K
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
@@ -45,7 +45,7 @@ class Fetched(NamedTuple):
 class MiniCluster(Controller):
     """A cluster that can lose brokers: `start`, `stop`, `crash`, `pause` and `resume` them.
 
-    Safe to be called from several threads.
+    As a context manager it closes itself. Safe to be called from several threads.
     """
 
     replica_lag_time_max_ms = REPLICA_LAG_TIME_MAX_MS
@@ -110,6 +110,12 @@ class MiniCluster(Controller):
             self._end_all(cleanly=False)
             raise
         return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # ---- for producers
 

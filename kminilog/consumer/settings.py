@@ -6,8 +6,19 @@ Source: Kafka 0.8.2 ConsumerConfig, later ones for groups; the documents name on
 from kminilog.setting_kinds import switch, text
 from kminilog.settings import INT32_MAX, INT64_MAX, table_of, whole_number
 
+_ASSIGNORS = {
+    "org.apache.kafka.clients.consumer.RangeAssignor": "range",
+    "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+    "org.apache.kafka.clients.consumer.StickyAssignor": "sticky",
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
+}
 CONSUMER_SETTINGS = table_of(
-    text("partition.assignment.strategy", "range", "an assignor, or a path"),
+    text(
+        "partition.assignment.strategy",
+        "range",
+        "an assignor, or a path",
+        kafka_classes=_ASSIGNORS,
+    ),
     whole_number("consumer.timeout.ms", -1, -1, INT64_MAX, "give up waiting; -1: never"),
     whole_number("fetch.max.bytes", 2**20, 1, INT32_MAX, "bytes fetched at a time"),
     whole_number("max.poll.records", 500, 1, INT32_MAX, "messages handed over at once"),

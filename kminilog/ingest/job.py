@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from kminilog.bulk.partitioning import PLACE_TEXT, check_partitioner
+from kminilog.bulk.partitioning import PLACE_TEXT, checked_partitioner
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
@@ -143,7 +143,7 @@ def ingest_with(
     started = time.monotonic()
     if plan not in PLANS:
         raise ValueError(f"no plan {plan!r}; there is: {', '.join(PLANS)}")
-    check_partitioner(partitioner)
+    partitioner = checked_partitioner(partitioner)
     job_id = str(uuid4()) if job_id is None else job_id
     staging = staging_path(log_dir.resolve(), job_id)
     with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True, warn=warn) as writer:

@@ -10,8 +10,10 @@ Source: S0 7, S2, S3; Kafka: DefaultPartitioner, Utils.
 
 from collections.abc import Callable
 
+from kminilog.config import short_name
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 KeyedRule = Callable[[bytes, int], int]
 
@@ -46,13 +48,15 @@ KEYED_RULES: dict[str, KeyedRule] = {
 
 
 def keyed_rule(partitioner: str) -> KeyedRule:
-    """Return the keyed rule of a partitioner; ValueError with a list of those that have one.
+    """Return the keyed rule of a partitioner, by its name or the name of Kafka's class.
+
+    Raises ValueError, with a list of those that have a rule.
 
     >>> keyed_rule("default-2.4")(b"21", 3)
     0
     """
     try:
-        return KEYED_RULES[partitioner]
+        return KEYED_RULES[short_name(PRODUCER_SETTINGS["partitioner.class"], partitioner)]
     except KeyError:
         known = ", ".join(KEYED_RULES)
         raise ValueError(f"no partitioner {partitioner!r}; there is: {known}") from None

@@ -6,7 +6,8 @@
     uniform-sticky  P5       sticky            package.module.Class
     sticky-cache    P6       sticky                             P8, P9   custom
 
-A path has a dot or a colon between Python names; anything else is taken for a name.
+A path has a dot or a colon between Python names; anything else is taken for a name. Kafka's names of
+its classes, such as org.apache.kafka.clients.producer.RoundRobinPartitioner, stand for ours.
 """
 
 import re
@@ -16,7 +17,7 @@ from typing import Any
 
 from kminilog.chance import Chance
 from kminilog.clock import Clock
-from kminilog.config import complete_config
+from kminilog.config import complete_config, short_name
 from kminilog.errors import SettingError
 from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.custom import (
@@ -34,6 +35,7 @@ from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.plugins import load_class
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.storage.notices import warn
 
 PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "default-0.8": Default08,
@@ -45,6 +47,16 @@ PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "sticky-cache": lambda chance, clock: StickyCache(chance),
     "random": lambda chance, clock: RandomChoice(chance),
 }
+_READ_BY = {
+    "send.switch.broker.enable": "default-0.8",
+    "default-0.8.abs": "default-0.8",
+    "topic.metadata.refresh.interval.ms": "default-0.8",
+    "round-robin.double-call-bug": "round-robin",
+    "partitioner.ignore.keys": "built-in",
+    "partitioner.adaptive.partitioning.enable": "built-in",
+    "partitioner.availability.timeout.ms": "built-in",
+}
+"""Which partitioner of the suite reads a setting; a user's class may read any."""
 
 
 def make_partitioner(
@@ -52,7 +64,7 @@ def make_partitioner(
 ) -> Partitioner:
     """Return a new partitioner, configured; settings that are not in `config` have their defaults.
 
-    Raises SettingError for an unknown name or a wrong setting, PluginError for a class that cannot
+    A setting for another partitioner of the suite is a KMiniLogWarning: it has no effect. Raises SettingError for an unknown name or a wrong setting, PluginError for a class that cannot
     be loaded or made.
 
     >>> from random import Random
@@ -64,7 +76,12 @@ def make_partitioner(
     0
     """
     complete = complete_config({**config, SETTING: name_or_path}, PRODUCER_SETTINGS)
-    partitioner = _make(name_or_path, chance, clock)
+    name = checked_name(name_or_path)
+    for setting, reader in _READ_BY.items():
+        is_ignored = name in PARTITIONERS and name != reader
+        if is_ignored and complete[setting] != PRODUCER_SETTINGS[setting].default:
+            warn(f"setting {setting} has no effect: {name} ignores it; it is for {reader}")
+    partitioner = _make(name, chance, clock)
     partitioner.configure(complete)
     return partitioner
 
@@ -79,16 +96,20 @@ def is_path(name_or_path: str) -> bool:
     return len(parts) > 1 and all(part.isidentifier() for part in parts)
 
 
-def check_name(name_or_path: str) -> None:
-    """Raise SettingError if this is neither a name of the suite nor a path to a class."""
-    if name_or_path not in PARTITIONERS and not is_path(name_or_path):
+def checked_name(name_or_path: str) -> str:
+    """Return the name in the suite, or the path as it is.
+
+    Raises SettingError if it is none of these, nor the name of a class of Kafka's.
+    """
+    name = short_name(PRODUCER_SETTINGS[SETTING], name_or_path)
+    if name not in PARTITIONERS and not is_path(name):
         known = ", ".join(PARTITIONERS)
-        reason = f"no partitioner {name_or_path!r}; there is: {known}, or package.module.Class"
+        reason = f"no partitioner {name!r}; there is: {known}, or package.module.Class"
         raise SettingError(SETTING, reason=reason)
+    return name
 
 
 def _make(name_or_path: str, chance: Chance, clock: Clock) -> Partitioner:
-    check_name(name_or_path)
     if name_or_path in PARTITIONERS:
         return PARTITIONERS[name_or_path](chance, clock)
     found = load_class(name_or_path, setting=SETTING)

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kminilog.client_errors import PluginError
+from kminilog.config import short_name
 from kminilog.plugins import guarded, load_class
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.serializers import Serializer, built_in_serializer
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 _INTERCEPTORS = "interceptor.classes"
 
@@ -25,6 +27,7 @@ def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None)
     >>> serializer("integer", "key.serializer")("orders", -2)
     b'\\xff\\xff\\xff\\xfe'
     """
+    name = short_name(PRODUCER_SETTINGS[setting], name)
     found = built_in_serializer(name, setting)
     if found:
         return found

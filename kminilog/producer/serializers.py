@@ -7,8 +7,8 @@
     a.b.Class      a class of the user's: serialize(topic, data) -> bytes or None;
                    `configure(config)` and `close()` if it has them
 
-None is null: a built-in serialiser leaves it as it is, a class of the user's gets it. Kafka's own
-classes are known by their Java names, too; `named_parts` loads a user's classes.
+None is null: a built-in serialiser leaves it as it is, a class of the user's gets it. Settings also
+take the names of Kafka's classes (producer_settings); `named_parts` loads a user's classes.
 Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
 IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 """
@@ -19,13 +19,6 @@ from typing import Any
 from kminilog.client_errors import SerializationError
 
 _INT32 = range(-(2**31), 2**31)
-_JAVA_NAMES = {
-    "kafka.serializer.DefaultEncoder": "bytes",
-    "kafka.serializer.StringEncoder": "string",
-    "org.apache.kafka.common.serialization.ByteArraySerializer": "bytes",
-    "org.apache.kafka.common.serialization.IntegerSerializer": "integer",
-    "org.apache.kafka.common.serialization.StringSerializer": "string",
-}
 
 
 class Serializer:
@@ -73,15 +66,6 @@ the message was not written
             self._close()
 
 
-def short_name(name: str) -> str:
-    """Return the short name of one of Kafka's classes; any other name as it is.
-
-    >>> short_name("kafka.serializer.StringEncoder"), short_name("integer")
-    ('string', 'integer')
-    """
-    return _JAVA_NAMES.get(name, name)
-
-
 def built_in_serializer(name: str, setting: str) -> Serializer | None:
     """Return the built-in serialiser of a name; None if there is none of that name.
 
@@ -91,9 +75,8 @@ def built_in_serializer(name: str, setting: str) -> Serializer | None:
     >>> to_bytes("orders", -2)
     b'\\xff\\xff\\xff\\xfe'
     """
-    short = short_name(name)
-    encode = _ENCODERS.get(short)
-    return encode and Serializer(short, setting, lambda _, data: encode(data))
+    encode = _ENCODERS.get(name)
+    return encode and Serializer(name, setting, lambda _, data: encode(data))
 
 
 class _NotTakenError(Exception):

@@ -69,14 +69,13 @@ def replay_failover(
     caller who does not go on; else it goes on and the report counts the losses.
     """
     clock = ManualClock()
-    cluster = MiniCluster.open(path, brokers=PARTITIONS, clock=clock)
     config = {
         "partitioner.class": partitioner,
         "key.serializer": "integer",
         "value.serializer": "string",
         "send.switch.broker.enable": is_switch_on,
     }
-    try:
+    with MiniCluster.open(path, brokers=PARTITIONS, clock=clock) as cluster:
         cluster.create_topic(Topic(TOPIC, PARTITIONS))
         with HandDrivenProducer(
             cluster, config, clock=clock, chance=chance, alongside=cluster.replicate
@@ -89,8 +88,6 @@ def replay_failover(
                     return
                 yield result
                 clock.sleep_ms((second + 1) * SECOND_MS - clock.now_ms())
-    finally:
-        cluster.close()
 
 
 def _event(cluster: MiniCluster, second: int, plan: Plan) -> str:

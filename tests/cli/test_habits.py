@@ -8,6 +8,7 @@ import pytest
 
 from kminilog.cli.habits import COMMANDS, EVERYWHERE, OPTIONS
 from kminilog.cli.main import main
+from kminilog.storage.publish.manifests import committed_manifests
 from tests.cli.command_line import CommandLine, assert_one_line
 
 PLACEHOLDERS = re.compile(r"[A-Z]+|NAME=VALUE|batch\.size=N|consumer\.timeout\.ms=N")
@@ -116,3 +117,50 @@ def test_name_of_a_script_is_answered_with_a_command_that_exists(kminilog, word)
 def test_habit_or_a_slip_of_the_hand_is_one_line(kminilog: CommandLine, arguments, part):
     assert_one_line(kminilog(*arguments), 2, part)
     assert not kminilog.log_dir.exists()
+
+
+KAFKA = "org.apache.kafka.clients"
+IN_TURN = f"{KAFKA}.producer.RoundRobinPartitioner"
+
+
+@pytest.mark.parametrize(
+    ("words", "kafkas", "ours"),
+    [
+        ("partition --partitions 3 --no-key 4 --json --seed 1 --partitioner", IN_TURN, "round-robin"),
+        ("step sticky --partitioner", IN_TURN, "round-robin"),
+        ("cluster demo --switch off --partitioner", IN_TURN, "round-robin"),
+        (
+            "assign --topic t=7 --member a --member b --json --strategy",
+            f"{KAFKA}.consumer.RoundRobinAssignor",
+            "roundrobin",
+        ),
+        ("group demo --strategy", f"{KAFKA}.consumer.StickyAssignor", "sticky"),
+        ("step rebalance --strategy", f"{KAFKA}.consumer.StickyAssignor", "sticky"),
+    ],
+)
+def test_class_of_kafka_is_taken_for_ours(kminilog, words, kafkas, ours):
+    shown = kminilog.ok(*words.split(), ours).out
+    assert kminilog.ok(*words.split(), kafkas).out == shown
+    assert kminilog.ok(*words.split(), kafkas.rpartition(".")[2]).out == shown
+
+
+def test_class_of_kafka_places_and_verifies_as_ours(kminilog, tmp_path):
+    default = f"{KAFKA}.producer.internals.DefaultPartitioner"
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"".join(b"k%d\n" % number for number in range(20)))
+    keyed = ["--topic", "t", "--partitions", 3, "--key-regex", "k.*", "--partitioner", default]
+    kminilog.ok("ingest", lines, *keyed)
+    (manifest,) = committed_manifests(kminilog.log_dir)
+    assert manifest.facts["partitioner"] == "default-2.4"
+    kminilog.ok("verify", "t", "--against", lines, "--key-regex", "k.*")
+    kminilog.ok("verify", "t", "--partitioner", default)
+    assert kminilog("verify", "t", "--partitioner", "kafka.producer.DefaultPartitioner").code == 1
+
+
+def test_class_of_kafka_serves_a_group(kminilog):
+    kminilog.ok("topic", "create", "t", "--partitions", 1)
+    kminilog.ok("produce", "t", "--partitioner", IN_TURN, stdin=b"x\n")
+    strategy = f"partition.assignment.strategy={KAFKA}.consumer.CooperativeStickyAssignor"
+    config = ["--config", strategy, "--config", "auto.offset.reset=earliest"]
+    consumed = kminilog.ok("consume", "t", "--group", "g", "--until-end", *config)
+    assert consumed.out == "x\n"

@@ -753,6 +753,15 @@ def test_produce_takes_lines_for_text_and_for_bytes(topic, setting):
     assert stored(topic) == [[(b"k", b"v"), (b"\xff", b"\xfe")]]
 
 
+def test_produce_says_that_a_switch_of_another_partitioner_has_no_effect(topic):
+    switch = "send.switch.broker.enable=true"
+    run = topic("produce", "t", "--config", switch, stdin=b"x\n")
+    told = "setting send.switch.broker.enable has no effect: default-2.4 ignores it; it is for"
+    assert (run.code, run.out) == (0, "t-0: offsets 0..0 (1 message)\n")
+    assert run.err == f"kminilog: {told} default-0.8\n"
+    topic.ok("produce", "t", "--config", switch, "--partitioner", "default-0.8", stdin=b"x\n")
+
+
 def test_produce_json_that_goes_on_counts_what_was_lost_on_stderr(kminilog):
     damage_partition_0(kminilog)
     options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on", "--json"]

@@ -393,6 +393,15 @@ def test_replicas_have_the_same_files_in_both_dialects(tmp_path, dialect):
     cluster.check()
 
 
+def test_cluster_as_a_context_manager_closes_itself_whatever_happens(tmp_path, clock):
+    with pytest.raises(RuntimeError), MiniCluster.open(tmp_path, brokers=2, clock=clock) as cluster:
+        cluster.create_topic(Topic("orders"), 2)
+        raise RuntimeError
+    with MiniCluster.open(tmp_path, clock=clock) as reopened:  # each log dir is free again
+        assert reopened.metadata().topics == ("orders",)
+    assert all((tmp_path / f"broker-{n}" / ".clean-shutdown").exists() for n in range(2))
+
+
 def test_open_again_gives_the_same_leaders_and_messages(tmp_path, cluster, clock):
     cluster.create_topic(Topic("bills", 3), 2)
     produce(cluster, b"a")

@@ -1,7 +1,11 @@
+import re
 from random import Random
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from kminilog.bulk.partitioning import Places, chooser
 from kminilog.client_errors import PluginError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
@@ -10,12 +14,13 @@ from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.default_0_9 import Default09
 from kminilog.partitioners.default_2_4 import Default24
-from kminilog.partitioners.keyed_rules import KEYED_RULES
+from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
 from kminilog.partitioners.random_choice import RandomChoice
 from kminilog.partitioners.registry import PARTITIONERS, is_path, make_partitioner
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.partitioners.sticky import StickyCache, UniformSticky
 from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.storage.notices import KMiniLogWarning
 
 CLASSES = {
     "default-0.8": Default08,
@@ -81,6 +86,46 @@ def test_wrong_setting_is_an_error():
         make("random", batch_sizes=1)
     with pytest.raises(SettingError, match="neither true nor false"):
         make("round-robin", round__robin_double__call__bug="perhaps")
+
+
+READERS = {
+    "send.switch.broker.enable": ("default-0.8", True),
+    "default-0.8.abs": ("default-0.8", "abs"),
+    "topic.metadata.refresh.interval.ms": ("default-0.8", 1),
+    "round-robin.double-call-bug": ("round-robin", True),
+    "partitioner.ignore.keys": ("built-in", True),
+    "partitioner.adaptive.partitioning.enable": ("built-in", False),
+    "partitioner.availability.timeout.ms": ("built-in", 5),
+}
+
+
+@pytest.mark.parametrize("name", PARTITIONERS)
+@pytest.mark.parametrize("setting", READERS)
+def test_setting_of_another_partitioner_is_told_to_have_no_effect(name, setting):
+    reader, value = READERS[setting]
+    options = {"chance": Random(0), "clock": ManualClock()}
+    make_partitioner(name, {setting: PRODUCER_SETTINGS[setting].default}, **options)
+    if name == reader:
+        make_partitioner(name, {setting: value}, **options)
+        return
+    told = f"setting {setting} has no effect: {name} ignores it; it is for {reader}"
+    with pytest.warns(KMiniLogWarning, match=f"^{re.escape(told)}$"):
+        make_partitioner(name, {setting: value}, **options)
+
+
+def test_class_of_a_user_may_read_any_setting():
+    for path in ("AlwaysTwo", "CorrectedExample"):
+        make(f"kminilog.partitioners.examples.{path}", send_switch_broker_enable=True)
+
+
+def test_name_of_a_class_of_kafka_gives_the_partitioner_of_the_suite():
+    assert type(make("org.apache.kafka.clients.producer.RoundRobinPartitioner")) is RoundRobin
+    assert type(make("UniformStickyPartitioner")) is UniformSticky
+    rule = keyed_rule("org.apache.kafka.clients.producer.internals.DefaultPartitioner")
+    assert rule is KEYED_RULES["default-2.4"]
+    choose = chooser("kafka.producer.DefaultPartitioner", 3)
+    places = Places(*(np.zeros(1, np.int64) for _ in range(3)))
+    assert choose(pa.array([b"order4"]), places).tolist() == [2]
 
 
 @pytest.mark.parametrize("name", PARTITIONERS)

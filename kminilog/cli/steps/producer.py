@@ -66,12 +66,12 @@ def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) 
 def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], seed: int) -> Document:
     """Watch where records go, and why a batch begins: most of them have no key."""
     from kminilog.cli.current_directory import make_importable
-    from kminilog.partitioners.registry import PARTITIONERS, is_path
+    from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path
     from kminilog.steps.producer.sticky import document
 
-    if any(map(is_path, partitioners)):
+    names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
+    if any(map(is_path, names)):
         make_importable()
-    names = partitioners or tuple(PARTITIONERS)
     return document(partial(Random, seed), partitions, batch_bytes, names)
 
 

@@ -18,9 +18,11 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from kminilog.config import short_name
 from kminilog.errors import SettingError
 from kminilog.format.names import MAX_OFFSET
 from kminilog.ingest.job_writer import LOCK_TIMEOUT_MS
+from kminilog.producer_settings import PRODUCER_SETTINGS
 
 COLUMNS = {
     "topic": StringType(),
@@ -148,7 +150,7 @@ def write_options(options: Mapping[str, str], *, is_stream: bool) -> WriteOption
     return WriteOptions(
         path,
         given["topic"],
-        given.get("partitioner", "default-2.4"),
+        short_name(PRODUCER_SETTINGS["partitioner.class"], given.get("partitioner", "default-2.4")),
         given.get("job_id"),
         _number("lockTimeoutMs", given.get("lockTimeoutMs", str(LOCK_TIMEOUT_MS))),
     )

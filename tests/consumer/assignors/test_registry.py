@@ -39,6 +39,11 @@ def test_name_gives_its_class(name):
     assert type(make_assignor(name)) is CLASSES[name]
 
 
+def test_name_of_a_class_of_kafka_gives_its_assignor():
+    assert type(make_assignor("org.apache.kafka.clients.consumer.RoundRobinAssignor")) is RoundRobin
+    assert type(make_assignor("StickyAssignor")) is Sticky
+
+
 @pytest.mark.parametrize("separator", [".", ":"])
 def test_path_gives_a_users_class(separator):
     found = make_assignor(f"{__name__}{separator}Everything")

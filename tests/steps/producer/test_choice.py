@@ -1,5 +1,6 @@
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def asked_for(draw):
     return Asked(name, config, order, available, isinstance(chooser, Default08)), choices
 
 
+@pytest.mark.filterwarnings("ignore:setting .* has no effect")
 @given(asked_for())
 def test_choice_final_state_is_the_partition_that_the_partitioner_answered(given_choices):
     asked, choices = given_choices
