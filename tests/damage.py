@@ -62,6 +62,40 @@ def fix_crc(path: Path, position: int) -> None:
         file.write(_CRC.pack(zlib.crc32(covered)))
 
 
+def later_message(magic: int, offset: int, value: bytes) -> bytes:
+    """Return a whole message without a key, as another format than v0 has it.
+
+    Magic 1: a message of Kafka 0.10. Magic 2: a batch of one record, whose crc is a CRC-32C. Any
+    other magic: made up, with the crc of v0.
+    """
+    if magic == 2:
+        record = b"\0\0\0\1" + bytes([2 * len(value)]) + value + b"\0"
+        record = bytes([2 * len(record)]) + record
+        covered = struct.pack(">hiqqqhii", 0, 0, 1, 1, -1, -1, -1, 1) + record
+        content = struct.pack(">ibI", 0, magic, crc32c(covered)) + covered
+        return _OFFSET_AND_SIZE.pack(offset, len(content)) + content
+    covered = struct.pack(">bb", magic, 0)
+    if magic == 1:
+        covered += struct.pack(">q", 1_500_000_000_000)
+    covered += struct.pack(">ii", -1, len(value)) + value
+    sized = _OFFSET_AND_SIZE.pack(offset, len(covered) + _CRC.size)
+    return sized + _CRC.pack(zlib.crc32(covered)) + covered
+
+
+def crc32c(data: bytes) -> int:
+    """Return the CRC-32C of RFC 3720, bit by bit.
+
+    >>> f"{crc32c(b'123456789'):08x}"
+    'e3069283'
+    """
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
 def message_positions(data: bytes) -> list[int]:
     """Return where each message of a `.log` begins, and last where the file ends.
 

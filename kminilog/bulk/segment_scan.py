@@ -16,13 +16,12 @@ from kminilog.bulk.layout import are_due, due
 from kminilog.bulk.structure import Structure
 from kminilog.bulk.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import MAX_INSIDE, Message
-from kminilog.storage.log_file import find_message, scan_file
+from kminilog.format.message import MAX_INSIDE
+from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import Examined, SegmentScans, WholeMessages
 from kminilog.storage.segment_scan import examine as examine_plainly
 
-_FIRST_WINDOW_BYTES = 1 << 16
 _FEW_MESSAGES = 100
 
 
@@ -71,8 +70,8 @@ def count_whole_messages(
 ) -> WholeMessages:
     """Return what `storage.segment_scan.count_whole_messages` returns; O(bytes), memory O(window).
 
-    The first `few` messages after each damage are read one by one. Else frequent damage would cost
-    a whole window each time.
+    A `few` messages are read one by one before each whole window. Else frequent damage would cost a
+    whole window each time.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0
@@ -86,18 +85,15 @@ def _offsets_of_whole(
     segment: Segment, position: int, few: int, window_bytes: int
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the offsets of the whole messages at or after a position, piece by piece."""
-    dialect, path = segment.dialect, segment.log_path
     hints = index_hints(segment.index.path)
-    while found := find_message(dialect, path, position):
-        position = found[0]
+    is_more = True
+    while is_more:
         first = []
-        one_by_one = scan_file(dialect, path, position, _FIRST_WINDOW_BYTES)
-        for _, outcome in islice(one_by_one, few):
-            if isinstance(outcome, Message):
-                first.append(outcome.offset)
-                position += outcome.length_bytes
+        for position, message in islice(whole_messages(segment.log_path, position), few):
+            first.append(message.offset)
+            position += message.length_bytes
         yield np.array(first, np.int64)
-        if len(first) == few:
+        if is_more := len(first) == few:
             windows = checked_windows(segment, hints, position, window_bytes=window_bytes)
             for start, _, messages in windows:
                 yield messages.offsets

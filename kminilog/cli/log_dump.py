@@ -21,7 +21,10 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries
 from kminilog.format.message import (
     CODECS,
+    CRC_END,
     HEADER_BYTES,
+    LATER_FORMATS,
+    MAGIC,
     CorruptMessage,
     Message,
     NeedMoreBytes,
@@ -30,7 +33,7 @@ from kminilog.format.message import (
     possible_beginnings,
 )
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
-from kminilog.storage.log_file import message_at
+from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import no_tail, walk
@@ -93,8 +96,9 @@ def read_log(
 
     With `unpacking` the messages inside of compressed ones in their place.
 
-    Raises ValueError if no message is in it at all and its beginning does not look like one, unless
-    it is a file `of_topic`: that is a log, whatever is left of it. CompressedMessageError if
+    Raises ValueError if no message is in it at all, and it has messages of a later format or does
+    not look like a log, unless it is a file `of_topic`: that is one, whatever is left of it.
+    CompressedMessageError if
     `unpacking` meets a codec that cannot be opened.
     """
     base_offset, _ = parse_segment_file(path.name) or (0, "")
@@ -104,8 +108,8 @@ def read_log(
     for step in walk(segment, end):
         if step.damage:
             at, damage_end = step.damage.position, step.position if step.message else end
-            if not (step.message or at or of_topic or _looks_like_a_message(path)):
-                raise ValueError(f"{path}: no message in {end} bytes; is this a .log of Kafka?")
+            if not (step.message or at or of_topic):
+                _refuse_if_no_log(path, end)
             damage = step.damage
             if of_topic and damage.kind == FindingClass.TORN_TAIL and _is_followed(path):
                 damage = no_tail(damage)
@@ -246,8 +250,15 @@ def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int
     return {"log_offset": message.offset if message else None}
 
 
-def _looks_like_a_message(path: Path) -> bool:
-    return next(possible_beginnings(_read(path, 0, HEADER_BYTES)), None) == 0
+def _refuse_if_no_log(path: Path, size_bytes: int) -> None:
+    """Raise ValueError for messages of a later format, and if the first bytes are like none."""
+    at, whole = next(whole_messages(path), (0, None))
+    if whole and whole.magic in LATER_FORMATS:
+        what = LATER_FORMATS[whole.magic]
+        raise ValueError(f"{path}: at byte {at} stands {what}; kminilog reads only format v0")
+    header = _read(path, 0, HEADER_BYTES)
+    if next(possible_beginnings(header), None) != 0 or header[CRC_END] != MAGIC:
+        raise ValueError(f"{path}: no message in {size_bytes} bytes; is this a .log of Kafka?")
 
 
 def _read(path: Path, position: int, size: int) -> bytes:

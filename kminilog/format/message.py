@@ -15,6 +15,11 @@
 
 All numbers are big-endian. Decoding gives a `Message`, `NeedMoreBytes` or a `CorruptMessage`. This
 module knows no files, and not which offset should come next.
+
+Later formats of Kafka have offset, size and magic at the same places. Format 1 (Kafka 0.10) has a
+timestamp behind the attributes, and the same crc. Format 2 (Kafka 0.11) is a batch of records; its
+crc is a CRC-32C at byte 17, and covers what follows. No key or value of them is read. But they are
+whole messages, and nobody may cut them off as rubbish.
 Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
 show another layout, which no 0.8 broker wrote (docs/differences.md).
 """
@@ -23,6 +28,7 @@ import re
 import struct
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -34,16 +40,24 @@ _OFFSET_AND_SIZE = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">bbi")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
+_BATCH = struct.Struct(">IHi")  # format 2, from byte 17 on: crc, attributes, last offset delta
+_BATCH_CRC_AT = 17
 HEADER_BYTES = _HEADER.size
 SIZE_END = _OFFSET_AND_SIZE.size
 CRC_END = SIZE_END + 4
 MIN_SIZE = HEADER_BYTES - SIZE_END  # no key, no value, no value length
 MAGIC = 0
+LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0.11+, format v2"}
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
 
-# Where a message may begin: magic 0, attributes with a known codec only, key length -1 or more.
-_BEGINNING = re.compile(rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...))", re.DOTALL)
+# Where a message may begin: its size is MIN_SIZE or more. And either magic 0, attributes with a known
+# codec only, key length -1 or more; or an offset below 2**40, of whatever format.
+_BEGINNING = re.compile(
+    rb"(?=.{8}(?!\x00\x00\x00[\x00-\x09])[\x00-\x7f])"
+    rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...)|\x00\x00\x00.{19})",
+    re.DOTALL,
+)
 
 
 class Fault(StrEnum):
@@ -182,17 +196,50 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
     >>> decode(KAFKA, data[:-1] + b"!").fault
     <Fault.BAD_CRC: 'bad-crc'>
     """
+    framed = _framed(data, position, dialect.overhead_bytes)
+    return _decode_whole(dialect, framed) if isinstance(framed, bytes) else framed
+
+
+def decode_any(data: bytes, position: int = 0) -> Outcome:
+    """Return what begins at `position` as `decode` does, of whatever format and dialect.
+
+    All formats agree on what a *whole* message is: as many bytes as its size says, and the crc that
+    they have. So key and value of the message are None. A batch has the offset of its last record.
+    O(size).
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> decode_any(encode(KAFKA, 7, None, b"hi"))._replace(value=b"not read").offset
+    7
+    """
+    framed = _framed(data, position, MIN_SIZE)
+    if not isinstance(framed, bytes):
+        return framed
+    offset, size, crc, magic, attributes, _ = _HEADER.unpack_from(framed)
+    if magic == 2 and len(framed) >= _BATCH_CRC_AT + _BATCH.size:
+        crc, attributes, last_offset_delta = _BATCH.unpack_from(framed, _BATCH_CRC_AT)
+        offset += last_offset_delta
+        actual_crc = _crc32c(framed[_BATCH_CRC_AT + _CRC.size :])
+    else:
+        actual_crc = checksum(framed)
+    if actual_crc != crc:
+        detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
+        return CorruptMessage(Fault.BAD_CRC, detail, offset, len(framed))
+    return Message(offset, size, crc, magic, attributes, None, None)
+
+
+def _framed(data: bytes, position: int, smallest_size: int) -> bytes | NeedMoreBytes | CorruptMessage:
+    """Return the bytes that the size field at a position says, if it is possible and all are there."""
     available_bytes = len(data) - position
     if available_bytes < SIZE_END:
         return NeedMoreBytes(HEADER_BYTES)
     offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
     length_bytes = SIZE_END + size
-    if size < dialect.overhead_bytes:
-        detail = f"size {size} is below the smallest, {dialect.overhead_bytes}"
+    if size < smallest_size:
+        detail = f"size {size} is below the smallest, {smallest_size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, length_bytes)
     if available_bytes < length_bytes:
         return NeedMoreBytes(length_bytes)
-    return _decode_whole(dialect, data[position : position + length_bytes])
+    return bytes(data[position : position + length_bytes])
 
 
 def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
@@ -200,7 +247,10 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
     offset, size, crc, magic, attributes, key_length = _HEADER.unpack_from(data)
     end = len(data)
     if magic != MAGIC:
-        return CorruptMessage(Fault.BAD_MAGIC, f"magic {magic} is not {MAGIC}", offset, end)
+        detail = f"magic {magic} is not {MAGIC}"
+        if isinstance(decode_any(data), Message):
+            detail += f", but the crc is right: {LATER_FORMATS.get(magic, 'an unknown format')}"
+        return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
     key_end = HEADER_BYTES + key_length if key_length > 0 else HEADER_BYTES
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
     value_length = end - value_start
@@ -254,10 +304,29 @@ def follows(message: Message, next_offset: int) -> bool:
 def possible_beginnings(data: bytes) -> Iterator[int]:
     """Yield, ascending, the positions where the next 22 bytes could be the header of a message.
 
-    Finds messages behind damage: every real header is among them, others may be. O(bytes).
+    Finds messages behind damage: every real header is among them, others may be. O(bytes). In other
+    formats than this one, that holds for offsets below 2**40.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))
     True
     """
     return (match.start() for match in _BEGINNING.finditer(data))
+
+
+@cache
+def _castagnoli_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+def _crc32c(data: bytes) -> int:
+    """Return the CRC-32C; about 10 MB a second, which is enough for a few batches behind damage."""
+    table, crc = _castagnoli_table(), 0xFFFFFFFF
+    for byte in data:
+        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF

@@ -1,13 +1,15 @@
 """One `.log` file: read its messages one after the other, or find the next one behind damage.
 
 Messages stand back to back. `scan_file` follows them from one to the next. `find_message` tries
-every position, so it finds a message behind damage. Neither knows which offset should come where.
+every position, so it finds a message behind damage. `whole_messages` does both for messages of
+whatever format. None of them knows which offset should come where.
 Both read up to the file's length at the start of the call, in windows: memory stays at one window,
 or at one message if that is larger. Source: Kafka: FileMessageSet.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from kminilog.format.dialect import Dialect
@@ -17,11 +19,13 @@ from kminilog.format.message import (
     NeedMoreBytes,
     Outcome,
     decode,
+    decode_any,
     possible_beginnings,
 )
 from kminilog.storage.regular_file import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
+Decode = Callable[[bytes, int], Outcome]
 _ONE_MESSAGE_BYTES = 1 << 13
 _FIRST_WINDOW_BYTES = 1 << 14  # behind damage, the next message is usually near
 
@@ -33,12 +37,18 @@ def scan_file(
 
     `NeedMoreBytes` means that the file ends inside a message. O(bytes). Raises FileNotFoundError.
     """
+    return _scan(partial(decode, dialect), path, position, window_bytes)
+
+
+def _scan(
+    decode: Decode, path: Path, position: int, window_bytes: int
+) -> Iterator[tuple[int, Outcome]]:
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
         window, window_start = b"", position
         while position < end:
-            outcome = decode(dialect, window, position - window_start)
+            outcome = decode(window, position - window_start)
             while isinstance(outcome, NeedMoreBytes) and (
                 outcome.needed_bytes <= end - position
                 or window_start + len(window) < min(position + HEADER_BYTES, end)  # a cut header
@@ -47,7 +57,7 @@ def scan_file(
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position
                 if len(window) < min(outcome.needed_bytes, end - position):
                     break  # a recovery has truncated the file meanwhile
-                outcome = decode(dialect, window)
+                outcome = decode(window, 0)
             yield position, outcome
             if not isinstance(outcome, Message):
                 return
@@ -70,6 +80,33 @@ def find_message(
     The message must have a right crc and an offset of at least `minimum_offset`. Every byte is a
     possible start: a regular expression scans O(bytes), and each match costs one crc.
     """
+    return _find(partial(decode, dialect), path, position, minimum_offset)
+
+
+def whole_messages(
+    path: Path, position: int = 0, minimum_offset: int = -(1 << 63)
+) -> Iterator[tuple[int, Message]]:
+    """Yield the whole messages at or behind `position`, of whatever format, with their positions.
+
+    It skips the damage between them, and messages with offsets below `minimum_offset`. What
+    `decode_any` calls whole may have been acknowledged. O(bytes).
+    """
+    while True:
+        for position, outcome in _scan(decode_any, path, position, _FIRST_WINDOW_BYTES):
+            if not isinstance(outcome, Message):
+                break
+            if outcome.offset >= minimum_offset:
+                yield position, outcome
+            position += outcome.length_bytes
+        found = _find(decode_any, path, position, minimum_offset)
+        if found is None:
+            return
+        position, _ = found
+
+
+def _find(
+    decode: Decode, path: Path, position: int, minimum_offset: int
+) -> tuple[int, Message] | None:
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
@@ -80,9 +117,9 @@ def find_message(
                 if int.from_bytes(window[beginning : beginning + 8]) < minimum_offset:
                     continue
                 at = start + beginning
-                outcome = decode(dialect, window, beginning)
+                outcome = decode(window, beginning)
                 if isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - at:
-                    outcome = decode(dialect, os.pread(descriptor, outcome.needed_bytes, at))
+                    outcome = decode(os.pread(descriptor, outcome.needed_bytes, at), 0)
                 if isinstance(outcome, Message) and outcome.offset >= minimum_offset:
                     return at, outcome
             start += window_bytes
@@ -90,14 +127,3 @@ def find_message(
     finally:
         os.close(descriptor)
     return None
-
-
-def whole_messages(dialect: Dialect, path: Path, position: int = 0) -> Iterator[Message]:
-    """Yield the whole messages at or behind `position`; skip the damage between them. O(bytes)."""
-    while found := find_message(dialect, path, position):
-        for position, outcome in scan_file(dialect, path, found[0], _FIRST_WINDOW_BYTES):
-            if isinstance(outcome, Message):
-                yield outcome
-                position += outcome.length_bytes
-            else:
-                position += 1

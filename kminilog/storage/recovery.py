@@ -2,7 +2,8 @@
 
 A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message.
 Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
-follows it, at any byte of this segment or of a later one. Everything else is *damage*, even if a
+follows it, at any byte of this segment or of a later one. That message may have another format: a
+newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if a
 changed size field makes it look like a torn tail. Then the partition takes no writes, and nothing
 changes until a human forces the cut. Every cut keeps its bytes in a side file,
 `<segment>.log.<position>.cut`.
@@ -36,7 +37,7 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.durable_file import sync
-from kminilog.storage.log_file import find_message, message_at
+from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import open_regular
@@ -236,10 +237,11 @@ def _set_break(
     segment, plan.behind = segments[slot], segments[slot + 1 :]
 
     def is_whole_message_behind() -> bool:
-        at_once = message_at(segment.dialect, segment.log_path, position)  # its offset is wrong
-        later = (find_message(s.dialect, s.log_path) for s in plan.behind)
-        here = find_message(segment.dialect, segment.log_path, position, next_offset)
-        return bool(at_once or here or any(later))
+        first_at, _ = next(whole_messages(segment.log_path, position), (None, None))
+        is_at_once = first_at == position  # with a wrong offset, or of another format
+        later = (any(whole_messages(s.log_path)) for s in plan.behind)
+        here = whole_messages(segment.log_path, position, next_offset)
+        return is_at_once or any(here) or any(later)
 
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
     whole = [scans.count_whole_messages(segment, position)]

@@ -134,12 +134,12 @@ class WholeMessages(NamedTuple):
 def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
     """Return the number of whole messages at or behind a position; skip damage between them.
 
-    O(bytes). `next_offset` ignores an offset that is too great for the segment, because that is
+    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that is too great for the segment, because that is
     damage itself; it is 0 if no other message is there.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0
-    for message in whole_messages(segment.dialect, segment.log_path, position):
+    for _, message in whole_messages(segment.log_path, position):
         message_count += 1
         if next_offset <= message.offset < limit:
             next_offset = message.offset + 1

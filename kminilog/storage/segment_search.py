@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CODECS, CorruptMessage, Message, NeedMoreBytes, Outcome, decode
-from kminilog.storage.log_file import find_message, message_at
+from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.lookup import walk
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
@@ -162,7 +162,7 @@ def _expected(
         if position == segment.file_bytes:
             return None
         is_last = following_offset is None
-        if is_last and not find_message(segment.dialect, segment.log_path, position + 1, offset):
+        if is_last and not any(whole_messages(segment.log_path, position + 1, offset)):
             return None
         # A writer may have finished it meanwhile.
         finished = message_at(segment.dialect, segment.log_path, position)

@@ -27,7 +27,7 @@ from kminilog.format.message import (
     Message,
     NeedMoreBytes,
 )
-from kminilog.storage.log_file import find_message
+from kminilog.storage.log_file import find_message, whole_messages
 from kminilog.storage.regular_file import open_regular, regular_status
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass
@@ -95,11 +95,14 @@ def _examine(
     if isinstance(outcome, NeedMoreBytes):
         if not found and has_grown(segment.log_path, file_bytes):
             return None, position
-        kind = FindingClass.BAD_LENGTH if found else FindingClass.TORN_TAIL
+        other = None if found else next(whole_messages(segment.log_path, position + 1), None)
+        kind = FindingClass.BAD_LENGTH if found or other else FindingClass.TORN_TAIL
         behind = "the next message" if found else "the end of the file"
+        if other:
+            behind = "a whole message of another format"
         detail = (
             f"unfinished message: at least {outcome.needed_bytes} bytes are needed, "
-            f"{behind} comes after {end - position}"
+            f"{behind} comes after {(other[0] if other else end) - position}"
         )
         return Damage(kind, position, detail), end
     claimed_end = position + outcome.length_bytes

@@ -25,7 +25,7 @@ from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScans
 from kminilog.storage.topics import Topic
 from tests.bulk.strategies import both_dialects, crc_of, each_library, log_of, messages
-from tests.damage import message_positions
+from tests.damage import later_message, message_positions
 
 ORDERS = TopicPartition("orders", 0)
 WINDOWS = st.sampled_from([1, 40, 200, 1 << 16])
@@ -56,6 +56,9 @@ def test_examine_and_count_whole_messages_say_what_the_plain_ones_say(
             for _ in range(data.draw(st.integers(0, 2))):
                 place = data.draw(in_header | st.integers(0, len(content) - 1))
                 content[place] ^= data.draw(st.integers(1, 255))
+        if data.draw(st.booleans()):  # of another format, for `whole` only
+            at = data.draw(st.integers(0, len(content)))
+            content[at:at] = later_message(data.draw(st.sampled_from([1, 2, 3])), 4, b"later")
         end = data.draw(st.integers(0, len(content)) | st.just(len(content)))
         segment.log_path.write_bytes(content[:end])
         if data.draw(st.integers(0, 3)) == 0:

@@ -23,7 +23,7 @@ from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
 from tests.cli.pressed_keys import press_at_call
-from tests.damage import flip_byte
+from tests.damage import flip_byte, later_message
 from tests.processes import Process
 
 ROUND = b"0:a\n1:b\n2:c\n3:d\n"
@@ -608,6 +608,16 @@ def test_damaged_broker_is_down_with_a_warning_and_the_rest_goes_on(two_copies):
     assert run.err.startswith("kminilog: broker 0 cannot start, so it is down now: ")
     assert two_copies.seen("leader") == [1, 1, 2, 3]
     assert_one_line(two_copies.act("start", "0"), 2, "not a regular file")
+
+
+def test_replica_with_messages_of_a_later_format_is_down_and_keeps_them(two_copies):
+    two_copies.produce("--acks", "-1")
+    two_copies.act("crash", "0")
+    log = next((two_copies.path / "broker-0" / "orders-0").glob("*.log"))
+    log.write_bytes(log.read_bytes() + later_message(1, 99, b"value"))
+    before = log.read_bytes()
+    assert_one_line(two_copies.act("start", "0"), 2, "format v1; 1 whole message")
+    assert log.read_bytes() == before
 
 
 def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):

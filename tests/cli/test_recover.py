@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.cli.command_line import assert_one_line
-from tests.damage import cut_to, files_of, flip_byte
+from tests.damage import cut_to, files_of, flip_byte, later_message
 
 FIELDS = {
     "topic",
@@ -66,6 +66,29 @@ def test_recover_torn_tail_is_cut_and_kept(orders, last_log):
     assert last_log.stat().st_size == 68
     assert orders("produce", "orders", stdin=b"again\n").code == 0
     assert orders.ok("find", "orders-0", 19, "--json").document["message"]["value"] == "again"
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.parametrize("magic", [1, 2])
+def test_messages_of_a_later_format_are_never_cut_off(
+    orders, last_log, tmp_path, magic, is_clean
+):
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"again\n")
+    later = b"".join(later_message(magic, 20 + n, b"value") for n in range(3))
+    last_log.write_bytes(last_log.read_bytes() + later)
+    if not is_clean:
+        (orders.log_dir / ".clean-shutdown").unlink()
+    before = files_of(orders.log_dir / "orders-0")
+    for writes in (["produce", "orders", lines], ["ingest", lines, "--topic", "orders"]):
+        run = orders(*writes)
+        assert run.code == 2
+        assert f"format v{magic}; 3 whole messages stand behind" in run.err
+    run = orders("recover", "orders-0", "--json")
+    assert (run.code, run.document["damage"]["class"]) == (1, "bad-magic")
+    assert run.document["damage"]["lost_messages"] == 3
+    assert orders("verify", "orders").code == 1
+    assert files_of(orders.log_dir / "orders-0") == before
 
 
 def test_recover_ignores_the_clean_shutdown_marker(orders, last_log):

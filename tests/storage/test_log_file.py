@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.format.dialect import DIALECTS, KAFKA
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, encode
 from kminilog.storage.log_file import find_message, scan_file, whole_messages
+from tests.damage import later_message
 
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 
@@ -87,10 +88,29 @@ def test_whole_messages_are_those_around_damage(tmp_path, dialect):
     path = tmp_path / "log"
     encoded = messages(dialect, 5)
     path.write_bytes(encoded[0] + b"rubbish" + encoded[1] + encoded[2] + b"?" + encoded[3][:-1])
-    assert len(list(whole_messages(dialect, path))) == 3
-    assert len(list(whole_messages(dialect, path, len(encoded[0])))) == 2
+    assert [message.offset for _, message in whole_messages(path)] == [0, 1, 2]
+    assert [message.offset for _, message in whole_messages(path, len(encoded[0]))] == [1, 2]
+    assert [message.offset for _, message in whole_messages(path, 0, 2)] == [2]
     path.write_bytes(b"")
-    assert len(list(whole_messages(dialect, path))) == 0
+    assert len(list(whole_messages(path))) == 0
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"rubbish", bytes(100), b"\0" * 8 + b"\xff" * 8])
+def test_whole_messages_of_any_format_are_found_behind_rubbish(tmp_path, rubbish):
+    path = tmp_path / "log"
+    encoded = [later_message(magic, 7 + magic, b"hi") for magic in (1, 2, 3)]
+    encoded += [encode(KAFKA, 20, b"k", None), encode(DOCUMENTED, 21, None, b"v")]
+    path.write_bytes(b"".join(rubbish + message for message in encoded))
+    found = list(whole_messages(path))
+    assert [message.offset for _, message in found] == [8, 9, 10, 20, 21]
+    assert [path.read_bytes()[at:][: m.length_bytes] for at, m in found] == encoded
+
+
+@pytest.mark.parametrize("offset", [2**62, -1])
+def test_whole_messages_at_a_position_may_have_any_offset(tmp_path, offset):
+    path = tmp_path / "log"
+    path.write_bytes(later_message(1, offset, b"hi"))
+    assert [(at, message.offset) for at, message in whole_messages(path)] == [(0, offset)]
 
 
 @both_dialects

@@ -24,6 +24,7 @@ from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
+from tests.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -228,6 +229,17 @@ def test_open_log_with_a_torn_tail_is_refused_with_its_place(tmp_path, dialect):
         file.write(b"torn")
     with pytest.raises(CorruptLogError, match=f"byte {size_bytes}: damaged"):
         open_log(tmp_path, dialect)
+
+
+@both_dialects
+def test_read_of_an_unfinished_message_before_a_later_format_is_damage(tmp_path, dialect):
+    log = open_log(tmp_path, dialect)
+    fill(log, 2)
+    path = log.segments()[0].log_path
+    with open(path, "ab") as file:
+        file.write(encode(dialect, 2, b"k", bytes(500))[:40] + later_message(1, 3, b"value"))
+    with pytest.raises(CorruptLogError, match="an unfinished message, and others behind it"):
+        open_reader(log).read(2, 1000)
 
 
 # ---- find and read

@@ -1,6 +1,7 @@
 import os
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from kminilog.storage.recovery import (
 )
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import PLAIN, examine
+from tests.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
 NOT_DUE = "not what the log says; rebuilt"
@@ -34,7 +36,7 @@ def make_log(directory: Path, dialect: Dialect, count: int = 20) -> PartitionLog
     return log
 
 
-def plan(log: PartitionLog, **options: int) -> RecoveryPlan:
+def plan(log: PartitionLog, **options: Any) -> RecoveryPlan:
     reader = PartitionReader(log.directory, ORDERS, log.dialect, SETTINGS)
     return plan_recovery(reader, **options)
 
@@ -47,6 +49,10 @@ def put(path: Path, position: int, data: bytes) -> None:
     content = bytearray(path.read_bytes())
     content[position : position + len(data)] = data
     path.write_bytes(content)
+
+
+def append(path: Path, data: bytes) -> None:
+    path.write_bytes(path.read_bytes() + data)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -143,6 +149,62 @@ def test_recover_changed_size_is_not_a_torn_tail(tmp_path, dialect):
     assert (found.cut, found.damage.position) == (None, located.position)
     assert found.damage.reason == "unfinished message"
     assert found.damage.lost_messages == 1
+
+
+@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
+@pytest.mark.parametrize("front", [b"", b"rubbish", "torn", "bad crc"], ids=str)
+@pytest.mark.parametrize("magic", [1, 2, 3])
+@both_dialects
+def test_recover_whole_messages_of_another_format_is_refused(
+    tmp_path, dialect, magic, front, scans
+):
+    log = make_log(tmp_path, dialect)
+    end = log.log_end_offset
+    if front == "torn":
+        front = encode(dialect, end, b"k", bytes(3000))[:30]
+    elif front == "bad crc":
+        front = encode(dialect, end, b"k", b"v")[:-1] + b"!"
+    later = [later_message(magic, end + 1 + n, b"value") for n in range(3)]
+    append(log.segments()[-1].log_path, front + b"".join(later))
+    before = contents(tmp_path)
+    found = plan(log, scans=scans)
+    assert found.cut is None
+    assert (found.damage.lost_messages, found.whole_end_offset) == (3, end + 4)
+    with pytest.raises(CorruptLogError, match="3 whole messages stand behind"):
+        carry_out(found)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
+@pytest.mark.parametrize("magic", [1, 2, 3])
+@both_dialects
+def test_recover_torn_tail_before_a_segment_of_another_format_is_refused(
+    tmp_path, dialect, magic, scans
+):
+    log = make_log(tmp_path, dialect)
+    *_, before_last, last = log.segments()
+    append(before_last.log_path, b"torn")
+    last.log_path.write_bytes(later_message(magic, last.first_offset, b"value"))
+    found = plan(log, scans=scans)
+    assert found.cut is None
+    assert found.damage.lost_messages == 1
+
+
+@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
+def test_recover_whole_messages_of_the_other_dialect_is_refused(tmp_path, scans):
+    log = make_log(tmp_path, KAFKA)
+    append(log.segments()[-1].log_path, encode(DOCUMENTED, log.log_end_offset, b"k", b"v"))
+    found = plan(log, scans=scans)
+    assert found.cut is None
+    assert found.damage.lost_messages == 1
+
+
+@pytest.mark.parametrize("magic", [1, 2, 3])
+@both_dialects
+def test_recover_torn_message_of_another_format_is_cut(tmp_path, dialect, magic):
+    log = make_log(tmp_path, dialect)
+    append(log.segments()[-1].log_path, later_message(magic, log.log_end_offset, b"v")[:-1])
+    assert plan(log).cut.lost_messages == 0
 
 
 @both_dialects

@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
@@ -12,7 +14,7 @@ from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import walk
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import SegmentSummary, everywhere
-from tests.damage import cut_to, encode_entries, flip_byte, message_positions
+from tests.damage import cut_to, encode_entries, flip_byte, later_message, message_positions
 from tests.shared_data import shared_file
 from tests.verification.logs import ORDERS
 
@@ -119,6 +121,25 @@ def test_size_beyond_the_end_in_a_message_with_others_behind_it_is_no_torn_tail(
     flip_byte(path, positions[1] + 9, value=1)
     flip_byte(path, positions[2] - 1, mask=1)
     assert found(check(tmp_path, dialect)) == [("bad-length", 1, positions[1])]
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_unfinished_message_before_one_of_a_later_format_is_no_torn_tail(tmp_path, dialect, magic):
+    data = messages(dialect, *range(4))
+    torn = messages(dialect, 4, value=bytes(500))[:40]
+    write(tmp_path, data + torn + later_message(magic, 5, b"value"))
+    (finding,) = check(tmp_path, dialect).findings
+    assert finding.kind == "bad-length"
+    assert "a whole message of another format" in finding.detail
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_messages_of_a_later_format_are_one_finding_that_names_it(tmp_path, dialect, magic):
+    data = messages(dialect, *range(4))
+    write(tmp_path, data + b"".join(later_message(magic, n, b"value") for n in (4, 5, 6)))
+    (finding,) = check(tmp_path, dialect).findings
+    assert (finding.kind, finding.position) == ("bad-magic", len(data))
+    assert f"format v{magic}" in finding.detail
 
 
 def test_messages_that_a_torn_tail_took_with_it_are_not_missed_in_the_index(tmp_path, dialect):

@@ -7,6 +7,6 @@ def end_offset(self):
     entry = self.last_entry()
     following = self.base_offset + entry.relative_offset if entry else self.first_offset
     start = entry.position if entry else 0
-    for message in whole_messages(self.dialect, self.log_path, start):
+    for _, message in whole_messages(self.log_path, start):
         following = message.offset + 1
     return following
