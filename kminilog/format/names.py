@@ -15,6 +15,7 @@ INDEX_SUFFIX = ".index"
 DELETED_SUFFIX = ".deleted"  # retention has renamed this file, and removes it later
 CUT_SUFFIX = ".cut"  # a side file of recovery: it keeps the bytes that were cut off
 MAX_OFFSET = 2**63 - 1
+_MAX_FILE_NAME_BYTES = 255  # of the usual file systems
 
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index)")
 
@@ -54,6 +55,17 @@ def parse_segment_file(name: str) -> tuple[int, str] | None:
     if not match or int(match[1]) > MAX_OFFSET:
         return None
     return int(match[1]), match[2]
+
+
+def with_suffix(name: str, suffix: str) -> str:
+    """Return a name and a suffix as a file name; it leaves out the end of a name that is too long.
+
+    >>> with_suffix("orders.json", ".tmp"), len(with_suffix("x" * 255, ".tmp"))
+    ('orders.json.tmp', 255)
+    """
+    kept_bytes = _MAX_FILE_NAME_BYTES - len(suffix.encode())
+    kept = name.encode("utf-8", "surrogateescape")[:kept_bytes]
+    return kept.decode("utf-8", "surrogateescape") + suffix
 
 
 def cut_file(log_file: str, position: int, copy: int = 0) -> str:

@@ -7,6 +7,7 @@ File fsynced: they survive a power failure. Directory fsynced: the names in it s
 import os
 from pathlib import Path
 
+from kminilog.format.names import with_suffix
 from kminilog.storage.regular_file import naming, open_regular
 
 
@@ -41,7 +42,7 @@ def replace_file(path: Path, data: bytes) -> None:
     Once it returns, the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
     Raises OSError, which names a file.
     """
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(with_suffix(path.name, ".tmp"))
     with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
         file.write(data)
     sync(temporary)

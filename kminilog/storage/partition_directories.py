@@ -23,6 +23,7 @@ from kminilog.format.names import (
     TopicPartition,
     parse_segment_file,
     segment_name,
+    with_suffix,
 )
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import count_change
@@ -101,12 +102,12 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None =
     gone. Of a symbolic link it deletes only the link. Once it returns, the deletion survives a
     power failure. O(files). Raises OSError.
     """
-    found = [(name, _partition_of(name)) for name in os.listdir(log_dir)]
-    own = [(name, partition) for name, partition in found if partition and partition.topic == topic]
+    found = [(name, _partition_of(name, topic)) for name in os.listdir(log_dir)]
+    own = [(name, partition) for name, partition in found if partition]
     for number, (name, partition) in enumerate(own):
         if progress and number and number % _PARTITIONS_BETWEEN_STEPS == 0:
             progress(f"{number:,} of {len(own):,} partitions")
-        path, deleted = f"{log_dir}/{name}", f"{log_dir}/{partition}{DELETED_SUFFIX}"
+        path, deleted = f"{log_dir}/{name}", f"{log_dir}/{_deleted_name(partition)}"
         if os.path.islink(path):
             os.unlink(path)
         elif os.path.isdir(path):
@@ -117,7 +118,7 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None =
 def _make_segment(directory: str, base_offset: int) -> None:
     name = segment_name(base_offset)
     for suffix in (INDEX_SUFFIX, LOG_SUFFIX):  # the index first: no log is ever without its index
-        os.close(os.open(f"{directory}/{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.close(os.open(f"{directory}/{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def _delete(path: str, deleted: str) -> None:
@@ -131,8 +132,19 @@ def _delete(path: str, deleted: str) -> None:
     shutil.rmtree(deleted)
 
 
-def _partition_of(name: str) -> TopicPartition | None:
-    return parse_topic_partition(name.removesuffix(DELETED_SUFFIX))
+def _partition_of(name: str, topic: str) -> TopicPartition | None:
+    """Return the partition of a topic to which a directory belongs, deleted or not; else None."""
+    found = parse_topic_partition(name.removesuffix(DELETED_SUFFIX))
+    own = TopicPartition(topic, found.partition) if found else None
+    return own if own and name in (str(own), _deleted_name(own)) else None
+
+
+def _deleted_name(partition: TopicPartition) -> str:
+    """Return the name of a directory while it is emptied.
+
+    Two very long names of topics may share it: what is there is rubbish of either.
+    """
+    return with_suffix(partition.topic, f"-{partition.partition}{DELETED_SUFFIX}")
 
 
 def _check_empty(directory: Path) -> None:

@@ -926,3 +926,10 @@ def test_interrupt_of_cluster_commands_comes_between_brokers_and_partitions(
         assert (cluster.act("start", "0").code, len(called)) == (130, 3)
     assert cluster.act("start", "0").out.startswith("broker 0 is live")
     assert len(ClusterFiles(cluster.path).state().live) == 5
+
+
+@pytest.mark.parametrize("length", [243, 246, 247, 249])
+def test_topic_with_a_name_of_any_legal_length_works(empty, length):
+    empty.ok("topic", "create", "n" * length, "--partitions", "2", "--replicas", "2")
+    empty.ok("produce", "n" * length, stdin=b"a\nb\n")
+    assert sorted(empty.ok("consume", "n" * length, "--until-end").out.split()) == ["a", "b"]

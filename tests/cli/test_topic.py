@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -207,6 +208,42 @@ def test_topic_alter_adds_partitions_and_says_that_keys_move(orders):
 def test_topic_delete_removes_everything_of_it(orders):
     assert orders.ok("topic", "delete", "orders", "--yes").out == "deleted topic orders\n"
     assert not list(orders.log_dir.glob("orders*"))
+
+
+def long_name_commands(name: str, lines: Path, page: Path) -> list[list[object]]:
+    return [
+        ["topic", "create", name, "--partitions", 11],
+        ["topic", "alter", name, "--partitions", 12, "--config", "segment.bytes=200"],
+        ["topic", "describe", name],
+        ["topic", "list"],
+        ["produce", name, lines],
+        ["ingest", lines, "--topic", name],
+        ["ingest", lines, "--topic", name[:-1] + "X", "--partitions", 11],
+        ["consume", name, "--until-end"],
+        ["consume", name, "--group", "readers", "--max-messages", 1],
+        ["group", "describe", "readers"],
+        ["find", f"{name}-10", 0],
+        ["ls", name, "--html", page],
+        ["verify", name, "--against", lines, "--job", "none"],
+        ["recover", f"{name}-10"],
+        ["retain"],
+        ["topic", "delete", name[:-1] + "X", "--yes"],
+        ["topic", "delete", name, "--yes"],
+    ]
+
+
+@pytest.mark.parametrize("length", range(243, 250))
+def test_topic_with_a_name_of_any_legal_length_works_and_leaves_nothing(
+    kminilog, tmp_path, length
+):
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"".join(b"%d\n" % number for number in range(40)))
+    name = "n" * length
+    for arguments in long_name_commands(name, lines, tmp_path / "page.html"):
+        run = kminilog(*arguments)
+        assert "too long" not in run.err
+        assert (arguments[0] == "verify") == (run.code == 2), run
+    assert [path.name for path in kminilog.log_dir.iterdir() if "n" * 99 in path.name] == []
 
 
 def test_topic_delete_with_a_broken_group_or_manifest_says_so(orders):

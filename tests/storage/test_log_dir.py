@@ -23,7 +23,7 @@ from kminilog.storage.checkpoint import (
 )
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.partition_directories import MAX_AT_ONCE
+from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
 from kminilog.storage.topics import Topic
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -69,6 +69,22 @@ def test_create_topic_is_read_back_with_its_settings(log_dir):
         "partitions": 2,
         "dialect": "kafka",
         "config": {"segment.bytes": 100},
+    }
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_files_of_a_log_dir_are_not_executable_and_follow_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        with LogDirWriter.open(tmp_path / "new", create=True) as writer:
+            writer.create_topic(Topic("t", settings=TopicSettings(segment_bytes=100)))
+            writer.log(TopicPartition("t", 0)).append((None, b"value %d" % n) for n in range(9))
+    finally:
+        os.umask(before)
+    files = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert len(files) > 8
+    assert {path.name: path.stat().st_mode & 0o777 for path in files} == {
+        path.name: 0o666 & ~umask for path in files
     }
 
 
@@ -290,6 +306,26 @@ def test_delete_topic_leaves_nothing_of_it(log_dir):
     assert [topic.name for topic in LogDir(log_dir).topics()] == ["other"]
     assert not list(log_dir.glob("orders*"))
     assert "orders" not in (log_dir / CHECKPOINT_FILE).read_text()
+
+
+@pytest.mark.parametrize("number", [0, 10, 99_999])
+@pytest.mark.parametrize("length", range(236, 250))
+def test_delete_directories_of_a_long_name_finds_what_a_crash_has_left(tmp_path, length, number):
+    partition = TopicPartition("n" * length, number)
+    directory = tmp_path / str(partition)
+    directory.mkdir()
+    (directory / "file").write_bytes(b"x")
+    with pytest.MonkeyPatch.context() as monkeypatch, pytest.raises(Crash):
+        monkeypatch.setattr(shutil, "rmtree", raise_crash)
+        delete_directories(tmp_path, partition.topic)
+    assert not directory.exists()
+    assert list(tmp_path.iterdir()) != []
+    delete_directories(tmp_path, partition.topic)
+    assert list(tmp_path.iterdir()) == []
+
+
+def raise_crash(*arguments: object) -> None:
+    raise Crash
 
 
 class Crash(BaseException):
