@@ -4,19 +4,19 @@
 
 A megabyte of gzip may hold a gigabyte. So nothing is decompressed before it is needed, and memory
 holds one inner message. Beyond the limit the rest is left out, and a line says so. Only gzip can be
-opened. Source: ours; RFC 1952.
+opened: all its members, and zero bytes behind them are padding. Source: ours; RFC 1952.
 """
 
+import io
 import zlib
 from collections.abc import Callable, Iterator
+from gzip import GzipFile
 from pathlib import Path
 
 from kminilog.errors import CompressedMessageError
 from kminilog.format.message import SIZE_END, Message
 
 MAX_UNPACKED_BYTES = 64 << 20
-_PIECE_BYTES = 1 << 16
-_GZIP = 31  # for zlib: a header of gzip, and the largest window
 
 
 class Unpacking:
@@ -57,36 +57,22 @@ class _Gzip:
     """Bytes that are unpacked as they are read, up to a limit; `is_cut` once there are more."""
 
     def __init__(self, packed: bytes, limit_bytes: int) -> None:
-        self._packed = memoryview(packed)
-        self._gzip = zlib.decompressobj(_GZIP)
+        self._gzip = GzipFile(fileobj=io.BytesIO(packed))
         self._left_bytes = limit_bytes
-        self._ready = bytearray()
         self.is_cut = False
 
     def read(self, size: int) -> bytes:
         """Return so many bytes; fewer only at the end, or at the limit. Raises ValueError."""
-        while len(self._ready) < size and self._unpack():
-            pass
-        data = bytes(self._ready[:size])
-        del self._ready[:size]
-        return data
-
-    def _unpack(self) -> bool:
-        """Unpack a piece; tell if there was one."""
-        if self._gzip.eof or self.is_cut:
-            return False
-        packed: bytes | memoryview = self._gzip.unconsumed_tail
-        if not packed:
-            packed, self._packed = self._packed[:_PIECE_BYTES], self._packed[_PIECE_BYTES:]
-        is_last = not packed
+        if self.is_cut:
+            return b""
         try:
             # One byte more than may be: so the end is told from the limit.
-            data = self._gzip.decompress(packed, min(_PIECE_BYTES, self._left_bytes + 1))
-        except zlib.error as error:
-            raise ValueError(f"the gzip data cannot be opened: {error}") from None
-        if is_last and not data and not self._gzip.eof:
-            raise ValueError("the gzip data cannot be opened: it is not complete")
+            data = self._gzip.read(min(size, self._left_bytes + 1))
+        except EOFError:
+            raise ValueError("the gzip data cannot be opened: they are cut off") from None
+        except (OSError, zlib.error) as error:
+            raise ValueError(f"the gzip data cannot be opened: they are damaged: {error}") from None
         self.is_cut = len(data) > self._left_bytes
-        self._ready += data[: self._left_bytes]
+        data = data[: self._left_bytes]
         self._left_bytes -= len(data)
-        return True
+        return data

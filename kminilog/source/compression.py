@@ -11,14 +11,18 @@ The first bytes of a file decide, not its name. But the name must not contradict
 
 Each magic number has bytes that no text begins with. The content of a compressed file is checked
 too, because a tar archive in a .gz is not text. Memory is bounded by the window of the compression,
-whatever the size of the file. This module does not know what the bytes mean. Source: ours; RFC 1952
-(gzip), RFC 8878 (zstd), the file formats of bzip2, LZ4, xz and Snappy; Arrow's streams decompress.
+whatever the size of the file. A frame that is to be skipped may stand in front of zstd and of LZ4:
+what follows it decides. Zero bytes behind gzip are padding. This module does not know what the bytes
+mean. Source: ours; RFC 1952 (gzip), RFC 8878 (zstd), the file formats of bzip2, LZ4, xz and Snappy;
+Arrow's streams decompress, and Python's gzip.
 """
 
 import io
 import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from gzip import GzipFile
 from typing import IO, Any
 
 import pyarrow as pa
@@ -30,7 +34,8 @@ _READABLE = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd", "LZ4": "lz4"}  # Ar
 _MAGIC = {
     "gzip": rb"\x1f\x8b\x08[\x00-\x1f]",  # the three highest flags are reserved
     "bzip2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",  # with blocks, or without any
-    "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",  # a frame, or one to be skipped
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "legacy zstd": rb"[\x1e\x22-\x27]\xb5\x2f\xfd",
     "LZ4": rb"\x04\x22\x4d\x18",
     "legacy LZ4": rb"\x02\x21\x4c\x18",
     "xz": rb"\xfd7zXZ\x00",
@@ -43,6 +48,15 @@ _MAGIC = {
     "RAR": rb"Rar!\x1a\x07",
     "tar": rb".{257}ustar(\x0000|  \x00)",
     "Parquet": rb"PAR1\x15",
+}
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18(.{4})", re.DOTALL)  # and its size
+_HAVE_SKIPPABLE = ("zstd", "LZ4")
+# What is not supported, by a part of the text of the error.
+_NEEDS = {
+    "too much memory": "a window of more than 128 MiB; unpack it with `zstd -d --long=31`",
+    "Dictionary mismatch": "a dictionary; unpack it with `zstd -d -D DICTIONARY`",
+    "nsupported": "what is not supported; unpack it",
+    "not supported": "what is not supported; unpack it",
 }
 _SUFFIXES = {
     suffix: name
@@ -77,13 +91,13 @@ def compression_of(path: str) -> str | None:
     another format, or whose suffix names another format than its bytes do. Case does not matter in
     suffixes.
     """
+    suffix = next((suffix for suffix in _SUFFIXES if path.lower().endswith(suffix)), "")
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD_BYTES)
+            found = _format_of(head) or _behind_skippable(file, head, _SUFFIXES.get(suffix))
     except OSError as error:
         raise SourceError(path, reason=error.strerror or str(error)) from None
-    found = _format_of(head)
-    suffix = next((suffix for suffix in _SUFFIXES if path.lower().endswith(suffix)), "")
     named = _SUFFIXES.get(suffix, found)
     if named != found:
         name = f"its name ends with {suffix} ({named})"
@@ -116,8 +130,9 @@ def open_decompressed(path: str) -> Iterator[IO[bytes]]:
     """Yield an open file that reads the decompressed content.
 
     Only a file that is not compressed can `seek`. Raises SourceError for what `compression_of`
-    refuses, and for a file that cannot be read. A read raises SourceError too, if compressed data
-    are cut off or damaged: it says how many bytes of the content came before that.
+    refuses, and for a file that cannot be read. A read raises SourceError too: it tells data that
+    are cut off, that are damaged and that need what is not supported, and how many bytes of the
+    content came before that.
     """
     compression = compression_of(path)
     try:
@@ -131,7 +146,11 @@ class _Decompressed(io.RawIOBase):
     """The content of a compressed file, which the caller keeps open."""
 
     def __init__(self, raw: IO[bytes], path: str, compression: str) -> None:
-        self._stream: Any = pa.CompressedInputStream(raw, _READABLE[compression])
+        if compression == "gzip":
+            # Not more than is there at once: what comes before a fault is read then.
+            self._read_into: Any = GzipFile(fileobj=raw).readinto1
+        else:
+            self._read_into = pa.CompressedInputStream(raw, _READABLE[compression]).readinto
         self._path = path
         self._compression = compression
         self._position = 0
@@ -141,21 +160,43 @@ class _Decompressed(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         try:
-            count = int(self._stream.readinto(buffer))
-        except (pa.ArrowException, OSError) as error:
+            count = int(self._read_into(buffer))
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             if isinstance(error, OSError) and error.strerror:
                 raise  # the file itself cannot be read
-            reason = (
-                f"its {self._compression} data are cut off or damaged behind byte {self._position} "
-                f"of what is in them: {str(error).strip()}"
-            )
-            raise SourceError(self._path, reason=reason) from None
+            raise SourceError(self._path, reason=self._fault(error)) from None
         self._position += count
         return count
+
+    def _fault(self, error: Exception) -> str:
+        text, what = str(error).strip(), f"its {self._compression} data"
+        place = f"byte {self._position} of what is in them"
+        if isinstance(error, EOFError) or "Truncated" in text:
+            return f"{what} are cut off behind {place}"
+        if needed := next((need for part, need in _NEEDS.items() if part in text), None):
+            return f"{what} need {needed}"
+        return f"{what} are damaged behind {place}: {text}"
 
 
 def _format_of(head: bytes) -> str | None:
     return next((name for name, magic in _FORMATS if magic.match(head)), None)
+
+
+def _behind_skippable(file: IO[bytes], head: bytes, named: str | None) -> str | None:
+    """Return the format of what follows frames to be skipped; None if there are none, or no format.
+
+    If nothing follows them, the name decides, and between zstd and LZ4 makes no difference.
+    """
+    position = 0
+    while skipped := _SKIPPABLE.match(head):
+        position += skipped.end() + int.from_bytes(skipped[1], "little")
+        file.seek(position)
+        head = file.read(_HEAD_BYTES)
+    if position and not head:
+        is_whole = file.seek(0, io.SEEK_END) == position
+        return named if named in _HAVE_SKIPPABLE else "zstd" if is_whole else None
+    found = _format_of(head) if position else None
+    return found if found in _HAVE_SKIPPABLE else None
 
 
 def _refusal(what: str, found: str | None) -> str:

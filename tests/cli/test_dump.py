@@ -240,6 +240,29 @@ def test_dump_deep_finds_damage_inside(kminilog, log):
     assert [record["valid"] for record in run.records] == [True, False]
 
 
+@pytest.mark.parametrize("form", [[], ["--format", "kafka"]])
+def test_dump_deep_opens_all_members_of_gzip_and_skips_zero_bytes(kminilog, log, tmp_path, form):
+    data = log.read_bytes()
+    members = [gzip.compress(part, mtime=0) for part in (data[:40], data[40:41], b"", data[41:])]
+    expected = dump(kminilog, log, *(form or ["--json"])).out
+    log.write_bytes(wrapper(KAFKA, 1, b"".join(members) + bytes(300), 4))
+    run = dump(kminilog, log, "--deep", *(form or ["--json"]))
+    assert (run.code, run.err) == (0, "")
+    if form:
+        crcs = [line.split("crc: ")[1] for line in run.out.splitlines()[2:]]
+        assert crcs == [line.split("crc: ")[1] for line in expected.splitlines()[2:]]
+    else:
+        assert [record["value"] for record in run.records] == ["0", "1", "2", "3", "4"]
+
+
+def test_dump_deep_of_rubbish_behind_gzip_says_that_it_is_damaged(kminilog, log):
+    packed = gzip.compress(log.read_bytes(), mtime=0)
+    log.write_bytes(wrapper(KAFKA, 1, packed + b"rubbish", 4))
+    run = dump(kminilog, log, "--deep", "--json")
+    assert [record["valid"] for record in run.records] == [True] * 5 + [False]
+    assert "they are damaged" in run.records[5]["detail"]
+
+
 def test_dump_deep_reports_gzip_that_cannot_be_opened(kminilog, log):
     log.write_bytes(wrapper(KAFKA, 1, b"no gzip", 4) + encode(KAFKA, 5, b"k", b"5"))
     record = damaged(dump(kminilog, log, "--deep", "--json"), 0)
@@ -317,7 +340,7 @@ def test_dump_deep_shows_what_is_in_front_of_where_the_gzip_ends_too_early(kmini
     run = dump(kminilog, log, "--deep", "--json")
     assert run.code == 1
     assert [(r["offset"], r["valid"]) for r in run.records] == [(0, True), (1, False), (2, True)]
-    assert "it is not complete" in run.records[1]["detail"]
+    assert "they are cut off" in run.records[1]["detail"]
 
 
 @pytest.mark.parametrize(("codec", "name"), [(2, "snappy"), (3, "lz4")])

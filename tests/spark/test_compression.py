@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import re
+import struct
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -46,6 +47,7 @@ REFUSED = {
     "RAR": b"Rar!\x1a\x07\x01\x00",
     "lzip": b"LZIP\x01\x0c",
     "LZO": b"\x89LZO\x00\r\n\x1a\n",
+    "legacy zstd": b"\x27\xb5\x2f\xfd\x24",
     "tar": b"name".ljust(257, b"\0") + b"ustar\x0000",
     "Parquet": b"PAR1\x15\x04\x15",
 }
@@ -94,7 +96,7 @@ def test_open_decompressed_of_what_is_cut_off_is_an_error_that_names_the_place(w
         members = whole + compress(b"more")
         for data in (whole[:-1], whole[:-200], members[:-3], members[: len(whole) + 2]):
             path = write(f"a{suffix}", data)
-            with pytest.raises(SourceError, match=f"its {name} data are cut off or damaged"):
+            with pytest.raises(SourceError, match=f"its {name} data are cut off behind"):
                 content(path)
         with pytest.raises(SourceError) as caught:
             content(write(f"a{suffix}", members[: len(whole) + 2]))
@@ -105,8 +107,66 @@ def test_open_decompressed_of_what_is_cut_off_is_an_error_that_names_the_place(w
 
 def test_open_decompressed_of_what_has_rubbish_behind_it_is_an_error(write):
     for suffix, compress in CODECS.values():
-        with pytest.raises(SourceError, match="cut off or damaged behind byte"):
+        with pytest.raises(SourceError, match="data are damaged behind byte"):
             content(write(f"a{suffix}", compress(TEXT) + b"rubbish"))
+
+
+@pytest.mark.parametrize("zeros", [1, 512, 100_000])
+def test_open_decompressed_of_gzip_takes_zero_bytes_behind_it_for_padding(write, zeros):
+    packed = gzip.compress(TEXT) + gzip.compress(b"more")
+    assert content(write("a.gz", packed + bytes(zeros))) == TEXT + b"more"
+    with pytest.raises(SourceError, match="data are damaged behind byte"):
+        content(write("a.gz", packed + bytes(zeros) + b"rubbish"))
+
+
+def test_open_decompressed_of_damaged_bytes_says_so(write):
+    for name, (suffix, compress) in CODECS.items():
+        packed = bytearray(compress(TEXT))
+        packed[20:-20] = b"\xff" * (len(packed) - 40)
+        with pytest.raises(SourceError, match=f"its {name} data are damaged behind byte"):
+            content(write(f"a{suffix}", bytes(packed)))
+
+
+def skippable(data: bytes) -> bytes:
+    return struct.pack("<II", 0x184D2A53, len(data)) + data
+
+
+@pytest.mark.parametrize("name", ["zstd", "LZ4"])
+def test_compression_of_looks_behind_frames_that_are_to_be_skipped(write, name):
+    suffix, compress = CODECS[name]
+    in_front = skippable(b"") + skippable(bytes(5000))
+    for file in (f"a{suffix}", "a"):
+        path = write(file, in_front + compress(TEXT))
+        assert (file, compression_of(path)) == (file, name)
+        assert content(path) == TEXT
+        path = write(file, in_front)
+        assert content(path) == b""
+    with pytest.raises(SourceError, match=f"its {name} data are cut off"):
+        content(write(f"a{suffix}", in_front[:-1]))
+
+
+def test_frame_that_is_to_be_skipped_is_no_proof_of_a_compression(write):
+    for data in (b"P*M\x18 is a text", skippable(b"x") + b"text", skippable(b"x") + gzip.compress(b"")):
+        assert compression_of(write("a.log", data)) is None, data
+        assert content(write("a.log.gz", gzip.compress(data))) == data
+    reason = refused(write("a.zst", skippable(b"x") + b"text"))
+    assert reason.startswith("its name ends with .zst (zstd), but its first bytes are not")
+
+
+ZSTD_FRAME = {  # RFC 8878: descriptor, then window descriptor or dictionary id, then one raw block
+    "a window of more than 128 MiB; unpack it with `zstd -d --long=31`": b"\x00\xa8",
+    "a dictionary; unpack it with `zstd -d -D DICTIONARY`": b"\x01\x58\x07",
+    "what is not supported; unpack it": b"\x08\x58",  # the reserved bit
+}
+
+
+@pytest.mark.parametrize("needed", ZSTD_FRAME)
+def test_open_decompressed_of_zstd_that_needs_more_says_what(write, needed):
+    block = b"\x29\x00\x00hello"
+    plain = b"\x28\xb5\x2f\xfd" + b"\x00\x58" + block
+    assert content(write("a.zst", plain)) == b"hello"
+    frame = b"\x28\xb5\x2f\xfd" + ZSTD_FRAME[needed] + block
+    assert refused(write("a.zst", frame)) == f"its zstd data need {needed}"
 
 
 def test_check_content_refuses_formats_that_are_not_read(write):
