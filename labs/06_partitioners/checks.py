@@ -123,8 +123,8 @@ def _same_reading(
     compare: Comparer,
     calls: Sequence[str],
     give: Callable[[int], Any],
-    right: Sequence[int],
-    readings: Sequence[tuple[str, Sequence[int]]],
+    right: Sequence[Any],
+    readings: Sequence[tuple[str, Sequence[Any]]],
 ) -> None:
     """Compare all calls. A reading has its code only if it explains what every call gave.
 
@@ -138,14 +138,16 @@ def _same_reading(
         compare.equal(call, lambda given=given: given, expected, mistakes)
 
 
-def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
-    def ask(key: bytes | None, cluster: ClusterMetadata, seed: int = 1) -> Any:
-        own = Default24(Random(seed))
-        text = None if key is None else key.decode("utf-8", "replace")
-        return partition(own, TOPIC, text, key, "value", b"value", cluster)
+def _masked(key: bytes) -> int:
+    return library.murmur2(key) & 0x7FFFFFFF
 
-    def cluster_of(n: int, unavailable: Sequence[int] = ()) -> ClusterMetadata:
-        return ClusterMetadata.of_one_topic(TOPIC, range(n), unavailable)
+
+def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
+    own = Default24(Random(1))
+
+    def ask(data: bytes, cluster: ClusterMetadata, *, topic: str = TOPIC, **named: Any) -> Any:
+        key = named.pop("key", data.decode("utf-8", "replace"))
+        return partition(own, topic, key, data, "value", b"value", cluster, **named)
 
     rows = [row for row in ROWS if row[0]]
     hashes = [(library.murmur2(key), n) for key, n in rows]
@@ -163,47 +165,95 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
     right = [(h & 0x7FFFFFFF) % n for h, n in hashes]
     calls = [f"partition(key {key[:20]!r}, {n} partitions)" for key, n in rows]
     _same_reading(
-        compare, calls, lambda i: ask(rows[i][0], cluster_of(rows[i][1])), right, readings
+        compare, calls, lambda i: ask(rows[i][0], _cluster_of(rows[i][1])), right, readings
+    )
+    _compare_without_key(compare, partition)
+
+    keys = [b"alice", b"bob", b"carol", b"dave", b"erin", b"frank"]
+    masked = [_masked(key) for key in keys]
+    up, order, texts = [0, 1, 3, 4, 6], [3, 6, 1, 0, 5, 2, 4], [b"\0\5" + key for key in keys]
+    two_topics = ClusterMetadata(
+        [Node(0)], [PartitionInfo(t, n, Node(0)) for t in (TOPIC, "views") for n in range(7)]
     )
 
-    for n in (7, 15):
-        cluster = cluster_of(n)
-        for seed in (1, 2, 3):
-            stuck = Default24(Random(seed))._cache.partition(TOPIC, cluster)
-            empty = (library.murmur2(b"") & 0x7FFFFFFF) % n
-            compare.equal(
-                f"partition(key b'', {n} partitions, stuck to {stuck})",
-                lambda seed=seed, cluster=cluster: ask(b"", cluster, seed),
-                empty,
-                {"empty-as-null": stuck},
-            )
-            compare.equal(
-                f"partition(no key, {n} partitions, stuck to {stuck})",
-                lambda seed=seed, cluster=cluster: ask(None, cluster, seed),
-                stuck,
-                {"null-is-hashed": empty},
-            )
-    # A broker is down: keys stay where they are.
-    down = cluster_of(7, [2, 5])
-    available = [0, 1, 3, 4, 6]
-    keys = [b"alice", b"bob", b"carol", b"dave", b"erin", b"frank"]
-    masked = [library.murmur2(key) & 0x7FFFFFFF for key in keys]
-    readings = [
-        ("key-by-available", [available[h % 5] for h in masked]),
+    def compare_all(what: str, give: Callable[[bytes], Any], right: Any, *readings: Any) -> None:
+        calls = [f"partition(key {key!r}, {what})" for key in keys]
+        _same_reading(compare, calls, lambda i: give(keys[i]), right, readings)
+
+    seven = [h % 7 for h in masked]
+    compare_all(
+        "7 partitions, 2 and 5 down",  # a broker is down: keys stay where they are
+        lambda key: ask(key, _cluster_of(7, [2, 5])),
+        seven,
+        ("key-by-available", [up[h % 5] for h in masked]),
         ("key-by-available", [h % 5 for h in masked]),
-    ]
-    calls = [f"partition(key {key!r}, 7 partitions, 2 and 5 down)" for key in keys]
-    right = [h % 7 for h in masked]
-    _same_reading(compare, calls, lambda i: ask(keys[i], down), right, readings)
+    )
+    all_down = _cluster_of(7, range(7))
+    compare_all(
+        "7 partitions, all down",
+        lambda key: ask(key, all_down),
+        seven,
+        ("keyed-as-keyless", [own._cache.partition(TOPIC, all_down)] * len(keys)),
+    )
+    compare_all(
+        "partitions in the order 3 6 1 0 5 2 4",
+        lambda key: ask(key, ClusterMetadata.of_one_topic(TOPIC, order)),
+        seven,
+        ("key-by-place", [order[number] for number in seven]),
+    )
+    compare_all("7 of each of 2 topics", lambda key: ask(key, two_topics, topic="views"), seven)
+    compare_all(
+        "its bytes b'\\0\\5…', 7 partitions",
+        lambda key: ask(b"\0\5" + key, _cluster_of(7), key=key.decode()),
+        [_masked(text) % 7 for text in texts],
+        ("hashes-the-object", seven),
+    )
+    compare_all(
+        "7 partitions, number_of_partitions=3",
+        lambda key: ask(key, _cluster_of(7), number_of_partitions=3),
+        [h % 3 for h in masked],
+        ("ignores-number", seven),
+    )
+
+
+def _cluster_of(n: int, unavailable: Sequence[int] = ()) -> ClusterMetadata:
+    return ClusterMetadata.of_one_topic(TOPIC, range(n), unavailable)
+
+
+def _compare_without_key(compare: Comparer, partition: Callable[..., Any]) -> None:
+    """Compare what an empty key and no key get, for caches that stick to other partitions."""
+    cases = [(n, seed) for n in (7, 15) for seed in (1, 2, 3)]
+    stuck = [Default24(Random(seed))._cache.partition(TOPIC, _cluster_of(n)) for n, seed in cases]
+    empty = [_masked(b"") % n for n, _ in cases]
+
+    def ask(case: int, key: bytes | None) -> Any:
+        n, seed = cases[case]
+        own, text = Default24(Random(seed)), None if key is None else key.decode()
+        return partition(own, TOPIC, text, key, "value", b"value", _cluster_of(n))
+
+    where = [f"{n} partitions, stuck to {at}" for (n, _), at in zip(cases, stuck, strict=True)]
+    calls = [f"partition(key b'', {each})" for each in where]
+    _same_reading(compare, calls, lambda i: ask(i, b""), empty, [("empty-as-null", stuck)])
+    calls = [f"partition(no key, {each})" for each in where]
+    _same_reading(compare, calls, lambda i: ask(i, None), stuck, [("null-is-hashed", empty)])
+    own, cluster = Default24(Random(3)), _cluster_of(7)
+    for at_first in (True, False):
+        got = [partition(own, TOPIC, None, None, "value", b"v", cluster) for _ in range(6)]
+        right = own._cache.partition(TOPIC, cluster) if at_first else got[0]
+        code = "no-key-does-not-stick" if len(set(map(repr, got))) > 1 else None
+        call = f"6 records without a key{'' if at_first else ', after on_new_batch'}"
+        compare.equal(call, lambda got=got: got, [right] * 6, {code: got} if code else {})
+        own.on_new_batch(TOPIC, cluster, right)
+    compare.holds(got[0] != stuck[2], call, repr(got), "another partition than before")
 
 
 # ---- 6.4
 
 
-def _two_topics() -> ClusterMetadata:
+def _topics(**partitions: int) -> ClusterMetadata:
     node = Node(0)
     return ClusterMetadata(
-        [node], [PartitionInfo(topic, n, node) for topic in ("a", "b") for n in range(4)]
+        [node], [PartitionInfo(t, n, node) for t, count in partitions.items() for n in range(count)]
     )
 
 
@@ -249,16 +299,22 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
         {"rr-looks-at-keys": [by_key] * 6},
     )
     compare.equal(
-        "4 records, partitions in the order 1 2 0",
-        lambda: turns(ClusterMetadata.of_one_topic(TOPIC, [1, 2, 0]), 4),
-        [1, 2, 0, 1],
-        {"rr-place-not-number": [0, 1, 2, 0]},
-    )
-    compare.equal(
         "6 records, 4 partitions, 1 is down",
         lambda: turns(ClusterMetadata.of_one_topic(TOPIC, range(4), [1])),
         [0, 2, 3, 0, 2, 3],
         {"rr-ignores-availability": [0, 1, 2, 3, 0, 1], "rr-place-not-number": [0, 1, 2, 0, 1, 2]},
+    )
+    compare.equal(
+        "6 records, partitions in the order 3 1 0 2, 1 is down",
+        lambda: turns(ClusterMetadata.of_one_topic(TOPIC, [3, 1, 0, 2], [1])),
+        [3, 0, 2, 3, 0, 2],
+        {"rr-sorts-by-number": [0, 2, 3, 0, 2, 3]},
+    )
+    compare.equal(
+        "4 records, partitions in the order 1 2 0",
+        lambda: turns(ClusterMetadata.of_one_topic(TOPIC, [1, 2, 0]), 4),
+        [1, 2, 0, 1],
+        {"rr-sorts-by-number": [0, 1, 2, 0]},
     )
     compare.equal(
         "4 records, 3 partitions, all are down",
@@ -267,16 +323,17 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
         {"rr-down-by-place": [2, 0, 1, 2]},
     )
 
-    def alternately() -> list[Any]:
-        made, cluster = new(), _two_topics()
-        return [_ask(made, cluster, topic) for topic in "abababa"]
-
-    compare.equal(
-        "records for topics a b a b a b a",
-        alternately,
-        [0, 0, 1, 1, 2, 2, 3],
-        {"rr-one-counter-for-all-topics": [0, 1, 2, 3, 0, 1, 2]},
-    )
+    for plan in ("abababa", "aababbaabbb"):
+        got = _of_topics(new(), plan, _topics(a=4, b=4))
+        right = [plan[:place].count(topic) % 4 for place, topic in enumerate(plan)]
+        together = [place % 4 for place in range(len(plan))]
+        call = f"records for topics {' '.join(plan)}"
+        mistakes = {"rr-one-counter-for-all-topics": together}
+        compare.equal(call, lambda got=got: got, right, mistakes)
+    plan = "aabcbacbbca"
+    right = [plan[:place].count(topic) % "-acb".index(topic) for place, topic in enumerate(plan)]
+    call = "records for topics a b c with 1 3 2 partitions"
+    compare.equal(call, lambda: _of_topics(new(), plan, _topics(a=1, c=2, b=3)), right)
 
     def batches(count: int, partitions: int) -> list[Any]:
         made, cluster = new(), ClusterMetadata.of_one_topic(TOPIC, range(partitions))
@@ -294,14 +351,56 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
         )
 
     def some_batches() -> list[Any]:
-        made, cluster = new(), _two_topics()
+        made, cluster = new(), _topics(a=4, b=4)
         plan = [("a", True), ("a", False), ("b", True), ("a", False), ("b", False), ("a", True)]
         return [(_place if begins else _ask)(made, cluster, topic=t) for t, begins in plan]
 
     compare.equal("records for a a b a b a, 3 begin a batch", some_batches, [0, 1, 0, 2, 1, 3])
+    for ask in (_ask, _place):
+        _compare_changes(compare, new(), ask)
+    flapping = [ClusterMetadata.of_one_topic(TOPIC, range(4), down) for down in ((), (1,))]
+    made = new()
+    got = [_ask(made, flapping[number % 2]) for number in range(12)]
+    call, code = "12 records, 1 goes down and up", "rr-begins-anew" if set(got) == {0} else None
+    compare.holds(len(set(got)) > 1, call, repr(got), "more than one partition", code)
+
+
+def _of_topics(made: Any, plan: str, cluster: ClusterMetadata) -> list[Any]:
+    return [_ask(made, cluster, topic) for topic in plan]
+
+
+CHANGES: tuple[tuple[str, Sequence[int], Sequence[int]], ...] = (  # what, partitions, who is down
+    ("at first", range(4), ()),
+    ("then 1 is down", range(4), (1,)),
+    ("then 1 is back", range(4), ()),
+    ("then there are 6", range(6), ()),
+    ("then all are down", range(6), range(6)),
+    ("then all but 2 are back", (5, 4, 3, 2, 1, 0), (2,)),
+)
+
+
+def _compare_changes(compare: Comparer, made: Any, ask: Callable[..., Any]) -> None:
+    """Compare the turns of one object while partitions come and go.
+
+    Where the turn goes on after a change is the student's choice.
+    """
+    asked = 0
+    for what, numbers, down in CHANGES:
+        cluster = ClusterMetadata.of_one_topic(TOPIC, numbers, down)
+        wanted = [number for number in numbers if number not in down] or sorted(numbers)
+        got = [ask(made, cluster) for _ in range(len(wanted) + 2)]
+        place = wanted.index(got[0]) if got[0] in wanted else 0
+        turn = [wanted[(place + step) % len(wanted)] for step in range(len(got))]
+        frozen = [(asked + step) % 4 for step in range(len(got))]
+        call = f"{len(got)} records, {what}"
+        compare.equal(call, lambda got=got: got, turn, {"rr-freezes-partitions": frozen})
+        asked += len(got)
 
 
 # ---- 6.5
+
+
+OTHER = "views"  # a topic whose partition must stay as it is
 
 
 class _Racing:
@@ -312,30 +411,84 @@ class _Racing:
 
     def randrange(self, stop: int) -> int:
         if not self._cache._lock.locked():
-            self._cache._cached[TOPIC] = 3
+            dict.__setitem__(self._cache._cached, TOPIC, 3)
         return 0
+
+
+class _Watched(dict[str, int]):
+    """The cached partitions; it knows if one was changed while nobody had the lock."""
+
+    def __init__(self, lock: Any) -> None:
+        super().__init__({OTHER: 1})
+        self._lock = lock
+        self.is_changed_without_lock = False
+
+    def __setitem__(self, topic: str, partition: int) -> None:
+        if not self._lock.locked():
+            self.is_changed_without_lock = True
+        super().__setitem__(topic, partition)
 
 
 def exercise_5(compare: Comparer, next_partition: Callable[..., Any]) -> None:
     kind = type("Cache", (StickyPartitionCache,), {"next_partition": next_partition})
-    four = ClusterMetadata.of_one_topic(TOPIC, range(4))
+    watched = []
 
-    def at(partition: int, seed: int = 5) -> Any:
+    def at(partition: int | None, seed: int = 5) -> Any:
         cache = kind(Random(seed))
-        cache._cached[TOPIC] = partition
+        cache._cached = _Watched(cache._lock)
+        watched.append(cache._cached)
+        if partition is not None:
+            dict.__setitem__(cache._cached, TOPIC, partition)
         return cache
 
-    for stuck in range(4):
-        for previous in {0, 1, 2, 3} - {stuck}:
-            cache = at(stuck)
-            call = f"next_partition('orders', cluster, {previous}), stuck to {stuck}"
-            got = cache.next_partition(TOPIC, four, previous)
-            has_moved = got != stuck and got in range(4)
-            compare.equal(
-                call, lambda got=got: got, stuck, {"sticky-moves-twice": got} if has_moved else {}
-            )
-            compare.equal(f"cached after {call}", lambda cache=cache: cache._cached[TOPIC], stuck)
+    _compare_stays(compare, at)
+    _compare_moves(compare, at)
+    _compare_first_draws(compare, at)
+    _compare_races(compare, at, next_partition)
+    is_open = any(each.is_changed_without_lock for each in watched)
+    call = "next_partition, self._lock at the change"
+    compare.holds(not is_open, call, "free", "locked", "sticky-without-lock")
 
+
+FOUR = ClusterMetadata.of_one_topic(TOPIC, range(4))
+
+
+def _compare_stays(compare: Comparer, at: Callable[..., Any]) -> None:
+    """Compare what becomes of a topic that another thread has moved on already."""
+    asked = [(stuck, before) for stuck in range(4) for before in (-1, 0, 1, 2, 3)]
+    asked = [(stuck, previous) for stuck, previous in asked if stuck != previous]
+    caches = [at(stuck) for stuck, _ in asked]
+    answers = [
+        cache.next_partition(TOPIC, FOUR, previous)
+        for cache, (_, previous) in zip(caches, asked, strict=True)
+    ]
+    moved = [ask for ask, got in zip(asked, answers, strict=True) if got != ask[0]]
+    code = {
+        tuple(asked): "sticky-moves-twice",
+        tuple(ask for ask in asked if ask[1] != -1): "sticky-moves-twice",
+        tuple(ask for ask in asked if ask[1] == -1): "sticky-moves-twice",
+        tuple(ask for ask in asked if ask[0] == 0): "zero-is-falsy",
+    }.get(tuple(moved))
+    for cache, (stuck, previous), got in zip(caches, asked, answers, strict=True):
+        call = f"next_partition('orders', cluster, {previous}), stuck to {stuck}"
+        mistakes = {code: got} if code and got in range(4) else {}
+        compare.equal(call, lambda got=got: got, stuck, mistakes)
+        _compare_cached(compare, cache, call, got)
+
+
+def _compare_cached(compare: Comparer, cache: Any, call: str, got: Any) -> None:
+    """Compare what is cached with what was answered, and look at lock and other topics."""
+    stored = repr(cache._cached.get(TOPIC))
+    compare.holds(stored == repr(got), f"cached after {call}", stored, repr(got), "sticky-forgets")
+    other = cache._cached.get(OTHER)
+    compare.holds(
+        other == 1, f"topic {OTHER} after {call}", repr(other), "1", "sticky-forgets-topics"
+    )
+    is_locked = cache._lock.locked()
+    compare.holds(not is_locked, f"lock after {call}", "locked", "free", "sticky-keeps-lock")
+
+
+def _compare_moves(compare: Comparer, at: Callable[..., Any]) -> None:
     for unavailable in ((), (1,), (0, 1)):
         cluster = ClusterMetadata.of_one_topic(TOPIC, range(4), unavailable)
         wanted = [number for number in range(4) if number not in unavailable]
@@ -343,57 +496,65 @@ def exercise_5(compare: Comparer, next_partition: Callable[..., Any]) -> None:
         for seed in range(40):
             stuck = wanted[seed % len(wanted)]
             cache = at(stuck, seed)
-            moves.append((stuck, cache.next_partition(TOPIC, cluster, stuck), cache._cached[TOPIC]))
-        _judge_moves(compare, moves, wanted)
+            moves.append((stuck, cache.next_partition(TOPIC, cluster, stuck), cache))
+        code = _code_of_staying([(stuck, stuck == got) for stuck, got, _ in moves])
+        for stuck, got, cache in moves:
+            call = f"next_partition('orders', cluster, {stuck}), stuck to {stuck}"
+            expected = f"one of {[number for number in wanted if number != stuck]}"
+            compare.holds(got != stuck, call, repr(got), expected, code)
+            is_down = got in range(4) and got not in wanted
+            why = "sticky-ignores-availability" if is_down else None
+            compare.holds(got in wanted, call, repr(got), expected, why)
+            _compare_cached(compare, cache, call, got)
 
-    for unavailable, wanted in (((0, 1, 3), {2}), ((0, 1, 2, 3), {0, 1, 2, 3}), ((), {0, 1, 2, 3})):
-        cluster = ClusterMetadata.of_one_topic(TOPIC, range(4), unavailable)
-        down = f"{len(unavailable)} of 4 down"
+
+def _code_of_staying(moves: Sequence[tuple[int, bool]]) -> str | None:
+    """Return why a full partition is kept: always, only if its number is 0, or by chance."""
+    kept = {stuck for stuck, stays in moves if stays}
+    left = {stuck for stuck, stays in moves if not stays}
+    if kept & left:
+        return "sticky-draws-the-same"
+    if kept == {0}:
+        return "zero-is-falsy"
+    return None if left else "sticky-never-moves"
+
+
+def _compare_first_draws(compare: Comparer, at: Callable[..., Any]) -> None:
+    every = (0, 1, 2, 3)
+    for what, stuck, previous, down, wanted in (
+        ("3 of 4 down", 2, 2, (0, 1, 3), (2,)),
+        ("4 of 4 down", 2, 2, every, every),
+        ("nothing cached", None, -1, (), every),
+        ("nothing cached", None, 2, (), every),
+        ("nothing cached", None, 0, (2,), (0, 1, 3)),
+    ):
+        cluster = ClusterMetadata.of_one_topic(TOPIC, range(4), down)
         for seed in range(20):
-            cache = at(2, seed)
-            if not unavailable:
-                del cache._cached[TOPIC]
-                down = "nothing cached"
-            call = f"next_partition('orders', cluster, 2), {down}"
-            got = cache.next_partition(TOPIC, cluster, -1 if not unavailable else 2)
-            compare.holds(got in wanted, call, repr(got), f"one of {sorted(wanted)}")
-            stored = repr(cache._cached.get(TOPIC))
-            compare.holds(
-                stored == repr(got), f"cached after {call}", stored, repr(got), "sticky-forgets"
-            )
-
-    cache = at(0)
-    cache._chance = _Racing(cache)
-    call = "next_partition, another thread moves to 3 first"
-    got = cache.next_partition(TOPIC, four, 0)
-    stored = cache._cached[TOPIC]
-    is_kept = stored == 3 or _locks(next_partition)
-    compare.holds(is_kept, call, repr(got), "3", "sticky-overwrites")
-    compare.equal(call, lambda: got, stored, {"sticky-answers-its-draw": 1})
+            cache = at(stuck, seed)
+            call = f"next_partition('orders', cluster, {previous}), {what}"
+            got = cache.next_partition(TOPIC, cluster, previous)
+            compare.holds(got in wanted, call, repr(got), f"one of {list(wanted)}")
+            _compare_cached(compare, cache, call, got)
 
 
-def _judge_moves(
-    compare: Comparer, moves: Sequence[tuple[int, Any, Any]], wanted: Sequence[int]
+def _compare_races(
+    compare: Comparer, at: Callable[..., Any], next_partition: Callable[..., Any]
 ) -> None:
-    """Judge moves away from a full partition: where from, what was answered, what is cached."""
-    stays = [move for move in moves if move[0] == move[1]]
-    code = "sticky-never-moves" if len(stays) == len(moves) else "sticky-draws-the-same"
-    for stuck, got, cached in moves:
-        call = f"next_partition('orders', cluster, {stuck}), stuck to {stuck}"
-        expected = f"one of {[number for number in wanted if number != stuck]}"
-        compare.holds(got != stuck, call, repr(got), expected, code)
-        is_down = got in range(4) and got not in wanted
-        why = "sticky-ignores-availability" if is_down else None
-        compare.holds(got in wanted, call, repr(got), expected, why)
-        compare.holds(
-            cached == got, f"cached after {call}", repr(cached), repr(got), "sticky-forgets"
-        )
+    for stuck, previous, what in ((0, 0, "another thread moves to 3 first"), (None, -1, "3 comes")):
+        cache = at(stuck)
+        cache._chance = _Racing(cache)
+        call = f"next_partition, stuck to {stuck}, {what}"
+        got = cache.next_partition(TOPIC, FOUR, previous)
+        stored = cache._cached.get(TOPIC)
+        is_kept = stored == 3 or _locks(at, next_partition)
+        compare.holds(is_kept, call, repr(got), "3", "sticky-overwrites")
+        drawn = 1 if stuck == 0 else 0
+        compare.equal(call, lambda got=got: got, stored, {"sticky-answers-its-draw": drawn})
 
 
-def _locks(next_partition: Callable[..., Any]) -> bool:
+def _locks(at: Callable[..., Any], next_partition: Callable[..., Any]) -> bool:
     """Tell if nobody else could have moved on: the function draws while it has the lock."""
-    cache = type("Cache", (StickyPartitionCache,), {"next_partition": next_partition})(Random(0))
-    cache._cached[TOPIC] = 0
+    cache = at(0)
     seen = []
 
     class _Watching:
@@ -402,7 +563,7 @@ def _locks(next_partition: Callable[..., Any]) -> bool:
             return 0
 
     cache._chance = _Watching()
-    cache.next_partition(TOPIC, ClusterMetadata.of_one_topic(TOPIC, range(4)), 0)
+    cache.next_partition(TOPIC, FOUR, 0)
     return all(seen)
 
 
@@ -426,12 +587,35 @@ class _Counting(BuiltIn):
         return super()._switch(topic, cluster)
 
 
+Records = Sequence[tuple[int, str]]
+PLANS: tuple[tuple[str, Records], ...] = (
+    # Sizes and marks: f fills the batch, k has a key, o goes elsewhere, t is of another topic.
+    ("records of 30 bytes, each batch full", [(30, "f")] * 9),
+    ("records of 60 bytes, the third fills it", [(60, ""), (60, ""), (60, "f")] * 3),
+    ("records of 30 bytes, no batch full", [(30, "")] * 16),
+    ("200 bytes with a key, 60 without", [(200, "kf"), (60, ""), (200, "k"), (60, "f")]),
+    ("200 bytes elsewhere, 60 here", [(200, "of"), (60, ""), (200, "o"), (60, "f")]),
+    ("100 bytes at once, then 99 and 1", [(100, "f"), (99, "f"), (1, "f"), (199, ""), (1, "")]),
+    ("records of 60 bytes, 2 topics", [(60, ""), (60, "tf"), (60, "f"), (60, "tf"), (60, "t")]),
+)
+
+
 def _by_batch(self: Any, topic: str, partition: int, size_bytes: int, **named: Any) -> None:
-    if named["is_batch_full"] and not (named["has_key"] and not self._ignores_keys):
+    is_here = self._current[topic].partition == partition
+    by_key = named["has_key"] and not self._ignores_keys
+    if named["is_batch_full"] and is_here and not by_key:
         self._switch(topic, named["cluster"])
 
 
-def _by_bytes(keyed: bool = False, everywhere: bool = False, least: int = 1, most: int = 2) -> Any:
+def _by_bytes(
+    *,
+    keyed: bool = False,
+    everywhere: bool = False,
+    least: int = 1,
+    most: int = 2,
+    shared: bool = False,
+    zero: bool = True,
+) -> Any:
     """Return on_appended with one thing done otherwise; `least` and `most` are batch sizes."""
 
     def appended(self: Any, topic: str, partition: int, size_bytes: int, **named: Any) -> None:
@@ -439,66 +623,82 @@ def _by_bytes(keyed: bool = False, everywhere: bool = False, least: int = 1, mos
         by_key = named["has_key"] and not self._ignores_keys and not keyed
         if current is None or by_key or (current.partition != partition and not everywhere):
             return
-        current.produced_bytes += size_bytes
+        if not (zero or current.partition):
+            return
+        counter = self if shared else current
+        counter.produced_bytes = getattr(counter, "produced_bytes", 0) + size_bytes
         limit = (least if named["is_batch_full"] else most) * self._batch_size_bytes
-        if current.produced_bytes >= limit:
+        if counter.produced_bytes >= limit:
+            counter.produced_bytes = 0
             self._switch(topic, named["cluster"])
 
     return appended
 
 
+def _of_every_topic(self: Any, topic: str, partition: int, size_bytes: int, **named: Any) -> None:
+    write = _by_bytes()
+    for each in list(self._current):
+        write(self, each, partition, size_bytes, **named)
+
+
+READINGS = (
+    ("sticky-ignores-open-batch", _by_bytes(most=1)),
+    ("sticky-waits-for-full", _by_bytes(most=1 << 40)),
+    ("sticky-by-batch", _by_batch),
+    ("sticky-counts-keyed", _by_bytes(keyed=True)),
+    ("sticky-counts-elsewhere", _by_bytes(everywhere=True)),
+    ("sticky-counts-topics-together", _by_bytes(shared=True)),
+    ("sticky-counts-topics-together", _of_every_topic),
+    ("sticky-never-moves", _by_bytes(least=1 << 40, most=1 << 40)),
+    ("zero-is-falsy", _by_bytes(zero=False)),
+)
+
+
+def _moves(write: Any, records: Records, start: int, *, ignores_keys: bool = False) -> list[int]:
+    """Return after which records `write` moves on, if the first ones go to partition `start`."""
+    cluster = _topics(**{TOPIC: 4, OTHER: 4})
+    chooser = type("Mine", (_Counting,), {"on_appended": write})(Random(3))
+    chooser.configure(_PLAIN | {"partitioner.ignore.keys": ignores_keys})
+    for topic in (TOPIC, OTHER):
+        chooser.partition(topic, None, None, None, b"", cluster)
+        chooser._current[topic].partition = start
+    chooser.switches = 0
+    found = []
+    for number, (size, marks) in enumerate(records, 1):
+        before = chooser.switches
+        topic = OTHER if "t" in marks else TOPIC
+        here = chooser._current[topic].partition
+        place = (here + 1) % 4 if "o" in marks else here
+        named = {"has_key": "k" in marks, "is_batch_full": "f" in marks, "cluster": cluster}
+        chooser.on_appended(topic, place, size, **named)
+        found += [number] * (chooser.switches - before)
+    return found
+
+
 def exercise_6(compare: Comparer, on_appended: Callable[..., Any]) -> None:
-    cluster = ClusterMetadata.of_one_topic(TOPIC, range(4))
+    cases = [(what, records, start) for start in (2, 0) for what, records in PLANS]
 
-    def moves(
-        write: Any, records: Sequence[tuple[int, str]], ignores_keys: bool = False
-    ) -> list[int]:
-        """Return after which records it moves on. Marks: f a full batch, k a key, o another one."""
-        chooser = type("Mine", (_Counting,), {"on_appended": write})(Random(3))
-        chooser.configure(_PLAIN | {"partitioner.ignore.keys": ignores_keys})
-        chooser.partition(TOPIC, None, None, None, b"", cluster)
-        found = []
-        for number, (size, marks) in enumerate(records, 1):
-            before = chooser.switches
-            here = chooser._current[TOPIC].partition
-            place = (here + 1) % 4 if "o" in marks else here
-            full, key = "f" in marks, "k" in marks
-            named = {"has_key": key, "is_batch_full": full, "cluster": cluster}
-            chooser.on_appended(TOPIC, place, size, **named)
-            found += [number] * (chooser.switches - before)
-        return found
+    def moves_of(write: Any) -> list[list[int]]:
+        return [_moves(write, records, start) for _, records, start in cases]
 
-    plans = (
-        ("records of 30 bytes, each batch full", [(30, "f")] * 9),
-        ("records of 60 bytes, the third fills it", [(60, ""), (60, ""), (60, "f")] * 3),
-        ("records of 30 bytes, no batch full", [(30, "")] * 16),
-        ("200 bytes with a key, 60 without", [(200, "kf"), (60, ""), (200, "k"), (60, "f")]),
-        ("200 bytes elsewhere, 60 here", [(200, "of"), (60, ""), (200, "o"), (60, "f")]),
-        ("100 bytes at once, then 99 and 1", [(100, "f"), (99, "f"), (1, "f"), (199, ""), (1, "")]),
+    got = moves_of(on_appended)
+    _same_reading(
+        compare,
+        [f"on_appended, moves on after ({what})" for what, _, _ in cases],
+        lambda number: got[number],
+        moves_of(BuiltIn.on_appended),
+        [(code, moves_of(write)) for code, write in READINGS],
     )
-    for what, records in plans:
-        compare.equal(
-            f"on_appended, moves on after ({what})",
-            lambda records=records: moves(on_appended, records),
-            moves(BuiltIn.on_appended, records),
-            {
-                "sticky-ignores-open-batch": moves(_by_bytes(most=1), records),
-                "sticky-waits-for-full": moves(_by_bytes(most=1 << 40), records),
-                "sticky-by-batch": moves(_by_batch, records),
-                "sticky-counts-keyed": moves(_by_bytes(keyed=True), records),
-                "sticky-counts-elsewhere": moves(_by_bytes(everywhere=True), records),
-                "sticky-never-moves": [],
-            },
-        )
     records = [(60, "k"), (60, "kf"), (60, "k")]
     compare.equal(
         "on_appended, moves on after (keys ignored)",
-        lambda: moves(on_appended, records, ignores_keys=True),
-        moves(BuiltIn.on_appended, records, ignores_keys=True),
+        lambda: _moves(on_appended, records, 2, ignores_keys=True),
+        _moves(BuiltIn.on_appended, records, 2, ignores_keys=True),
+        {"sticky-ignores-setting": _moves(BuiltIn.on_appended, records, 2)},
     )
     chooser = type("Mine", (BuiltIn,), {"on_appended": on_appended})(Random(3))
     chooser.configure(_PLAIN)
-    named = {"has_key": False, "is_batch_full": True, "cluster": cluster}
+    named = {"has_key": False, "is_batch_full": True, "cluster": _cluster_of(4)}
     compare.equal(
         "on_appended before any partition", lambda: chooser.on_appended(TOPIC, 0, 9, **named), None
     )

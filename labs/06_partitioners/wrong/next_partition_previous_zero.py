@@ -1,0 +1,11 @@
+# exercise: 5
+# reason: zero-is-falsy
+def next_partition(self, topic, cluster, previous):
+    cached = self._cached.get(topic)
+    if cached is not None and (not previous or cached != previous):
+        return cached
+    drawn = self._draw(topic, cluster, cached)
+    with self._lock:
+        if self._cached.get(topic) == cached:
+            self._cached[topic] = drawn
+        return self._cached[topic]

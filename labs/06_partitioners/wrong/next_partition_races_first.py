@@ -1,0 +1,14 @@
+# exercise: 5
+# reason: sticky-overwrites
+def next_partition(self, topic, cluster, previous):
+    cached = self._cached.get(topic)
+    if cached is None:
+        self._cached[topic] = self._draw(topic, cluster, None)
+        return self._cached[topic]
+    if cached != previous:
+        return cached
+    drawn = self._draw(topic, cluster, cached)
+    with self._lock:
+        if self._cached.get(topic) == cached:
+            self._cached[topic] = drawn
+        return self._cached[topic]

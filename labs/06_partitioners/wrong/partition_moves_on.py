@@ -1,0 +1,9 @@
+# exercise: 3
+# reason: no-key-does-not-stick
+def partition(self, topic, key, key_bytes, value, value_bytes, cluster, number_of_partitions=None):
+    if key_bytes is None:
+        stuck = self._cache.partition(topic, cluster)
+        self._cache.next_partition(topic, cluster, stuck)
+        return stuck
+    count = number_of_partitions or len(cluster.partitions_for_topic(topic))
+    return to_positive(murmur2(key_bytes)) % count
