@@ -1,7 +1,7 @@
 """`kminilog lab`: labs are listed, started and reset; cli.labs checks them and helps.
 
-All commands but `list` and `start` look for the work folder in the current directory, and in those
-above it. Source: ours.
+All commands but `list` and `start` look for the work folder that the current directory is in, or
+holds. Source: ours.
 """
 
 import os

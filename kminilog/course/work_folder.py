@@ -2,10 +2,10 @@
 
     01_message/    README.md  answers.py  checks.py  progress.json  files/  broken/
 
-`progress.json` holds the student's name and seed, and what was predicted, hinted at and passed: it
-may be copied with the folder. Nothing outside the folder is written. A command looks for
-`01_message` in the current directory and in up to three directories above it, so it may be typed in
-the folder, below it, and in the folder of another lab. Source: ours.
+`progress.json` holds the lab's number, the student's name and seed, and what was predicted, hinted
+at and passed: it may be copied with the folder, under any name. Nothing outside the folder is
+written. A command may be typed in the folder, in up to three directories below it, in the directory
+that holds it, and in the folder of another lab beside it; nowhere else. Source: ours.
 """
 
 import getpass
@@ -19,7 +19,7 @@ from zlib import crc32
 from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
-from kminilog.course.material import Exercise, Lab, checks_of
+from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
 from kminilog.printable import printable
 from kminilog.storage.durable_file import replace_file
@@ -76,7 +76,7 @@ class WorkFolder:
         path.mkdir(parents=True)
         who = printable(name if name is not None else _user_name())
         folder = cls(lab, path)
-        folder.progress = {"name": who, "seed": crc32(who.encode()), "passed": []}
+        folder.progress = folder._fresh_progress(who, crc32(who.encode()))
         for file in ("README.md", "checks.py"):
             shutil.copyfile(lab.folder / file, path / file)
         shutil.copyfile(lab.folder / "starter.py", path / ANSWERS_FILE)
@@ -86,17 +86,20 @@ class WorkFolder:
 
     @classmethod
     def find(cls, lab: Lab, directory: Path) -> Self:
-        """Return the folder in `directory`, or in one above it; NoWorkFolderError without one.
+        """Return the folder that `directory` is in, or the lab's in it, or that beside another lab's.
 
-        Raises DamagedProgressError if its `progress.json` does not say name and seed.
+        Raises NoWorkFolderError without one, and DamagedProgressError if its `progress.json` does
+        not say name and seed.
         """
-        for place in _looked_in(directory):
-            path = place / lab.work_name
-            if (path / PROGRESS_FILE).is_file():
-                folder = cls(lab, path)
-                folder.progress = _read_progress(path / PROGRESS_FILE)
-                return folder
-        raise NoWorkFolderError(lab, directory)
+        inside = _work_folder_around(directory)
+        path = (inside.parent if inside else directory.absolute()) / lab.work_name
+        if inside and _lab_in(inside) == lab.number:
+            path = inside
+        if _lab_in(path) != lab.number:
+            raise NoWorkFolderError(lab, directory)
+        folder = cls(lab, path)
+        folder.progress = _read_progress(path / PROGRESS_FILE)
+        return folder
 
     @property
     def passed(self) -> list[str]:
@@ -165,7 +168,7 @@ class WorkFolder:
         backup = self._back_up()
         shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
         self.write_given_files(self.path)
-        self.progress = {"name": self.progress["name"], "seed": self.seed, "passed": []}
+        self.progress = self._fresh_progress(self.progress["name"], self.seed)
         self.save()
         return backup
 
@@ -194,6 +197,9 @@ class WorkFolder:
         self.save()
         return backup
 
+    def _fresh_progress(self, name: str, seed: int) -> dict[str, Any]:
+        return {"lab": self.lab.number, "name": name, "seed": seed, "passed": []}
+
     def _back_up(self) -> Path | None:
         if not self.answers_path.exists():
             return None
@@ -206,10 +212,28 @@ class WorkFolder:
 
 def place_for_labs(directory: Path) -> Path:
     """Return where a new work folder belongs: in a directory, or beside the one that it is in."""
-    for place in _looked_in(directory):
-        if (place / PROGRESS_FILE).is_file() and (place / ANSWERS_FILE).exists():
-            return place.parent
-    return directory
+    inside = _work_folder_around(directory)
+    return inside.parent if inside else directory
+
+
+def _work_folder_around(directory: Path) -> Path | None:
+    """Return the work folder that is `directory` or a little above it; None without one."""
+    places = [directory.absolute(), *directory.absolute().parents][:_LOOKED_IN]
+    return next((place for place in places if _lab_in(place)), None)
+
+
+def _lab_in(place: Path) -> int | None:
+    """Return the number of the lab whose work folder `place` is; None if it is none.
+
+    Where `progress.json` does not say it, being damaged or old, the name of the folder does.
+    """
+    path = place / PROGRESS_FILE
+    if not path.is_file():
+        return None
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["lab"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return next((lab.number for lab in all_labs() if lab.work_name == place.name), None)
 
 
 def _lines_of(starter: Answers, name: str) -> tuple[int, int]:
@@ -226,15 +250,11 @@ def _user_name() -> str:
         return "student"
 
 
-def _looked_in(directory: Path) -> list[Path]:
-    return [directory.absolute(), *directory.absolute().parents][:_LOOKED_IN]
-
-
 def _read_progress(path: Path) -> dict[str, Any]:
     """Return what the file says, as far as it is of the kinds that `start` and `note` write."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        kinds = {"name": str, "seed": int, "passed": list, "hints": dict, "predicted": dict}
+        kinds = {"lab": int, "name": str, "seed": int, "passed": list, "hints": dict, "predicted": dict}
         needed = ("name", "seed", "passed")
         if all(isinstance(found[name], kinds[name]) for name in {*found, *needed}):
             return dict(found)

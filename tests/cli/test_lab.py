@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -232,6 +233,43 @@ def test_work_folder_is_found_from_around_and_inside(tmp_path, monkeypatch, plac
     start_lab(tmp_path, HEADER)
     start_lab(tmp_path, number=2)
     monkeypatch.chdir(place)
+    assert lab("check", "1.1").code == 0
+
+
+@pytest.mark.parametrize("words", ["check 1.1", "reset 1", "hint 1.1", "run 1 -- topic list"])
+def test_folder_that_is_no_work_folder_touches_none_beside_it(tmp_path, monkeypatch, words):
+    start_lab(tmp_path, HEADER)
+    (tmp_path / "notes").mkdir()
+    before = tree_of(tmp_path)
+    monkeypatch.chdir("notes")
+    assert_one_line(lab(*words.split()), 2, "notes: no work folder of lab 1 here; ")
+    assert lab("progress").out.startswith("No work folder here.")
+    assert tree_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("place", ["", "files"])
+@pytest.mark.parametrize("name", ["my copy", "02_segment"])
+def test_copy_under_another_name_is_judged_itself(tmp_path, monkeypatch, name, place):
+    start_lab(tmp_path, HEADER)
+    copy = tmp_path / name
+    shutil.copytree(tmp_path / "01_message", copy)
+    (copy / "answers.py").write_text(HEADER.replace("4 +", "16 +"))
+    monkeypatch.chdir(copy / place)
+    run = lab("check", "1.1")
+    assert run.code == 1
+    assert run.out.startswith(f"Lab 1: The message, in {copy}\n")
+    assert_one_line(lab("check", "2.1"), 2, "no work folder of lab 2 here")
+    monkeypatch.chdir(tmp_path)
+    assert lab("check", "1.1").out.startswith(f"Lab 1: The message, in {tmp_path}/01_message\n")
+    assert_one_line(lab("check", "2.1"), 2, "no work folder of lab 2 here")
+
+
+def test_folder_without_the_number_of_its_lab_is_known_by_its_name(tmp_path, monkeypatch):
+    folder = start_lab(tmp_path, HEADER)
+    path = folder.path / "progress.json"
+    path.write_text(path.read_text().replace('"lab": 1,', ""))
+    assert lab("check", "1.1").code == 0
+    monkeypatch.chdir(folder.path)
     assert lab("check", "1.1").code == 0
 
 

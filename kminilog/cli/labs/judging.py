@@ -55,7 +55,7 @@ def _show(
     folder: WorkFolder, outcomes: list[Outcome], catalogue: Catalogue, *, is_verbose: bool
 ) -> None:
     lab = folder.lab
-    write_line(catalogue.say("heading", lab=lab.number, title=lab.title))
+    write_line(catalogue.say("heading", lab=lab.number, title=lab.title, folder=folder.path))
     if folder.are_checks_changed():
         write_line("  " + catalogue.say("checks-changed"))
     for outcome in outcomes:

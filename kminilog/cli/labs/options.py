@@ -33,5 +33,5 @@ def wanted_exercises(text: str) -> tuple[Lab, list[Exercise]]:
 
 
 def folder_of(lab: Lab) -> WorkFolder:
-    """Return the lab's work folder, here or above; NoWorkFolderError without one."""
+    """Return the lab's work folder; NoWorkFolderError if none is here (see `WorkFolder.find`)."""
     return WorkFolder.find(lab, Path.cwd())
