@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from struct import pack
+from struct import pack, unpack_from
 from typing import Any
 from zlib import crc32
 
@@ -20,13 +20,21 @@ CONTENTS = (b"", b"\x00" * 10, b"content of a message")
 
 
 FILE = "00000000000000000000.log"
+PIECE = "piece.bin"
+PIECE_STARTS = 34 - 14  # with the last 14 bytes of RECORD
+LOST_BYTES = 3
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:
-    """Write a segment of four messages; the second one has the student's name as its key."""
+    """Write a segment of four messages, and a piece of another one, which no command can read.
+
+    The second message of the piece has the student's name as its key, and lacks its end.
+    """
     pairs = [(None, b"message1"), (name.encode(), b"is my name"), (b"", b"no key?"), (b"k", b"")]
     data = [library.encode(KAFKA, offset, *pair) for offset, pair in enumerate(pairs)]
     (folder / FILE).write_bytes(b"".join(data))
+    second = library.encode(KAFKA, 368769 + seed % 1000, *pairs[1])
+    (folder / PIECE).write_bytes(RECORD[PIECE_STARTS:] + second[:-LOST_BYTES])
 
 
 def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:
@@ -217,26 +225,29 @@ def exercise_5(compare: Comparer, scan: Callable[..., Any]) -> None:
 
 
 def solve_6(folder: Path) -> dict[str, Any]:
-    """Return the right constants of exercise 6, as the library reads the file."""
-    position, second = list(library.scan(KAFKA, (folder / "files" / FILE).read_bytes()))[1]
-    assert isinstance(second, Message)
+    """Return the right constants of exercise 6: the fields of the second message in the piece."""
+    data = (folder / "files" / PIECE).read_bytes()
+    position = len(RECORD) - PIECE_STARTS
+    offset, size, crc = unpack_from(">qiI", data, position)
+    (key_bytes,) = unpack_from(">i", data, position + 18)
     return {
-        "SECOND_OFFSET": second.offset,
-        "SECOND_POSITION": position,
-        "SECOND_CRC": second.crc,
-        "SECOND_KEY": second.key,
+        "SECOND_OFFSET": offset,
+        "SECOND_CRC": crc,
+        "SECOND_KEY": data[position + 22 : position + 22 + key_bytes],
+        "THIRD_POSITION": position + 12 + size,
     }
 
 
 def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None:
     right = solve_6(folder)
     little = int.from_bytes(right["SECOND_CRC"].to_bytes(4, "big"), "little")
+    piece_bytes = (folder / "files" / PIECE).stat().st_size
     mistakes = {
-        "SECOND_POSITION": {
-            "size-includes-12": right["SECOND_POSITION"] - 12,
-            "position-is-offset": right["SECOND_OFFSET"],
-        },
         "SECOND_CRC": {"little-endian": little},
+        "THIRD_POSITION": {
+            "size-includes-12": right["THIRD_POSITION"] - 12,
+            "end-is-what-is-there": piece_bytes,
+        },
     }
     for name, value in right.items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kminilog.course.comparing import SENTENCE_CHARACTERS
+from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
-from kminilog.course.material import exercise_of, lab_of
+from kminilog.course.material import all_labs, checks_of, exercise_of, lab_of
 from tests.course.student import CHECKSUM, HEADER, outcomes_of, sentence_of, start_lab, told
 from tests.trees import tree_of
 
@@ -291,15 +291,33 @@ def test_constants_of_which_some_are_filled_in_name_one_that_is_not(folder):
         folder, "1.6", text.replace("SECOND_OFFSET = ...", "SECOND_OFFSET = 1")
     )
     assert status == ERROR
-    assert "your SECOND_POSITION (lab 1.6, line " in sentence
+    assert "your SECOND_CRC (lab 1.6, line " in sentence
     assert sentence.endswith(" is still ...; fill it in")
 
 
 def test_constant_of_another_type_is_named_by_its_own_name(folder):
-    answers = "SECOND_OFFSET, SECOND_POSITION = 1, '34'\nSECOND_CRC: int = 2\nSECOND_KEY = b''\n"
+    answers = "SECOND_OFFSET, SECOND_CRC = 369105, '34'\nTHIRD_POSITION: int = 2\nSECOND_KEY = b''\n"
     status, _, sentence = told(folder, "1.6", answers)
     assert status == ERROR
-    assert sentence == "your SECOND_POSITION (lab 1.6, line 1) is of type str, expected int"
+    assert sentence == "your SECOND_CRC (lab 1.6, line 1) is of type str, expected int"
+
+
+@pytest.mark.parametrize("lab", [lab.number for lab in all_labs()])
+def test_read_exercise_never_says_what_is_right(tmp_path, lab):
+    folder = start_lab(tmp_path, number=lab)
+    (exercise,) = [each for each in folder.lab.exercises if each.kind == "read"]
+    right = checks_of(folder.lab)[f"solve_{exercise.number}"](folder.path)
+    for name, value in right.items():
+        wrong = value[:-1] if isinstance(value, bytes | str | list) else value + 1000
+        answers = {**right, name: wrong}
+        text = "".join(f"{each} = {given!r}\n" for each, given in answers.items())
+        status, _, sentence = told(folder, exercise.id, text)
+        assert status == FAIL
+        said = f"{name} = {as_text(wrong)} is wrong"
+        assert sentence.startswith(said[:40])
+        assert sentence.endswith(f"; look into {exercise.file}")
+        unsaid = sentence.replace(as_text(wrong), "").removesuffix(exercise.file)
+        assert as_text(value) not in unsaid
 
 
 @pytest.mark.parametrize(
@@ -318,7 +336,7 @@ def test_files_that_the_student_has_changed_do_not_count(folder):
     for path in (folder.path / "broken" / "ev-0").iterdir():
         path.unlink()
     assert outcomes_of(folder, "1.6", "1.8") == before
-    answers = "SECOND_OFFSET = 1\nSECOND_POSITION = SECOND_CRC = 7\nSECOND_KEY = b''\n"
+    answers = "SECOND_OFFSET = 1\nTHIRD_POSITION = SECOND_CRC = 7\nSECOND_KEY = b''\n"
     answers += "DIAGNOSIS = ('bad-magic', '0', 1)\n"
     folder.answers_path.write_text(answers)
     assert [each.status for each in outcomes_of(folder, "1.6", "1.8").values()] == [FAIL, FAIL]

@@ -163,10 +163,10 @@ def _whose(
     line: int | None = None,
     answer: str | None = None,
 ) -> dict[str, str]:
-    """Return what names the student's answer in a sentence: answer, exercise, line."""
+    """Return what names the student's answer in a sentence: answer, exercise, line, file."""
     answer = answer or exercise.answers[0]
     place = line or (answers.line_of(answer) if answers else None) or "?"
-    return {"answer": answer, "exercise": exercise.id, "line": str(place)}
+    return {"answer": answer, "exercise": exercise.id, "line": str(place), "file": exercise.file}
 
 
 def _unreadable(folder: WorkFolder, exercise: Exercise, error: UnreadableError) -> Outcome:
