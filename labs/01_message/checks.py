@@ -1,22 +1,23 @@
 """Checks of lab 1: one message, byte by byte."""
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack, unpack_from
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from kminilog.course.comparing import Comparer
 from kminilog.errors import NullValueError
 from kminilog.format import message as library
-from kminilog.format.dialect import DOCUMENTED, KAFKA
-from kminilog.format.message import CorruptMessage, Fault, Message, NeedMoreBytes
+from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.message import CorruptMessage, Fault, Message, NeedMoreBytes, Outcome
 
 # A message that a learner of Kafka found on his disk: no key, the value "message1", offset 0.
 RECORD = bytes.fromhex(
     "0000000000000000 00000016 e97538bc 00 00 ffffffff 00000008 6d65737361676531"
 )
-CONTENTS = (b"", b"\x00" * 10, b"content of a message")
+BOTH = (DOCUMENTED, KAFKA)
 
 
 FILE = "00000000000000000000.log"
@@ -37,30 +38,45 @@ def write_files(folder: Path, name: str, seed: int) -> None:
     (folder / PIECE).write_bytes(RECORD[PIECE_STARTS:] + second[:-LOST_BYTES])
 
 
+# ---- 1.1
+
+
 def exercise_1(compare: Comparer, header: Callable[..., Any]) -> None:
+    for offset, content in ((0, b"text"), (1, RECORD[15:]), (255, bytes(10)), (368776, b"k" * 99)):
+        _compare_header(compare, header, offset, content, {})
+    compare.equal("header(9, b'')", lambda: header(9, b""), pack(">qi", 9, 4))
+    for offset, content, lost in (
+        (7, bytes(300), (7, 304 & 0xFF)),
+        (7, bytes(70_000), (7, 70_004 & 0xFFFF)),
+        (2**40 + 3, b"text", (3, 8)),
+        (2**63 - 1, b"text", (2**48 - 1, 8)),
+    ):
+        mistakes = {"upper-bytes-lost": pack(">qi", *lost)}
+        _compare_header(compare, header, offset, content, mistakes)
+
+
+def _compare_header(
+    compare: Comparer,
+    header: Callable[..., Any],
+    offset: int,
+    content: bytes,
+    mistakes: dict[str, bytes],
+) -> None:
+    size = 4 + len(content)
     compare.equal(
-        "header(0, 18 bytes)",
-        lambda: header(0, RECORD[16:]),
-        RECORD[:12],
+        f"header({offset}, {len(content)} bytes)",
+        lambda: header(offset, content),
+        pack(">qi", offset, size),
         {
-            "little-endian": pack("<qi", 0, 22),
-            "size-includes-12": pack(">qi", 0, 34),
-            "size-skips-crc": pack(">qi", 0, 18),
+            "little-endian": pack("<qi", offset, size),
+            "size-includes-12": pack(">qi", offset, size + 12),
+            "size-skips-crc": pack(">qi", offset, size - 4),
+            **mistakes,
         },
     )
-    for offset in (1, 255, 368776, 2**40 + 3):
-        for content in CONTENTS:
-            size = 4 + len(content)
-            compare.equal(
-                f"header({offset}, {len(content)} bytes)",
-                lambda offset=offset, content=content: header(offset, content),
-                pack(">qi", offset, size),
-                {
-                    "little-endian": pack("<qi", offset, size),
-                    "size-includes-12": pack(">qi", offset, size + 12),
-                    "size-skips-crc": pack(">qi", offset, size - 4),
-                },
-            )
+
+
+# ---- 1.2
 
 
 def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
@@ -78,51 +94,64 @@ def exercise_2(compare: Comparer, checksum: Callable[..., Any]) -> None:
             "crc-signed": -378193732,
         },
     )
-    for dialect in (DOCUMENTED, KAFKA):
-        for key, value in (
-            (None, b"x"),
-            (b"", b""),
-            ("键".encode(), "值".encode()),
-            (b"k" * 300, b"v"),
-        ):
+    for what, data, mistakes in _messages_to_sum():
+        compare.equal(
+            f"checksum({what})",
+            lambda data=data: checksum(data),
+            crc32(data[16:]),
+            {
+                "crc-whole": crc32(data[:12] + bytes(4) + data[16:]),
+                "crc-of-offset": crc32(data),
+                "crc-of-itself": crc32(data[12:]),
+                "crc-skips-header": crc32(data[18:]),
+                **mistakes,
+            },
+        )
+
+
+def _messages_to_sum() -> Iterator[tuple[str, bytes, dict[str, int]]]:
+    """Yield what is special in a message, its bytes, and what misconceptions give for it."""
+    yield "another crc", RECORD[:12] + b"\xab\xcd\0\1" + RECORD[16:], {"crc-stored": 0xABCD0001}
+    yield "another offset", bytes(7) + b"\7" + RECORD[8:], {}
+    less = RECORD[:11] + bytes([RECORD[11] - 3]) + RECORD[12:]
+    yield "another size", less, {"crc-trusts-size": crc32(RECORD[16:-3])}
+    for dialect in BOTH:
+        for key, value in ((None, b"x"), ("键".encode(), "值".encode()), (b"k" * 300, b"v")):
             data = library.encode(dialect, 7, key, value)
-            zeroed = data[:12] + bytes(4) + data[16:]
-            compare.equal(
-                f"checksum({len(data)} bytes, {dialect.name})",
-                lambda data=data: checksum(data),
-                crc32(data[16:]),
-                {
-                    "crc-payload": crc32(value),
-                    "crc-whole": crc32(zeroed),
-                    "crc-of-offset": crc32(data),
-                    "crc-of-itself": crc32(data[12:]),
-                    "crc-skips-header": crc32(data[18:]),
-                },
-            )
+            yield f"{len(data)} bytes, {dialect.name}", data, {"crc-payload": crc32(value)}
+        yield f"empty, {dialect.name}", library.encode(dialect, 7, b"", b""), {}
+        data = library.encode(dialect, 7, b"k", b"v", attributes=1)
+        yield "attributes 1", data, {"crc-skips-header": crc32(bytes(2) + data[18:])}
+        data = data[:16] + b"\2" + data[17:]
+        yield "magic 2", data, {"crc-skips-header": crc32(bytes(1) + data[17:])}
+        for end in (b" \n", b"\0\0"):
+            data = library.encode(dialect, 7, b"k", b"value" + end)
+            stripped = crc32(data[16:].rstrip(end))
+            yield f"{len(data)} bytes, {end!r} at the end", data, {"bytes-stripped": stripped}
+        data = library.encode(dialect, 7, b"k", b"line\n" * 20_000)
+        last_part = data[16:][(len(data) - 16) // 65536 * 65536 :]
+        yield f"{len(data)} bytes", data, {"crc-of-last-part": crc32(last_part)}
+
+
+# ---- 1.3
 
 
 def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
     for key, value in (
+        (b"key", b"value"),
         (None, b"message1"),
         (b"", b"v"),
         (b"key", b""),
         (b"", b""),
         ("键".encode(), "值".encode()),
+        (b"k", b"\xff\0\xfe"),
+        (b"\xff\0\xfe", b"v"),
+        (b"k" * 300, b"v"),
+        (b"k", b"v" * 70_000),
     ):
-        for dialect in (DOCUMENTED, KAFKA):
-            compare.equal(
-                f"content({dialect.name}, {key!r}, {value!r})",
-                lambda dialect=dialect, key=key, value=value: content(dialect, key, value),
-                library.content(dialect, key, value),
-                {
-                    "null-as-empty": library.content(dialect, key or b"", value),
-                    "empty-as-null": library.content(dialect, key or None, value),
-                    "length-missing": pack(">bb", 0, 0) + (key or b"") + value,
-                    "value-length-missing": library.content(DOCUMENTED, key, value),
-                    "value-length-added": library.content(KAFKA, key, value),
-                },
-            )
-    for key in (None, b"k"):
+        for dialect in BOTH:
+            _compare_content(compare, content, dialect, key, value)
+    for key in (b"k", b"", None):
         compare.equal(
             f"content(kafka, {key!r}, None)",
             lambda key=key: content(KAFKA, key, None),
@@ -133,95 +162,287 @@ def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
             f"content(documented, {key!r}, None)",
             lambda key=key: content(DOCUMENTED, key, None),
             NullValueError,
-            {"null-as-empty": library.content(DOCUMENTED, key, b"")},
+            {
+                "null-as-empty": library.content(DOCUMENTED, key, b""),
+                "value-length-added": library.content(KAFKA, key, None),
+            },
         )
+    for dialect in BOTH:
+        for number in (2, 1, 3):
+            compare.equal(
+                f"content({dialect.name}, b'k', b'v', attributes={number})",
+                lambda d=dialect, n=number: content(d, b"k", b"v", attributes=n),
+                library.content(dialect, b"k", b"v", attributes=number),
+                {
+                    "attributes-ignored": library.content(dialect, b"k", b"v"),
+                    "attributes-as-flag": library.content(dialect, b"k", b"v", attributes=1),
+                },
+            )
+
+
+def _compare_content(
+    compare: Comparer,
+    content: Callable[..., Any],
+    dialect: Dialect,
+    key: bytes | None,
+    value: bytes,
+) -> None:
+    right = library.content(dialect, key, value)
+    as_null = value or None if dialect.has_value_length else value
+    as_text = [part and part.decode("utf-8", "replace").encode() for part in (key, value)]
+    long = pack(">i", len(key or b"")), pack(">i", len(value))  # their upper bytes go
+    short = pack(">i", len(key or b"") & 0xFF), pack(">i", len(value) & 0xFFFF)
     compare.equal(
-        "content(kafka, b'k', b'v', attributes=1)",
-        lambda: content(KAFKA, b"k", b"v", attributes=1),
-        library.content(KAFKA, b"k", b"v", attributes=1),
-        {"attributes-ignored": library.content(KAFKA, b"k", b"v")},
+        f"content({dialect.name}, {_short(key)}, {_short(value)})",
+        lambda: content(dialect, key, value),
+        right,
+        {
+            "null-as-empty": library.content(dialect, key or b"", value),
+            "empty-as-null": library.content(dialect, key or None, as_null),
+            "length-missing": b"\0\0" + (key or b"absent") + value,
+            "value-length-missing": library.content(DOCUMENTED, key, value),
+            "value-length-added": library.content(KAFKA, key, value),
+            "bytes-as-text": library.content(dialect, *as_text),
+            "upper-bytes-lost": right.replace(long[0], short[0], 1).replace(long[1], short[1], 1),
+        },
     )
 
 
+def _short(part: bytes | None) -> str:
+    return f"{len(part)} bytes" if part and len(part) > 9 else repr(part)
+
+
+# ---- 1.4
+
+
+class Damaged(NamedTuple):
+    """A message with a fault; `codes` maps what an answer may take it for to the misconception."""
+
+    what: str
+    data: bytes
+    codes: dict[type | Fault, str]
+
+
 def exercise_4(compare: Comparer, decode: Callable[..., Any]) -> None:
-    for dialect in (DOCUMENTED, KAFKA):
-        for key, value in ((None, b"message1"), (b"", b"v"), (b"key", b"")):
-            data = library.encode(dialect, 5, key, value)
-            right = library.decode(dialect, data)
-            assert isinstance(right, Message)
-            call = f"decode({dialect.name}, {key!r} and {value!r})"
-            mistakes = {
-                "null-as-empty": right._replace(key=key or b""),
-                "empty-as-null": right._replace(key=key or None),
-            }
-            compare.equal(call, lambda d=dialect, b=data: decode(d, b), right, mistakes)
-            behind = lambda d=dialect, b=data: decode(d, b"rest" + b + b"next", 4)  # noqa: E731
-            compare.equal(f"{call[:-1]} at byte 4)", behind, right, mistakes)
-        data = library.encode(dialect, 5, b"key", b"value")
-        for end in range(len(data)):
-            right = library.decode(dialect, data[:end])
-            got = decode(dialect, data[:end])
-            call = f"decode({dialect.name}, {end} of {len(data)} bytes)"
-            is_damage = isinstance(got, CorruptMessage)
-            compare.holds(not is_damage, call, "damage", "NeedMoreBytes", "torn-is-damage")
-            compare.equal(call, lambda got=got: got, right)
-        for place, byte, what in (
-            (8, 0x7F, "a size of 2 GB"),
-            (8, 0xFF, "a size below 0"),
-            (18, 0x7F, "a key length of 2 GB"),
-            (18, 0x80, "a key length below -1"),
-            (16, 2, "magic 2"),
-            (len(data) - 1, 0, "another value"),
-            (14, 0x55, "another crc"),
+    for dialect in BOTH:
+        for key, value, attributes in (
+            (None, b"message1", 0),
+            (b"", b"v", 0),
+            (b"key", b"", 0),
+            (b"key", None if dialect.has_value_length else b"v", 0),
+            (None, None if dialect.has_value_length else b"", 0),
+            (b"\xff" * 300, b"\0" * 9, 0),
+            (b"key", b"v", 1),
         ):
-            damaged = data[:place] + bytes([byte]) + data[place + 1 :]
-            _compare_damage(compare, decode, dialect, damaged, what)
+            _compare_sound(compare, decode, dialect, key, value, attributes)
+    for dialect in BOTH:
+        _compare_torn(compare, decode, dialect)
+        for damaged in (*_damaged_sizes(dialect), *_damaged_messages(dialect)):
+            _compare_damage(compare, decode, dialect, damaged, 0)
+            among = damaged._replace(data=b"rest" + damaged.data + RECORD)
+            _compare_damage(compare, decode, dialect, among, 4)
+
+
+def _compare_sound(
+    compare: Comparer,
+    decode: Callable[..., Any],
+    dialect: Dialect,
+    key: bytes | None,
+    value: bytes | None,
+    attributes: int,
+) -> None:
+    for offset in (5, 0, 2**40 + 3):
+        data = library.encode(dialect, offset, key, value, attributes=attributes)
+        right = library.decode(dialect, data)
+        assert isinstance(right, Message)
+        mistakes = {
+            "null-as-empty": right._replace(key=key or b"", value=value or b""),
+            "empty-as-null": right._replace(key=key or None, value=value or None),
+            "attributes-ignored": right._replace(attributes=0),
+        }
+        for front, rest in ((b"", b""), (b"rest", b"next")):
+            call = f"decode({dialect.name}, {_short(key)} and {_short(value)}, byte {len(front)})"
+            got = decode(dialect, front + data + rest, len(front))
+            if right.size == dialect.overhead_bytes:
+                is_refused = isinstance(got, CorruptMessage)
+                compare.holds(not is_refused, call, "damage", "a message", "refuses-smallest")
+            compare.equal(call, lambda got=got: got, right, mistakes)
+
+
+def _compare_torn(compare: Comparer, decode: Callable[..., Any], dialect: Dialect) -> None:
+    sound = library.encode(dialect, 5, b"key", b"value")
+    other = sound[:16] + b"\2" + sound[17:]  # no message, but that is not to be said yet
+    for data, what, code in ((sound, "", "torn-is-damage"), (other, "magic 2, ", "judges-early")):
+        for end in range(len(data)):
+            for front in (b"", b"rest"):
+                torn = front + data[:end]
+                right = library.decode(dialect, torn, len(front))
+                assert isinstance(right, NeedMoreBytes)
+                got = decode(dialect, torn, len(front))
+                call = f"decode({dialect.name}, {what}{end} of {len(data)} bytes)"
+                is_damage = isinstance(got, CorruptMessage)
+                compare.holds(not is_damage, call, "damage", "NeedMoreBytes", code)
+                mistakes = {
+                    "only-what-is-missing": NeedMoreBytes(right.needed_bytes - end),
+                    "needed-from-byte-0": NeedMoreBytes(right.needed_bytes + len(front)),
+                }
+                compare.equal(call, lambda got=got: got, right, mistakes)
+
+
+def _raw(
+    key_length: int, rest: bytes, *, magic: int = 0, size: int | None = None, crc_flip: int = 0
+) -> bytes:
+    """Return a message with offset 7 as someone may have damaged it; its crc is right, or flipped.
+
+    `rest` is what stands behind the key length.
+    """
+    after_crc = pack(">bbi", magic, 0, key_length) + rest
+    size = 4 + len(after_crc) if size is None else size
+    return pack(">qiI", 7, size, crc32(after_crc) ^ crc_flip) + after_crc
+
+
+def _damaged_sizes(dialect: Dialect) -> Iterator[Damaged]:
+    """Yield messages that are smaller than any can be; so more bytes would not help."""
+    least = dialect.overhead_bytes
+    for size in (-1, -(2**31), 0, 4, 9, least - 1):
+        for end in (12, 30):
+            data = _raw(-1, bytes(20), size=size)[:end]
+            codes: dict[type | Fault, str] = {Message: "trust-length"}
+            if 0 <= size:
+                codes[NeedMoreBytes] = "waits-for-too-small"
+            yield Damaged(f"size {size} and {end} bytes", data, codes)
+
+
+def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
+    """Yield whole messages with a fault: first with a right crc, then with a wrong one."""
+    value = pack(">i", 5) + b"value" if dialect.has_value_length else b"value"
+    length = 3 + len(value)
+    misfit = {Message: "value-misfits", NeedMoreBytes: "value-misfits"}
+    yield Damaged("magic 2", _raw(3, b"key" + value, magic=2), {})
+    late = {Fault.BAD_LENGTH: "magic-late", Fault.BAD_CRC: "magic-late"}
+    for key_length in (2**31 - 1, length + 1, -2, -(2**31)):
+        trust: dict[type | Fault, str] = {Message: "trust-length"}
+        what = f"a key length of {key_length}"
+        yield Damaged(what, _raw(key_length, b"key" + value), trust)
+        yield Damaged(f"{what}, magic 2", _raw(key_length, b"key" + value, magic=2), late)
+    if dialect.has_value_length:
+        for key_length in (length, length - 3):
+            data = _raw(key_length, b"key" + value)
+            yield Damaged(f"{length - key_length} bytes for a value length", data, trust)
+        for number in (4, 6, 0, -1, -2, 2**31 - 1, -(2**31)):
+            data = _raw(3, b"key" + pack(">i", number) + b"value")
+            yield Damaged(f"a value length of {number}, 5 bytes", data, misfit)
+        for number in (1, -2):
+            data = _raw(3, b"key" + pack(">i", number))
+            yield Damaged(f"a value length of {number}, 0 bytes", data, misfit)
+    early: dict[type | Fault, str] = {Fault.BAD_CRC: "crc-before-lengths"}
+    yield Damaged("magic 2, another crc", _raw(3, b"key" + value, magic=2, crc_flip=1), late)
+    for key_length in (2**31 - 1, -2):
+        data = _raw(key_length, b"key" + value, crc_flip=1)
+        yield Damaged(f"a key length of {key_length}, another crc", data, early)
+    if dialect.has_value_length:
+        data = _raw(3, b"key" + pack(">i", 6) + b"value", crc_flip=1)
+        yield Damaged("a value length of 6, another crc", data, early)
+    for flip in (1, 1 << 31):
+        yield Damaged("another crc", _raw(3, b"key" + value, crc_flip=flip), {})
+    data = _raw(3, b"key" + value)
+    for place, what in ((17, "attributes"), (22, "key"), (len(data) - 1, "value")):
+        flipped = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        yield Damaged(f"a changed {what}", flipped, {})
 
 
 def _compare_damage(
-    compare: Comparer, decode: Callable[..., Any], dialect: Any, data: bytes, what: str
+    compare: Comparer, decode: Callable[..., Any], dialect: Dialect, damaged: Damaged, at: int
 ) -> None:
-    """Compare the class of an outcome, and the fault; the words of the detail are free."""
-    right = library.decode(dialect, data)
-    call = f"decode({dialect.name}, {what})"
+    """Compare the class of an outcome, the fault and the place; the words of the detail are free."""
+    right = library.decode(dialect, damaged.data, at)
+    assert isinstance(right, CorruptMessage), damaged.what
+    call = f"decode({dialect.name}, {damaged.what})"
     try:
-        got = decode(dialect, data)
-    except Exception as error:  # noqa: BLE001 - whatever the student's code raises
-        return compare.holds(False, call, type(error).__name__, "an outcome", "trust-length")
-    if isinstance(right, NeedMoreBytes):
-        return compare.equal(call, lambda: got, right)
-    fault = getattr(got, "fault", type(got).__name__)
-    code = "trust-length" if right.fault is Fault.BAD_LENGTH else None
-    if code and fault == Fault.BAD_CRC and "key" in what:
-        code = "crc-before-lengths"
-    return compare.holds(fault == right.fault, call, str(fault), str(right.fault), code)
+        got = decode(dialect, damaged.data, at)
+    except (struct.error, IndexError) as error:
+        code = "trust-length" if right.fault is Fault.BAD_LENGTH else None
+        return compare.holds(False, call, type(error).__name__, "an outcome", code)
+    fault = got.fault if isinstance(got, CorruptMessage) else type(got)
+    name = fault.__name__ if isinstance(fault, type) else str(fault)
+    code = damaged.codes.get(fault)
+    compare.holds(fault == right.fault, call, name, str(right.fault), code)
+    return compare.equal(
+        f"offset and length_bytes of {call}",
+        lambda: (got.offset, got.length_bytes),
+        (right.offset, right.length_bytes),
+        {
+            "damage-without-place": (0, 0),
+            "size-without-12": (right.offset, right.length_bytes - 12),
+        },
+    )
+
+
+# ---- 1.5
 
 
 def exercise_5(compare: Comparer, scan: Callable[..., Any]) -> None:
-    for dialect in (DOCUMENTED, KAFKA):
-        data = b"".join(library.encode(dialect, n, b"k", b"v" * n) for n in range(4))
-        for end in (0, len(data), len(data) - 1, len(data) - 20, 5):
-            right = list(library.scan(dialect, data[:end]))
-            whole = [pair for pair in right if isinstance(pair[1], Message)]
-            call = f"list(scan({dialect.name}, {end} of {len(data)} bytes))"
-            give = lambda d=dialect, b=data[:end]: list(scan(d, b))  # noqa: E731
-            compare.equal(call, give, right, {"end-unsaid": whole})
-        flipped = data[:60] + bytes([data[60] ^ 1]) + data[61:]
-        right = list(library.scan(dialect, flipped))
-        call = f"list(scan({dialect.name}, a changed byte))"
-        got = list(scan(dialect, flipped))
-        counts = f"{len(got)} outcomes", f"{len(right)} outcomes"
-        compare.holds(len(got) <= len(right), call, *counts, "scans-past-damage")
-        compare.equal(call, lambda got=got: got, right)
-        first = library.encode(dialect, 0, b"k", b"")
-        start = len(first)
-        give = lambda d=dialect, b=data, p=start: list(scan(d, b, p))  # noqa: E731
-        compare.equal(
-            f"list(scan({dialect.name}, data, {len(first)}))",
-            give,
-            list(library.scan(dialect, data, len(first))),
-            {"ignores-start": list(library.scan(dialect, data))},
-        )
+    for dialect in BOTH:
+        pairs = [(b"k", b"vvv"), (b"k", b""), (None, b"vv"), (b"", b"v")]
+        data = [library.encode(dialect, n, *pair) for n, pair in enumerate(pairs, start=7)]
+        sound = b"".join(data)
+        lengths = [len(sound), 0, len(sound) - 1, len(data[0]) + 5, 5]
+        for end in lengths:
+            _compare_scan(compare, scan, dialect, sound[:end], f"{end} bytes")
+        for start in (len(data[0]), len(sound) - len(data[3]), len(sound)):
+            _compare_scan(compare, scan, dialect, sound, f"{len(sound)} bytes", start)
+        for place, byte, what in (
+            (11, 4, "size"),
+            (16, 2, "magic"),
+            (18, 1, "key length"),
+            (22, 0, "key"),
+        ):
+            at = len(data[0]) + place
+            damaged = sound[:at] + bytes([byte]) + sound[at + 1 :]
+            _compare_scan(compare, scan, dialect, damaged, f"a changed {what}")
+        others = [library.encode(dialect, n, b"k", b"v") for n in (7, 20, 20, 3)]
+        _compare_scan(compare, scan, dialect, b"".join(others), "offsets 7, 20, 20, 3")
+
+
+def _compare_scan(
+    compare: Comparer,
+    scan: Callable[..., Any],
+    dialect: Dialect,
+    data: bytes,
+    what: str,
+    start: int = 0,
+) -> None:
+    right = list(library.scan(dialect, data, start))
+    whole = [(at, found) for at, found in right if isinstance(found, Message)]
+    in_order = [pair for pair, n in zip(whole, range(7, 11), strict=False) if pair[1].offset == n]
+    compare.equal(
+        f"list(scan({dialect.name}, {what}{f', {start}' if start else ''}))",
+        lambda: list(scan(dialect, data, start)),
+        right,
+        {
+            "end-unsaid": whole,
+            "end-is-no-outcome": [*whole, (len(data), NeedMoreBytes(22))],
+            "position-behind": [(at + getattr(found, "length_bytes", 0), found) for at, found in right],
+            "scans-past-damage": list(_past_damage(dialect, data, start)),
+            "positions-from-start": [(at - start, found) for at, found in right],
+            "ignores-start": list(library.scan(dialect, data)),
+            "stops-at-gap": in_order,
+        },
+    )
+
+
+def _past_damage(dialect: Dialect, data: bytes, at: int) -> Iterator[tuple[int, Outcome]]:
+    """Yield what a scan gives that goes on behind damage, as far as the size says."""
+    while 0 <= at < len(data):
+        found = library.decode(dialect, data, at)
+        yield at, found
+        length = getattr(found, "length_bytes", 0)
+        if length <= 0:
+            return
+        at += length
+
+
+# ---- 1.6
 
 
 def solve_6(folder: Path) -> dict[str, Any]:

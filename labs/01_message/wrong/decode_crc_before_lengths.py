@@ -10,19 +10,21 @@ def decode(dialect, data, position=0):
     if len(data) - position < 12:
         return NeedMoreBytes(22)
     offset, size = struct.unpack_from(">qi", data, position)
-    end = position + 12 + size
+    length = 12 + size
     if size < dialect.overhead_bytes:
-        return CorruptMessage(Fault.BAD_LENGTH, "size", offset, 12 + size)
-    if len(data) < end:
-        return NeedMoreBytes(12 + size)
-    crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, position + 12)
-    if magic or crc32(data[position + 16 : end]) != crc:
-        fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC
-        return CorruptMessage(fault, "", offset, 12 + size)
-    start = position + 22 + max(key_length, 0)
-    key = data[position + 22 : start] if key_length >= 0 else None
-    if dialect.has_value_length:
-        start += 4
-        if data[start - 4 : start] == b"\xff" * 4:
-            return Message(offset, size, crc, magic, attributes, key, None)
-    return Message(offset, size, crc, magic, attributes, key, data[start:end])
+        return CorruptMessage(Fault.BAD_LENGTH, "", offset, length)
+    if len(data) - position < length:
+        return NeedMoreBytes(length)
+    data = data[position : position + length]
+    crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
+    start = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
+    rest = length - start
+    number = int.from_bytes(data[start - 4 : start], signed=True) if dialect.has_value_length else rest
+    is_sound = key_length >= -1 and rest >= 0 and number in (rest, rest or -1)
+    is_damaged = crc32(data[16:]) != crc
+    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_damaged else Fault.BAD_LENGTH
+    if magic or is_damaged or not is_sound:
+        return CorruptMessage(fault, "", offset, length)
+    key = data[22 : 22 + key_length] if key_length >= 0 else None
+    value = data[start:] if number >= 0 else None
+    return Message(offset, size, crc, magic, attributes, key, value)

@@ -1,0 +1,10 @@
+# exercise: 5
+# differs: a recursion, which tells a message by its value.
+
+
+def scan(dialect, data, position=0):
+    if position < len(data):
+        outcome = decode(dialect, data, position)
+        yield position, outcome
+        if hasattr(outcome, "value"):
+            yield from scan(dialect, data, position + 12 + outcome.size)

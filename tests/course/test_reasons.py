@@ -1,0 +1,93 @@
+"""A reason is given only if it is true: other wrong answers get what they gave, and what was expected.
+
+Each answer here is wrong in a way that the course does not name. Each was once told the reason of
+another one, in the last column.
+"""
+
+import pytest
+
+from kminilog.course.judging.outcome import ERROR, FAIL
+from tests.course.student import start_lab, told
+
+HEADER = "from struct import pack\ndef header(offset, content):\n"
+CONTENT = """\
+from kminilog.errors import NullValueError
+def content(dialect, key, value, *, attributes=0):
+    if value is None and not dialect.has_value_length:
+        raise NullValueError(dialect.name)
+    data = bytes([0, attributes])
+    if key is not None:
+        data += len(key).to_bytes(4) + key
+    if dialect.has_value_length:
+        data += b"\\xff" * 4 if value is None else len(value).to_bytes(4)
+    return data + (value or b"")
+"""
+DECODE = """\
+from kminilog.format.message import *
+from struct import unpack_from
+def decode(dialect, data, position=0):
+    if len(data) - position < 12:
+        return NeedMoreBytes(22)
+    offset, size = unpack_from(">qi", data, position)
+    end = position + 12 + size
+    if size < dialect.overhead_bytes:
+        return CorruptMessage(Fault.BAD_LENGTH, "size")
+    if len(data) < end:
+        return NeedMoreBytes(12 + size)
+    crc, magic, attributes, length = unpack_from(">Ibbi", data, position + 12)
+    start = position + 22 + max(length, 0)
+    key = data[position + 22:start] if length >= 0 else None
+    start += 4 * dialect.has_value_length
+    is_null = dialect.has_value_length and data[start - 4:start] == b"\\xff" * 4
+    value = None if is_null else data[start:end]
+    return Message(offset, size, crc, magic, attributes, key, value)
+"""
+SCAN = """\
+from kminilog.format.message import *
+def scan(dialect, data, position=0):
+    while position < len(data):
+        outcome = decode(dialect, data, position)
+        yield position, outcome
+        if {condition}:
+            {leave}
+        position += outcome.length_bytes
+"""
+OTHERS = {
+    "header of the characters": (
+        "1.1",
+        HEADER + "    text = content.decode('utf-8', 'ignore')\n"
+        "    return pack('>qi', offset, 4 + len(text))\n",
+        FAIL,
+        "size-skips-crc",
+    ),
+    "header with size 0 for no content": (
+        "1.1",
+        HEADER + "    return pack('>qi', offset, 4 + len(content) if content else 0)\n",
+        FAIL,
+        "size-skips-crc",
+    ),
+    "checksum without the zeros at the end": (
+        "1.2",
+        "from zlib import crc32\n"
+        "def checksum(message):\n    return crc32(message[16:].rstrip(b'\\0'))\n",
+        FAIL,
+        "crc-payload",
+    ),
+    "content without a length of no key": ("1.3", CONTENT, FAIL, "length-missing"),
+    "decode that makes half a CorruptMessage": ("1.4", DECODE, ERROR, "trust-length"),
+    "scan that says damage twice": (
+        "1.5",
+        SCAN.format(
+            condition="not isinstance(outcome, Message)",
+            leave="if isinstance(outcome, CorruptMessage): yield position, outcome\n            return",
+        ),
+        FAIL,
+        "scans-past-damage",
+    ),
+}
+
+
+@pytest.mark.parametrize(("id", "answer", "status", "once"), OTHERS.values(), ids=OTHERS)
+def test_wrong_answer_gets_no_reason_of_another_one(tmp_path, id, answer, status, once):
+    folder = start_lab(tmp_path, number=int(id[0]))
+    assert told(folder, id, answer)[:2] == (status, None), once
