@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from zlib import crc32
 
 from kminilog.chance import Chance
 from kminilog.format.dialect import KAFKA
@@ -113,13 +114,17 @@ def _changed_magic(place: Place, chance: Chance) -> None:
     _rewrite(place.log_path, place.position + 16, bytes([1 + chance.randrange(8)]))
 
 
-def _placed_by_abs(place: Place, chance: Chance) -> None:
-    """Put in a sound message whose key a client placed by abs() of its hash."""
-    abs_says_zero = [key for key in _KEYS if abs(murmur2(key)) % PARTITIONS == PARTITION.partition]
-    keys = [key for key in abs_says_zero if murmur2_partition(key, PARTITIONS)]
-    key = keys[chance.randrange(len(keys))]
-    message = encode(KAFKA, place.message.offset, key, place.message.value)
-    _rewrite(place.log_path, place.position, message)
+def _placed_by(formula: Callable[[bytes], int]) -> Fault:
+    """Return the fault that puts in a sound message whose key a client placed by its own formula."""
+
+    def placed(place: Place, chance: Chance) -> None:
+        here = [key for key in _KEYS if formula(key) % PARTITIONS == PARTITION.partition]
+        keys = [key for key in here if murmur2_partition(key, PARTITIONS) != PARTITION.partition]
+        key = keys[chance.randrange(len(keys))]
+        message = encode(KAFKA, place.message.offset, key, place.message.value)
+        _rewrite(place.log_path, place.position, message)
+
+    return placed
 
 
 def _renamed(place: Place, chance: Chance) -> None:
@@ -148,6 +153,7 @@ def _change_entry(place: Place, slot: int, offsets: int, positions: int) -> None
     _rewrite(path, slot * ENTRY_SIZE_BYTES, encode_entry(changed))
 
 
+IN_LAST_MESSAGE = ("torn-tail", "flipped-tail")
 FAULTS: dict[str, Fault] = {
     "flipped-value": _flipped_value,
     "changed-offset": _changed_offset,
@@ -156,19 +162,22 @@ FAULTS: dict[str, Fault] = {
     "grown-size": _grown_size,
     "false-entry": _false_entry,
     "torn-tail": _torn_tail,
+    "flipped-tail": _flipped_value,
     "repeated": _repeated,
     "left-out": _left_out,
-    "placed-by-abs": _placed_by_abs,
+    "placed-by-abs": _placed_by(lambda key: abs(murmur2(key))),
+    "placed-unsigned": _placed_by(lambda key: murmur2(key) & 0xFFFF_FFFF),
+    "placed-by-crc32": _placed_by(crc32),
     "renamed": _renamed,
     "shifted-entry": _shifted_entry,
     "far-entry": _far_entry,
 }
 
 
-def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> None:
+def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> str:
     """Write the files of a broken partition into `folder`/broken; chance chooses fault and place.
 
-    Deterministic. Replaces what stands there.
+    Deterministic. Replaces what stands there. Returns the name of the fault.
     """
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
@@ -177,7 +186,7 @@ def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> None:
     _write_sound(log_dir, chance)
     name = faults[chance.randrange(len(faults))]
     segments = sorted((log_dir / str(PARTITION)).glob(f"*{LOG_SUFFIX}"))
-    last_only = name == "torn-tail"
+    last_only = name in IN_LAST_MESSAGE
     path = segments[-1] if last_only else segments[chance.randrange(len(segments) - 1)]
     messages = [pair for pair in scan(KAFKA, path.read_bytes()) if isinstance(pair[1], Message)]
     slot = len(messages) - 1 if last_only else 1 + chance.randrange(len(messages) - 2)
@@ -187,6 +196,7 @@ def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> None:
     target.mkdir()
     (log_dir / str(PARTITION)).rename(target / str(PARTITION))
     shutil.rmtree(log_dir)
+    return name
 
 
 def write_copy(folder: Path, log_dir: Path) -> None:

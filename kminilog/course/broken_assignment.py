@@ -63,8 +63,11 @@ ASSIGNMENT_FAULTS: dict[str, Fault] = {
 }
 
 
-def write_broken_assignment(folder: Path, faults: tuple[str, ...], chance: Chance) -> None:
-    """Write both files into `folder`/broken; chance chooses fault and place. Deterministic."""
+def write_broken_assignment(folder: Path, faults: tuple[str, ...], chance: Chance) -> str:
+    """Write both files into `folder`/broken; chance chooses fault and place. Deterministic.
+
+    Returns the name of the fault.
+    """
     target = folder / FOLDER
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
@@ -89,6 +92,7 @@ def write_broken_assignment(folder: Path, faults: tuple[str, ...], chance: Chanc
     others = [id for id in given if id != owner and (id in readers[topic]) != is_foreign]
     ASSIGNMENT_FAULTS[fault](given, partition, owner, others[chance.randrange(len(others))])
     _write(target / "assignment.json", {"assignment": {id: sorted(given[id]) for id in given}})
+    return fault
 
 
 def read_group(folder: Path) -> Group:

@@ -113,7 +113,7 @@ class WorkFolder:
 
     @property
     def seed(self) -> int:
-        """The seed of this student's files and broken log."""
+        """The seed of this student's files; with the exercise, that of a broken log."""
         return int(self.progress["seed"])
 
     def write_given_files(self, directory: Path) -> None:
@@ -128,7 +128,8 @@ class WorkFolder:
         for exercise in self.lab.exercises:
             if exercise.faults:
                 write = write_broken_assignment if exercise.is_of_assignment else write_broken
-                write(directory, exercise.faults, Random(self.seed))
+                own_seed = crc32(f"{self.seed} {exercise.id}".encode())
+                write(directory, exercise.faults, Random(own_seed))
 
     def are_checks_changed(self) -> bool:
         """Tell if the copy of the checks differs from the course's own, which count."""

@@ -329,6 +329,22 @@ def test_diagnosis_of_another_form_is_an_error(folder, value):
     assert sentence == 'your DIAGNOSIS (lab 1.8) is no ("class", "segment", offset)'
 
 
+@pytest.mark.parametrize(
+    ("lab", "id", "value"),
+    [
+        (1, "1.8", "('offset_disorder', '0', 1)"),
+        (1, "1.8", "(7, '0', 1)"),
+        (8, "8.8", "('offset-gap', 'orders-0', 'c1')"),
+    ],
+)
+def test_diagnosis_of_a_class_that_is_none_says_so(tmp_path, lab, id, value):
+    folder = start_lab(tmp_path, number=lab)
+    status, _, sentence = told(folder, id, f"DIAGNOSIS = {value}\n")
+    assert status == ERROR
+    name = value.strip("()").partition(",")[0]
+    assert sentence == f"there is no class {name}; README.md names the classes"
+
+
 def test_files_that_the_student_has_changed_do_not_count(folder):
     before = outcomes_of(folder, "1.6", "1.8")
     for path in (folder.path / "files").iterdir():

@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.course.broken import PARTITIONER, Diagnosis, write_copy
-from kminilog.course.broken_assignment import AssignmentDiagnosis, diagnosis_by_check
+from kminilog.course.broken_assignment import (
+    ASSIGNMENT_FAULTS,
+    AssignmentDiagnosis,
+    diagnosis_by_check,
+)
 from kminilog.course.comparing import short
 from kminilog.course.judging.outcome import FAIL, CatalogueSentence, Outcome, error_of
 from kminilog.course.material import Exercise
 from kminilog.storage.log_dir import LogDir
+from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import verify_storage
 
 
@@ -26,6 +31,9 @@ def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
     if not (isinstance(given, list) and len(given) == len(form._fields)):
         wanted = "no-diagnosis-of-assignment" if exercise.is_of_assignment else "no-diagnosis"
         return error_of(exercise, wanted, answer=exercise.names[0])
+    classes = ASSIGNMENT_FAULTS if exercise.is_of_assignment else list(FindingClass)
+    if given[0] not in classes:
+        return error_of(exercise, "no-such-class", got=short(given[0]))
     truth, lines = diagnosis_of(exercise, folder)
     for what, got, right in zip(form._fields, given, truth, strict=True):
         if got != right:
