@@ -1,11 +1,14 @@
 """docs/format.md shows bytes: these tests make the same bytes with the code, and the other way."""
 
 import re
+import shlex
 import struct
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kminilog.cli.main import main
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.index_entry import IndexEntry, decode_entries, encode_entry
 from kminilog.format.message import Message, decode, encode, encoded_bytes, scan
@@ -86,3 +89,13 @@ def test_format_page_downside_names_of_documented_segments_collide_at_0():
     assert [dialect.name for dialect in DIALECTS.values() if not dialect.can_follow(0, 1)] == [
         "documented"
     ]
+
+
+def test_format_page_commands_of_retention_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["topic", "create", "t", "--partitions", "1"]).exit_code == 0
+    commands = re.findall(r"^\$ kminilog (.+)$", PAGE, re.MULTILINE)
+    assert "retain" in commands
+    for command in commands:
+        result = CliRunner().invoke(main, shlex.split(command))
+        assert (result.exit_code, result.stderr) == (0, ""), command

@@ -60,7 +60,7 @@ WITHOUT_CLUSTER = {
     "ingest": "it writes into a log dir; `kminilog --cluster {path} produce TOPIC FILE` writes "
     "into a cluster",
     **dict.fromkeys(
-        ("recover", "retain", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"
+        ("recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"
     ),
 }
 """What to do in place of giving such a command --cluster; any other command needs no topics."""

@@ -17,7 +17,7 @@ from kminilog.storage.log_dir import LogDir
 if TYPE_CHECKING:
     from kminilog.cluster.cluster_files import ClusterFiles
 
-CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "group")
+CLUSTER_COMMANDS = ("topic", "produce", "consume", "find", "ls", "verify", "retain", "group")
 """The commands that take --cluster."""
 
 

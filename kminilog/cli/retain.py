@@ -2,31 +2,43 @@
 
 Segments are deleted by age (retention.ms) and by size (retention.bytes), the oldest first. Their
 files are renamed to `.deleted`, and removed after file.delete.delay.ms. A partition that is damaged
-or cannot be read is not changed; it is named, with exit code 2, and the others are done.
+or cannot be read is not changed; it is named, with exit code 2, and the others are done. In a
+cluster all live brokers delete the same segments: those that the leader's copy is to lose.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kminilog.cli.clusters import let_followers_copy, open_cluster
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import Broken, warn_all, write_document, write_line, write_lines
+from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import KMiniLogError
-from kminilog.format.names import DELETED_SUFFIX, TopicPartition
+from kminilog.format.names import TopicPartition
 from kminilog.plain_text import count
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
+from kminilog.storage.retention import (
+    deletable,
+    delete_expired,
+    deleted_files,
+    expired_segments,
+    remove_deleted,
+)
 from kminilog.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from kminilog.cluster.mini_cluster import MiniCluster
 
 Expired = dict[str, Any]
 
@@ -35,7 +47,7 @@ class Retained(NamedTuple):
     """What retention deletes of one partition, and the files whose delay is over."""
 
     deleted_segments: list[Expired]
-    removed_files: list[Path]
+    removed_files: list[str]
 
 
 @click.command("retain", epilog=example("kminilog retain --dry-run"))
@@ -52,12 +64,17 @@ class Retained(NamedTuple):
 def command(log_dir_path: Path, now_ms: int | None, dry_run: bool, as_json: bool) -> int:
     """Delete segments by retention.ms and retention.bytes.
 
-    It looks at all topics, and deletes whole segments only.
+    It looks at all topics, and deletes whole segments only: those last written longer ago than
+    retention.ms (7 days by default), and the oldest ones, as long as the rest still has
+    retention.bytes. Nothing else does so: run this command regularly, for example by cron. With
+    --cluster all live brokers delete the same segments.
     """
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
     broken = Broken()
-    if dry_run:
+    if is_cluster():
+        done = _of_brokers(log_dir_path, broken, now_ms, dry_run=dry_run)
+    elif dry_run:
         log_dir = LogDir(log_dir_path)
         done = _of_each(log_dir, broken, lambda found: _plan(log_dir.reader(found), now_ms))
     else:
@@ -87,37 +104,56 @@ def _delete(writer: LogDirWriter, partition: TopicPartition, now_ms: int) -> Ret
     described = {expired["segment"]: expired for expired in _describe(log, log.segments(), now_ms)}
     deleted = delete_expired(log, now_ms)
     removed = remove_deleted(log.directory, log.settings, now_ms)
-    return Retained([described[segment.name] for segment in deleted], removed)
+    return Retained([described[segment.name] for segment in deleted], [*map(str, removed)])
 
 
 def _plan(reader: PartitionReader, now_ms: int) -> Retained:
     """What `_delete` would do."""
-    segments = reader.segments()
-    expired = expired_segments(segments, reader.settings, now_ms)
-    # The last segment is deleted only if an empty one can follow it.
-    if expired and expired[-1] is segments[-1]:
-        can_roll = reader.dialect.can_follow(expired[-1].base_offset, reader.log_end_offset)
-        if not can_roll or not expired[-1].file_bytes:
-            expired.pop()
-    waiting = [
-        path
-        for path in sorted(reader.directory.glob(f"*{DELETED_SUFFIX}"))
-        if now_ms - path.stat().st_mtime * 1000 >= reader.settings.file_delete_delay_ms
-    ]
-    return Retained(_describe(reader, expired, now_ms), waiting)
+    expired = expired_segments(reader.segments(), reader.settings, now_ms)
+    waiting = deleted_files(reader.directory, reader.settings, now_ms)
+    return Retained(_describe(reader, deletable(reader, expired), now_ms), [*map(str, waiting)])
+
+
+def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> list[Retained]:
+    """The same in a cluster: each copy on a live broker loses what the leader's copy does."""
+    from kminilog.cluster.cluster_files import expired_in_copies
+
+    files = cluster_at(path)
+
+    def retained(partition: TopicPartition, cluster: "MiniCluster | None") -> Retained:
+        expired = expired_in_copies(files, partition, now_ms)
+        copies = {node: files.broker(node).reader(partition) for node in expired}
+        described = [
+            {**one, "broker": node}
+            for node, segments in expired.items()
+            for one in _describe(files.reader(partition), segments, now_ms)
+        ]
+        if cluster:
+            return Retained(described, cluster.retain(partition, expired, now_ms))
+        waiting = [deleted_files(c.directory, c.settings, now_ms) for c in copies.values()]
+        return Retained(described, [str(path) for paths in waiting for path in paths])
+
+    if dry_run:
+        return _of_each(files, broken, lambda partition: retained(partition, None))
+    with open_cluster(path) as cluster:
+        let_followers_copy(cluster)
+        done = _of_each(files, broken, lambda partition: retained(partition, cluster))
+    down = [node for node, is_live in files.state().brokers.items() if not is_live]
+    warn_all(f"broker {node} is down: its copies stay as they are" for node in down)
+    return done
 
 
 def _describe(
     log: PartitionLog | PartitionReader, segments: list[Segment], now_ms: int
 ) -> list[Expired]:
     settings: TopicSettings = replace(log.settings, retention_bytes=-1)
-    by_age = expired_segments(log.segments(), settings, now_ms)
+    by_age = {segment.name for segment in expired_segments(log.segments(), settings, now_ms)}
     return [
         {
             **log.topic_partition._asdict(),
             "segment": segment.name,
             "bytes": segment.file_bytes,
-            "reason": "retention.ms" if segment in by_age else "retention.bytes",
+            "reason": "retention.ms" if segment.name in by_age else "retention.bytes",
         }
         for segment in segments
     ]
@@ -125,15 +161,16 @@ def _describe(
 
 def _write(done: list[Retained], *, now_ms: int, dry_run: bool, as_json: bool) -> None:
     deleted = [expired for retained in done for expired in retained.deleted_segments]
-    removed = [str(path) for retained in done for path in retained.removed_files]
+    removed = [path for retained in done for path in retained.removed_files]
     if as_json:
         facts = {"now_ms": now_ms, "dry_run": dry_run}
         write_document({**facts, "deleted_segments": deleted, "removed_files": removed})
         return
     would = "would be " if dry_run else ""
     for expired in deleted:
+        where = f"broker-{expired['broker']}/" if "broker" in expired else ""
         write_line(
-            f"{would}deleted: {expired['topic']}-{expired['partition']}/{expired['segment']}, "
+            f"{would}deleted: {where}{expired['topic']}-{expired['partition']}/{expired['segment']}, "
             f"{count(expired['bytes'], 'byte')}, by {expired['reason']}"
         )
     write_lines(f"{would}removed: {path}" for path in removed)

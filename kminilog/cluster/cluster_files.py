@@ -25,6 +25,8 @@ from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.retention import deletable, expired_segments
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import OnBroken, Topic
 
 
@@ -128,6 +130,36 @@ class ClusterFiles(LogDir):
                 topic_partition.topic, partition=topic_partition.partition
             )
         return leader
+
+
+def expired_in_copies(
+    files: ClusterFiles, partition: TopicPartition, now_ms: int
+) -> dict[int, list[Segment]]:
+    """Return by broker which segments retention deletes of each copy, if the broker is live.
+
+    Age and size of the leader's copy decide, so that all copies lose the same messages. The leader
+    comes last. A segment stays while any copy lacks one of its messages. Raises as
+    `ClusterFiles.reader`, and LogDirError if a copy cannot be read.
+    """
+    leader, state = files.leadership(partition).leader, files.state()
+    log = files.reader(partition)
+    nodes = sorted(state.partitions[partition].replicas, key=lambda node: node == leader)
+    copies = {node: files.broker(node).reader(partition) for node in nodes}
+    bound = min(copy.log_end_offset for copy in copies.values())
+    count = len(expired_segments(log.segments(), log.settings, now_ms))
+    start = max((end for _, end in _ends(log)[:count] if end <= bound), default=0)
+    return {
+        node: deletable(copy, [segment for segment, end in _ends(copy) if end <= start])
+        for node, copy in copies.items()
+        if state.brokers[node]
+    }
+
+
+def _ends(log: PartitionReader) -> list[tuple[Segment, int]]:
+    """Return the segments of a log, and one past the last offset of each."""
+    segments = log.segments()
+    ends = [*(segment.first_offset for segment in segments[1:]), log.log_end_offset]
+    return list(zip(segments, ends, strict=True))
 
 
 def refuse_lost_end(files: ClusterFiles, topic_partition: TopicPartition) -> None:

@@ -12,7 +12,7 @@ committed: it survives as long as one in-sync replica does.
 values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, KafkaApis.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self
 
 from kminilog.client_errors import NotLeaderForPartitionError
@@ -29,6 +29,7 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.notices import warn
+from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
 
 REPLICA_LAG_TIME_MAX_MS = 10_000
@@ -231,6 +232,23 @@ class MiniCluster(Controller):
         with self._lock:
             self._checkpoint_if_due()
         return copied
+
+    def retain(
+        self, partition: TopicPartition, expired: Mapping[int, list[Segment]], now_ms: int
+    ) -> list[str]:
+        """Delete segments of copies, by broker, as `expired_in_copies` has found them.
+
+        Also removes `.deleted` files whose delay is over, and returns their paths. The leader's
+        copy comes last: after a crash in the middle the next call finds the rest. Raises OSError.
+        """
+        with self._lock:
+            return [
+                path
+                for node, segments in expired.items()
+                for path in self._brokers[node]
+                .replica(partition)
+                .delete_oldest(len(segments), now_ms)
+            ]
 
     def close(self) -> None:
         """Stop all brokers that run, in order; leaderships stay as they are."""

@@ -12,6 +12,7 @@ changes, see `replication`.
 from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.retention import delete_oldest, remove_deleted
 
 FETCH_BYTES = 1 << 20
 
@@ -67,6 +68,15 @@ class Replica:
                     return own.offset
                 offset = own.offset + 1
         return offset
+
+    def delete_oldest(self, count: int, now_ms: int) -> list[str]:
+        """Delete the oldest segments, so many, as retention does; all in them is committed.
+
+        Also removes `.deleted` files whose delay is over, and returns their paths.
+        """
+        delete_oldest(self.log, self.log.segments()[:count], now_ms)
+        self.high_watermark = max(self.high_watermark, self.log.log_start_offset)
+        return [*map(str, remove_deleted(self.log.directory, self.log.settings, now_ms))]
 
     def check(self) -> None:
         """Assert that the log is sound, and that the high watermark lies in it; O(log)."""

@@ -1,10 +1,10 @@
 """Retention: delete the oldest segments of a partition, by age and by size.
 
 Both rules delete a prefix of the log, so no segment behind one that stays. By age: segments whose
-`.log` was last written longer ago than retention.ms. By size: a segment is deleted while the log is
-above retention.bytes by at least the size of that segment. If the rules delete all segments, the
-log first begins an empty one at its end, so that offsets continue. An empty last segment is never
-deleted.
+`.log` was last written longer ago than retention.ms. By size: the oldest segment, as long as the
+rest still has retention.bytes. So the rest is never below that, and a log above it by less than a
+segment loses nothing. If the rules delete all segments, the log first begins an empty one at its
+end, so that offsets continue. An empty last segment is never deleted.
 
 Deletion has two steps. The first renames the files to `.log.deleted` and `.index.deleted`; a reader
 that has them open can finish. The second removes them file.delete.delay.ms later, by another run or
@@ -18,6 +18,7 @@ from pathlib import Path
 from kminilog.format.names import DELETED_SUFFIX
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.segment import Segment
 
 
@@ -30,13 +31,30 @@ def expired_segments(
     return max(by_age, by_size, key=len)
 
 
-def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
-    """Rename the files of a log's expired segments to `.deleted` and return the segments.
+def deletable(reader: PartitionReader, expired: list[Segment]) -> list[Segment]:
+    """Return which of these segments, the oldest of a log, `delete_oldest` deletes.
 
-    After a crash the log begins with a later segment. The crash may leave an `.index` whose `.log`
-    is renamed already; recovery removes it, and all `.deleted` files.
+    All but the log's last one, if no empty segment can follow it.
     """
-    expired = expired_segments(log.segments(), log.settings, now_ms)
+    if expired and expired[-1] is reader.segments()[-1]:
+        can_roll = reader.dialect.can_follow(expired[-1].base_offset, reader.log_end_offset)
+        if not can_roll or not expired[-1].file_bytes:
+            return expired[:-1]
+    return expired
+
+
+def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
+    """Delete the expired segments of a log as `delete_oldest` does, and return them."""
+    return delete_oldest(log, expired_segments(log.segments(), log.settings, now_ms), now_ms)
+
+
+def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> list[Segment]:
+    """Rename the files of these segments to `.deleted` and return the segments.
+
+    `expired` are the oldest ones of the log. After a crash the log begins with a later segment. The
+    crash may leave an `.index` whose `.log` is renamed already; recovery removes it, and all
+    `.deleted` files.
+    """
     if expired and expired[-1] is log.segments()[-1] and not log.roll():
         expired.pop()
     if expired:
@@ -48,12 +66,19 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
 
 def remove_deleted(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
     """Remove the `.deleted` files that have waited for file.delete.delay.ms; return their paths."""
-    removed = []
-    for path in sorted(directory.glob(f"*{DELETED_SUFFIX}")):
-        if now_ms - path.stat().st_mtime * 1000 >= settings.file_delete_delay_ms:
-            path.unlink()
-            removed.append(path)
+    removed = deleted_files(directory, settings, now_ms)
+    for path in removed:
+        path.unlink()
     return removed
+
+
+def deleted_files(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
+    """Return the `.deleted` files that have waited for file.delete.delay.ms."""
+    return [
+        path
+        for path in sorted(directory.glob(f"*{DELETED_SUFFIX}"))
+        if now_ms - path.stat().st_mtime * 1000 >= settings.file_delete_delay_ms
+    ]
 
 
 def _rename(segment: Segment, now_ms: int) -> None:

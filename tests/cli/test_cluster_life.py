@@ -720,8 +720,6 @@ def test_odd_input_of_cluster_commands_is_one_line(one_copy, arguments, parts):
         (["topic", "alter", "orders", "--config", "segment.bytes=9"], ["topic create NAME"]),
         (["verify", "--engine", "spark"], ["with --cluster there is no --engine spark"]),
         (["recover", "orders-0"], ["`recover` does not take --cluster", "shop/broker-0"]),
-        (["retain"], ["`retain` does not take --cluster", "--log-dir ", "shop/broker-0"]),
-        (["retain", "--dry-run"], ["`retain` does not take --cluster", "shop/broker-0"]),
         (["step", "record"], ["`step` does not take --cluster", "shop/broker-0"]),
         (["dump", "x"], ["`dump` does not take --cluster: leave it out", "broker-0/TOPIC-0/FILE"]),
         (["ingest", "x", "--topic", "y"], ["`ingest` does not take", "shop produce TOPIC FILE`"]),
@@ -933,3 +931,95 @@ def test_topic_with_a_name_of_any_legal_length_works(empty, length):
     empty.ok("topic", "create", "n" * length, "--partitions", "2", "--replicas", "2")
     empty.ok("produce", "n" * length, stdin=b"a\nb\n")
     assert sorted(empty.ok("consume", "n" * length, "--until-end").out.split()) == ["a", "b"]
+# ---- retention
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def aged(tmp_path: Path, without_fsync: None) -> Cluster:
+    """`old` on brokers 0 (it leads), 1 and 2, in segments of two messages, written at the epoch.
+
+    The copies of the followers are newer, by their files.
+    """
+    cluster = Cluster(tmp_path / "shop")
+    assert cluster.act("create", "--brokers", "3").code == 0
+    config = ["--config", "segment.bytes=60", "--config", f"retention.ms={HOUR_MS}"]
+    cluster.ok("topic", "create", "old", "--partitions", "1", "--replicas", "3", *config)
+    cluster.ok("produce", "old", "--acks", "-1", stdin=b"a\nb\nc\nd\ne\nf\ng\n")
+    for broker in range(3):
+        for log in (cluster.path / f"broker-{broker}" / "old-0").glob("*.log"):
+            os.utime(log, (broker * 36000, broker * 36000))
+    return cluster
+
+
+def segments_of(cluster: Cluster, broker: int) -> list[str]:
+    directory = cluster.path / f"broker-{broker}" / "old-0"
+    return sorted(path.stem for path in directory.glob("*.log"))
+
+
+def newest_again(cluster: Cluster, count: int) -> None:
+    """The last segments of the leader were written just now."""
+    directory = cluster.path / "broker-0" / "old-0"
+    for log in sorted(directory.glob("*.log"))[-count:]:
+        os.utime(log, (9 * HOUR_MS // 1000, 9 * HOUR_MS // 1000))
+
+
+def test_retain_in_a_cluster_deletes_the_same_segments_of_all_copies(aged):
+    newest_again(aged, 2)
+    before = segments_of(aged, 0)
+    assert len(before) == 4
+    planned = aged.ok("retain", "--now", str(9 * HOUR_MS), "--dry-run", "--json").document
+    assert [segments_of(aged, broker) for broker in range(3)] == [before] * 3
+    done = aged.ok("retain", "--now", str(9 * HOUR_MS), "--json").document
+    assert done["deleted_segments"] == planned["deleted_segments"]
+    assert [(one["broker"], one["segment"]) for one in done["deleted_segments"]] == [
+        (broker, segment) for broker in (1, 2, 0) for segment in before[:2]
+    ]
+    assert {one["reason"] for one in done["deleted_segments"]} == {"retention.ms"}
+    assert [segments_of(aged, broker) for broker in range(3)] == [before[2:]] * 3
+    assert aged.ok("consume", "old", "--until-end").out == "e\nf\ng\n"
+    assert aged.ok("verify", "old").code == 0
+    assert aged.ok("retain", "--now", str(9 * HOUR_MS)).out == "nothing to delete\n"
+
+
+def test_retain_in_a_cluster_keeps_what_a_copy_that_is_down_does_not_have(aged):
+    """Else it could not go on where it was."""
+    assert aged.act("crash", "2").code == 0
+    aged.ok("produce", "old", "--acks", "1", stdin=b"h\ni\nj\n")
+    for log in (aged.path / "broker-0" / "old-0").glob("*.log"):
+        os.utime(log, (0, 0))
+    before = segments_of(aged, 2)
+    run = aged("retain", "--now", str(9 * HOUR_MS))
+    assert (run.code, run.err) == (0, "kminilog: broker 2 is down: its copies stay as they are\n")
+    assert f"deleted: broker-1/old-0/{before[0]}, " in run.out
+    assert segments_of(aged, 2) == before
+    assert segments_of(aged, 0) == segments_of(aged, 1)
+    assert aged.ok("consume", "old", "--until-end").out == "h\ni\nj\n"
+    assert aged.act("start", "2").code == 0
+    aged.ok("produce", "old", "--acks", "-1", stdin=b"k\n")
+    aged.ok("retain", "--now", str(9 * HOUR_MS))
+    assert not set(before) & set(segments_of(aged, 2))
+    assert aged.ok("consume", "old", "--until-end").out == "k\n"
+    aged.ok("verify", "old")
+
+
+def test_retain_in_a_cluster_of_everything_goes_on_at_the_same_offset(aged):
+    for broker in range(3):
+        assert len(segments_of(aged, broker)) == 4
+    aged.ok("retain", "--now", str(10**12))
+    assert [len(segments_of(aged, broker)) for broker in range(3)] == [1] * 3
+    produced = aged.ok("produce", "old", "--acks", "-1", stdin=b"h\n").out
+    assert produced == "old-0: offsets 7..7 (1 message)\n"
+    aged.ok("verify", "old")
+    assert aged.ok("consume", "old", "--until-end").out == "h\n"
+
+
+def test_retain_in_a_cluster_leaves_a_partition_without_a_leader_and_says_so(aged):
+    for broker in "012":
+        assert aged.act("crash", broker).code == 0
+    run = aged("retain", "--now", str(10**12))
+    assert run.code == 2
+    assert "No leader for partition 0 of topic old" in run.err
+    assert [len(segments_of(aged, broker)) for broker in range(3)] == [4] * 3

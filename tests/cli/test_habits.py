@@ -73,7 +73,8 @@ def test_habit_is_answered_with_a_word_that_exists(kminilog, called, word, answe
         (["consume", "orders", "--cluster", "x"], "`kminilog --cluster DIR consume`"),
         (["find", "orders-0", "0", "--debug"], "`kminilog --debug find`"),
         (["cluster", "describe", "--cluster", "x"], "'--cluster': name the directory after the"),
-        (["retain", "--cluster", "x"], "name the log dir of a broker: --log-dir DIR/broker-0"),
+        (["retain", "--cluster", "x"], "`kminilog --cluster DIR retain`"),
+        (["recover", "--cluster", "x"], "name the log dir of a broker: --log-dir DIR/broker-0"),
         (["lab", "list", "--cluster", "x"], "leave it out, no topics are needed"),
     ],
 )  # fmt: skip

@@ -42,6 +42,13 @@ def test_retain_by_age_deletes_what_is_strictly_older(aged):
     assert described["partitions"][0]["log_start_offset"] == 6
 
 
+def test_retain_without_limits_of_its_own_deletes_after_seven_days(aged):
+    seven_days_ms = 7 * 24 * HOUR_MS
+    assert aged.ok("retain", "--now", seven_days_ms).out == "nothing to delete\n"
+    retained = aged.ok("retain", "--now", seven_days_ms + 1, "--json").document
+    assert [one["segment"] for one in retained["deleted_segments"]] == SEGMENTS[:1]
+
+
 def test_retain_by_size_deletes_only_whole_segments_of_the_excess(aged):
     retention = f"retention.bytes={sum(SIZES) - SIZES[0] - SIZES[1] + 1}"
     aged.ok("topic", "alter", "orders", "--config", "retention.ms=-1", "--config", retention)
