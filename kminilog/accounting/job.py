@@ -58,7 +58,7 @@ def verify_with(
     scope = {
         "log_dir": str(log_dir.path),
         "topics": found,
-        "partitioner": partitioner,
+        "partitioner": records.partitioner,
         "engine": engine.name,
         "against": against and against.to_json(),
         "job": job,
@@ -79,7 +79,7 @@ def verify_with(
             against,
             jobs=[manifest] if manifest else records.jobs_of(found[0]),
             within=manifest,
-            partitioner=partitioner,
+            partitioner=records.partitioner,
             is_full=full,
             report=report,
         )

@@ -47,16 +47,25 @@ KEYED_RULES: dict[str, KeyedRule] = {
 }
 
 
-def keyed_rule(partitioner: str) -> KeyedRule:
-    """Return the keyed rule of a partitioner, by its name or the name of Kafka's class.
+def keyed_name(partitioner: str) -> str:
+    """Return the name of a partitioner that has a keyed rule; Kafka's class names become ours.
 
-    Raises ValueError, with a list of those that have a rule.
+    Raises ValueError, with a list of those that have one.
+
+    >>> keyed_name("kafka.producer.DefaultPartitioner")
+    'default-0.8'
+    """
+    name = short_name(PRODUCER_SETTINGS["partitioner.class"], partitioner)
+    if name not in KEYED_RULES:
+        known = ", ".join(KEYED_RULES)
+        raise ValueError(f"no partitioner {partitioner!r}; there is: {known}")
+    return name
+
+
+def keyed_rule(partitioner: str) -> KeyedRule:
+    """Return the keyed rule of a partitioner; raises as `keyed_name`.
 
     >>> keyed_rule("default-2.4")(b"21", 3)
     0
     """
-    try:
-        return KEYED_RULES[short_name(PRODUCER_SETTINGS["partitioner.class"], partitioner)]
-    except KeyError:
-        known = ", ".join(KEYED_RULES)
-        raise ValueError(f"no partitioner {partitioner!r}; there is: {known}") from None
+    return KEYED_RULES[keyed_name(partitioner)]

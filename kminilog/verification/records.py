@@ -19,7 +19,7 @@ from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.job_errors import PublicationError
-from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_rule
+from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.publish.manifests import (
@@ -127,9 +127,7 @@ def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
 
     Raises ValueError for a `partitioner` that does not place records by their keys.
     """
-    if partitioner is not None:
-        keyed_rule(partitioner)
-    records = Records(partitioner)
+    records = Records(None if partitioner is None else keyed_name(partitioner))
     try:
         records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
     except FileNotFoundError:

@@ -168,7 +168,7 @@ def verify_storage(
     scope = {
         "log_dir": str(log_dir.path),
         "topics": [topic.name for topic in found],
-        "partitioner": partitioner,
+        "partitioner": records.partitioner,
         "engine": "local",
     }
     report = Report(scope, allowed=allowed)
