@@ -132,6 +132,11 @@ class Lab:
         return sum(exercise.minutes for exercise in self.exercises if exercise.core)
 
     @property
+    def walk(self) -> list[Exercise]:
+        """The exercises in the order in which they come: first the core path, then all else."""
+        return sorted(self.exercises, key=lambda exercise: not exercise.core)
+
+    @property
     def graded(self) -> list[Exercise]:
         """The exercises that have points."""
         return [exercise for exercise in self.exercises if exercise.is_graded]

@@ -107,6 +107,12 @@ class WorkFolder:
         return [each.id for each in self.lab.exercises if each.id in self.progress["passed"]]
 
     @property
+    def done(self) -> list[Exercise]:
+        """The exercises that have passed, or are predicted."""
+        predicted = self.progress.get("predicted", {})
+        return [each for each in self.lab.exercises if each.id in self.passed or each.id in predicted]
+
+    @property
     def answers_path(self) -> Path:
         """The file that the student writes."""
         return self.path / ANSWERS_FILE

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -415,6 +416,46 @@ def test_prediction_that_is_no_choice_is_refused(tmp_path, answer):
     assert run.code == 2
     assert "none of the choices" in run.err
     assert "  1.7  todo " in lab("check", "1.7").out
+
+
+def test_enter_alone_asks_for_the_prediction_again(tmp_path):
+    start_lab(tmp_path)
+    run = lab("predict", "1.7", stdin="\n  \nnone\n")
+    assert run.code == 0
+    assert run.err == "Your answer: " * 3
+    assert "Right: " in run.out
+
+
+def test_next_walks_the_core_path_with_its_predictions_and_says_when_it_is_done(tmp_path):
+    folder = start_lab(tmp_path)
+    text = solution(folder.lab, folder.path)
+    folder.answers_path.write_text(HEADER + CHECKSUM)
+    assert lab("check", "1").out.endswith("\nNext: 1.6 Read the bytes of a message\n")
+    folder.answers_path.write_text(text)
+    predict = "Next: 1.7 One byte changes on the disk: kminilog lab predict 1.7\n"
+    assert lab("check", "1.6").out.endswith("points.\n" + predict)
+    told = "The core path of lab 1 is done; the rest is extra.\nNext: 1.3 Null is not empty\n"
+    assert lab("predict", "1.7", "--answer", "none").out.endswith(told)
+    assert lab("check", "1.1").out.endswith("points.\n" + told)
+    for words in (("check", "1"), ("predict", "1.7", "--answer", "none")):
+        assert lab(*words).out.endswith("All of lab 1 passes. kminilog lab list shows the others.\n")
+    folder.answers_path.write_text(text + "header = None\n")
+    assert lab("check", "1.1").out.endswith("\nNext: 1.1 The header: offset and size\n")
+
+
+LOOKS = [each for lab in all_labs() for each in lab.exercises if "kminilog" in each.see]
+
+
+@pytest.mark.parametrize("exercise", LOOKS, ids=lambda each: each.id)
+def test_command_at_which_a_student_is_told_to_look_works(tmp_path, monkeypatch, exercise):
+    folder = start_lab(tmp_path, number=exercise.lab)
+    monkeypatch.chdir(folder.path)
+    words = shlex.split(exercise.see.replace("BYTE", "0").replace("=N", "=3"))[1:]
+    words = [str(min(Path().glob(each.replace("FILE", "*.log") or "-"), default=each)) for each in words]
+    run = CliRunner().invoke(main, words)
+    assert run.exit_code == 0 or (run.exit_code == 1 and "DAMAGED" in run.stdout), run.output
+    if "broken/ev-0" in exercise.see:
+        assert "value length" in run.stdout or re.search(r"value 7 bytes|value [5-9] bytes", run.stdout)
 
 
 def test_prompt_without_an_answer_ends_the_command(tmp_path):

@@ -22,6 +22,7 @@ from kminilog.cli.labs.watching import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import Outcome
+from kminilog.course.material import exercise_of
 from tests.cli.command_line import PROGRAM, environment
 from tests.course.student import CHECKSUM, HEADER, start_lab
 
@@ -98,7 +99,8 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     screen.until("size-includes-12: header(")
     screen.until(WAITING)
     folder.answers_path.write_text(WRONG.replace("16 +", "77 +"))  # as many bytes
-    screen.until("0000005f, expected")
+    screen.until("1.1  fail")
+    screen.until(" gave 0000000000000000000000")
     screen.until(WAITING)
     new = folder.path / "answers.py.swp"  # as editors save: another file takes the name
     new.write_text(HEADER + CHECKSUM)
@@ -110,9 +112,10 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     assert screen.shows_nothing_for(0.5)
     screen.press("n")
     screen.until("1.2  pass")
+    screen.until("Next: 1.6 Read the bytes of a message\r\n")
     screen.until(WAITING)
     screen.press("n")
-    screen.until("1.3  error")
+    screen.until("1.6  error")
     screen.until(WAITING)
     screen.press("h")
     screen.until("Hint 1 of 3: ")
@@ -120,6 +123,46 @@ def test_watch_checks_each_save_and_goes_on_only_with_a_key(folder, screen):
     screen.until("Hint 2 of 3: ")
     screen.press("q")
     assert screen.end() == 1
+
+
+def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, screen):
+    for id, following in (("1.1", "1.2 "), ("1.2", "1.6 "), ("1.6", "1.7 One byte changes on")):
+        screen.until(f"{id}  todo")
+        screen.until(f"Next: {following}")
+        screen.until(WAITING)
+        screen.press("n")
+    screen.until("1.7  todo")
+    screen.until("Next: 1.3 ")
+    screen.until("  1  none\r\n  2  the checksum\r\n")
+    screen.until("Press the number of your answer. n: next exercise, q: end.\r\n")
+    screen.press("5")
+    assert screen.shows_nothing_for(0.5)
+    screen.press("2")
+    screen.until("Not quite. The checksum covers what stands behind")
+    screen.until("Right: ")
+    screen.until("Next: 1.3 ")
+    for following in ("1.3", "1.4", "1.5", "1.8", "1.1", "1.2", "1.6", "1.3"):  # 1.7 is done
+        screen.press("n")
+        screen.until(f"  {following}  todo")
+        screen.until(WAITING)
+    screen.press("q")
+    assert screen.end() == 1
+
+
+def test_watch_begins_with_what_is_not_done(folder):
+    folder.answers_path.write_text(HEADER)
+    folder.pass_exercise(exercise_of("1.1"))
+    screen = Screen(folder.path, "1")
+    screen.until("1.2  error")
+    for exercise in folder.lab.graded:
+        folder.pass_exercise(exercise)
+    folder.note("predicted", exercise_of("1.7"), "none")
+    screen.until(WAITING)
+    screen.press("q")
+    assert screen.end() == 1
+    screen = Screen(folder.path, "1")
+    screen.until("All of lab 1 passes.")
+    assert screen.end() == 0
 
 
 def test_lines_are_not_longer_than_the_terminal_is_wide(folder, screen):

@@ -9,7 +9,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible_wait
 from kminilog.cli.labs.options import folder_of, language_option
-from kminilog.cli.labs.texts import library_source
+from kminilog.cli.labs.texts import library_source, next_lines
 from kminilog.cli.options import example
 from kminilog.cli.output import write_line, write_lines
 from kminilog.course.catalogue import Catalogue
@@ -50,10 +50,7 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
     folder = folder_of(lab_of(exercise.lab))
     if exercise.kind != "predict":
         raise click.UsageError(catalogue.say("no-prediction", exercise=exercise.id))
-    choices = sorted([exercise.right, *(each.answer for each in exercise.wrong)])
-    write_line(exercise.question)
-    for number, choice in enumerate(choices, start=1):
-        write_line(f"  {number}  {choice}")
+    choices = show_question(exercise)
     if answer is None:
         answer = _ask(catalogue.say("your-answer"))
         if answer is None:
@@ -63,21 +60,41 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
         answer = numbered.get(answer, answer)
     if answer not in choices:
         raise click.UsageError(catalogue.say("no-choice", answer=answer, all=len(choices)))
+    take_answer(folder, exercise, answer, catalogue)
+    write_lines(next_lines(folder.lab, folder.done, catalogue, folder.lab.walk))
+
+
+def show_question(exercise: Exercise) -> list[str]:
+    """Write the question of a prediction and its choices, by number; return the choices."""
+    choices = sorted([exercise.right, *(each.answer for each in exercise.wrong)])
+    write_line(exercise.question)
+    for number, choice in enumerate(choices, start=1):
+        write_line(f"  {number}  {choice}")
+    return choices
+
+
+def take_answer(
+    folder: WorkFolder, exercise: Exercise, answer: str, catalogue: Catalogue
+) -> None:
+    """Keep the answer to a prediction, and write what it shows, and what is right."""
     folder.note("predicted", exercise, answer)
-    if answer == exercise.right:
-        write_line(catalogue.say("predicted-right", because=exercise.because))
-    else:
-        (wrong,) = (each for each in exercise.wrong if each.answer == answer)
-        write_line(catalogue.say("predicted-wrong", misconception=wrong.misconception))
-        write_line(catalogue.say("predicted-right", because=exercise.because))
+    for each in exercise.wrong:
+        if each.answer == answer:
+            write_line(catalogue.say("predicted-wrong", misconception=each.misconception))
+    write_line(catalogue.say("predicted-right", because=exercise.because))
 
 
 def _ask(question: str) -> str | None:
-    """Return the line that answers a question on stderr; None at the end of the input."""
-    click.echo(f"{question}: ", nl=False, err=True)
-    with interruptible_wait():
-        line = sys.stdin.readline()
-    return line.strip() if line else None
+    """Return the line that answers a question on stderr; None at the end of the input.
+
+    A line without a word asks again.
+    """
+    line = "\n"
+    while line and not line.strip():
+        click.echo(f"{question}: ", nl=False, err=True)
+        with interruptible_wait():
+            line = sys.stdin.readline()
+    return line.strip() or None
 
 
 @click.command("solution", epilog=example("kminilog lab solution 1.1 --anyway"))

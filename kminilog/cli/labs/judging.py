@@ -3,15 +3,22 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 
 import click
 
 from kminilog.cli.interrupts import interrupted_exit_code, interruptible_wait
-from kminilog.cli.labs.helping import give_hint
+from kminilog.cli.labs.helping import give_hint, show_question, take_answer
 from kminilog.cli.labs.options import folder_of, language_option, wanted_exercises
 from kminilog.cli.labs.processes import judged
-from kminilog.cli.labs.texts import outcome_json, outcome_lines, summary_lines, wrapped
+from kminilog.cli.labs.texts import (
+    next_lines,
+    outcome_json,
+    outcome_lines,
+    summary_lines,
+    wrapped,
+)
 from kminilog.cli.labs.watching import Watched, keys_if_terminal, wait_for_save_or_key
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import complain, flush, write_document, write_line, write_lines
@@ -20,7 +27,7 @@ from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import PASS, Outcome
 from kminilog.course.judging.sandbox import environment_of_package
 from kminilog.course.judging.swap import NO_RESULT
-from kminilog.course.material import lab_of
+from kminilog.course.material import Exercise, lab_of
 from kminilog.course.work_folder import WorkFolder
 
 NOT_YET = 1
@@ -41,7 +48,7 @@ def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue)
         for each in _passed(outcomes):
             folder.pass_exercise(each.exercise)
     else:
-        _show(folder, outcomes, catalogue, is_verbose=verbose)
+        _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
     return (
         0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
     )
@@ -52,7 +59,12 @@ def _passed(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def _show(
-    folder: WorkFolder, outcomes: list[Outcome], catalogue: Catalogue, *, is_verbose: bool
+    folder: WorkFolder,
+    outcomes: list[Outcome],
+    catalogue: Catalogue,
+    walk: list[Exercise],
+    *,
+    is_verbose: bool,
 ) -> None:
     lab = folder.lab
     write_line(catalogue.say("heading", lab=lab.number, title=lab.title, folder=folder.path))
@@ -64,7 +76,7 @@ def _show(
         write_lines(
             wrapped(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
         )
-    write_lines(summary_lines(lab, outcomes, catalogue, passed=folder.passed))
+    write_lines(summary_lines(folder, outcomes, catalogue, walk))
 
 
 @click.command("watch", epilog=example("kminilog lab watch 1"))
@@ -75,26 +87,54 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
     """Check after each save; n goes on to the next exercise, h gives a hint, q ends."""
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
-    waiting = [exercise for exercise in exercises if exercise.is_graded]
+    waiting = exercises
+    if exercises == list(lab.exercises):
+        waiting = [each for each in lab.walk if each not in folder.done]
+        if not waiting:
+            write_line(catalogue.say("done", lab=lab.number))
     with keys_if_terminal() as read_key:
         while waiting:
-            watched = Watched(folder.answers_path)
-            (outcome,) = judged(partial(check, folder, waiting[:1]))
-            _show(folder, [outcome], catalogue, is_verbose=verbose)
-            name = "watching" if read_key else "watching-file"
-            write_line(catalogue.say(name, file=folder.answers_path))
-            flush()
-            key: str | None = "n" if read_key is None and outcome.status == PASS else ""
-            while key not in ("n", "q", None):
-                key = wait_for_save_or_key(watched, read_key)
-                if key == "h":
-                    give_hint(folder, waiting[0], catalogue)
-                    flush()
-            if key == "q":
+            exercise = waiting.pop(0)
+            if not (exercise.is_graded or read_key):
+                write_line(catalogue.say("not-predicted", exercise=exercise.id))
+            elif not _watch_one(folder, exercise, waiting, read_key, catalogue, verbose):
                 return NOT_YET
-            if key == "n":
-                waiting.pop(0)
+            elif waiting and exercise not in folder.done:
+                waiting.append(exercise)
     return 0
+
+
+def _watch_one(
+    folder: WorkFolder,
+    exercise: Exercise,
+    waiting: list[Exercise],
+    read_key: Callable[[], str] | None,
+    catalogue: Catalogue,
+    is_verbose: bool,
+) -> bool:
+    """Check an exercise after each save until n goes on, True, or q ends, False.
+
+    Without keys it goes on when the exercise has passed. A prediction is answered by a digit.
+    """
+    while True:
+        watched = Watched(folder.answers_path)
+        (outcome,) = judged(partial(check, folder, [exercise]))
+        _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
+        choices = [] if exercise.is_graded else show_question(exercise)
+        name = "watching-question" if choices else "watching" if read_key else "watching-file"
+        write_line(catalogue.say(name, file=folder.answers_path))
+        flush()
+        if read_key is None and outcome.status == PASS:
+            return True
+        while key := wait_for_save_or_key(watched, read_key):
+            if key in ("n", "q"):
+                return key == "n"
+            if key == "h":
+                give_hint(folder, exercise, catalogue)
+            if key in [str(number) for number, _ in enumerate(choices, start=1)]:
+                take_answer(folder, exercise, choices[int(key) - 1], catalogue)
+                write_lines(next_lines(folder.lab, folder.done, catalogue, waiting))
+            flush()
 
 
 @click.command(

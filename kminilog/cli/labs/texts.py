@@ -14,6 +14,7 @@ from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 from kminilog.course.material import Exercise, Lab
+from kminilog.course.work_folder import WorkFolder
 from kminilog.painted import BAD, GOOD, Painted, Span
 
 _INDENT = " " * 13
@@ -112,25 +113,36 @@ def library_source(exercise: Exercise) -> list[str]:
 
 
 def summary_lines(
-    lab: Lab, outcomes: Iterable[Outcome], catalogue: Catalogue, *, passed: Sequence[str]
+    folder: WorkFolder, outcomes: Iterable[Outcome], catalogue: Catalogue, walk: Sequence[Exercise]
 ) -> Iterator[str]:
-    """Yield how much is passed, and what comes next; `passed` are all that ever have."""
+    """Yield how much is passed, and what comes next in a walk."""
+    lab = folder.lab
     failing = {each.exercise.id for each in outcomes if each.status != PASS}
-    done = [each for each in lab.graded if each.id in passed and each.id not in failing]
+    done = [each for each in folder.done if each.id not in failing]
+    passed = [each for each in done if each.is_graded]
     yield catalogue.say(
         "summary",
         lab=lab.number,
-        passed=len(done),
+        passed=len(passed),
         all=len(lab.graded),
-        points=sum(each.points for each in done),
+        points=sum(each.points for each in passed),
         most=sum(each.points for each in lab.graded),
     )
-    waiting = [each for each in lab.graded if each not in done]
-    if waiting:
-        following = min(waiting, key=lambda each: (not each.core, lab.exercises.index(each)))
-        yield catalogue.say("next", exercise=following.id, title=following.title)
-    else:
+    yield from next_lines(lab, done, catalogue, walk)
+
+
+def next_lines(
+    lab: Lab, done: Sequence[Exercise], catalogue: Catalogue, walk: Sequence[Exercise]
+) -> Iterator[str]:
+    """Yield that the lab or its core path is done, and the first of a walk that is not."""
+    waiting = [each for each in lab.exercises if each not in done]
+    if not waiting:
         yield catalogue.say("done", lab=lab.number)
+    elif not any(each.core for each in waiting):
+        yield catalogue.say("core-done", lab=lab.number)
+    for each in [each for each in walk if each not in done][:1]:
+        name = "next" if each.is_graded else "next-predict"
+        yield catalogue.say(name, exercise=each.id, title=each.title)
 
 
 def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
