@@ -4,8 +4,8 @@
     sums differ in some cells                 the account of the families in these cells
     sums say nothing                          the account of everything
 
-Sums say nothing if nobody can know where records with keys belong, if Spark itself divides the
-source, or if offsets are not ascending. Source: ours.
+Sums say nothing if nobody can know where records with keys belong, if the source is a DataFrame, or
+if offsets are not ascending. Source: ours.
 """
 
 from collections.abc import Collection, Mapping
@@ -60,7 +60,7 @@ def compare(
         rows = max(messages, first.source)
     steps.append("account" if wanted is None else _described(wanted))
     buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
-    step = SecondStep(sides, buckets, wanted, shown, bounds, reader.by_rows)
+    step = SecondStep(sides, buckets, wanted, shown, bounds)
     judged = reader.compare(step, groups)
     counted = add_counts(one.counted for one in judged)
     left_out = {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}

@@ -37,17 +37,12 @@ class Reader(Protocol):
 
     @property
     def columns(self) -> AnyColumns | None:
-        """What reads the source in tasks; None if it needs SQL."""
-        ...
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether a task may get any pieces of the source; else each task reads one run of it."""
+        """What reads the source in tasks; None if it is a DataFrame."""
         ...
 
     @property
     def task_count(self) -> int:
-        """How many tasks read the source; 0 if that is not known, because Spark divides it."""
+        """How many tasks read the source; 0 if it is a DataFrame, which Spark divides."""
         ...
 
     def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:

@@ -55,11 +55,8 @@ class LocalEngine:
 
     @contextmanager
     def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":
-        """Yield a reader of a source; SourceError if only Spark can read it."""
+        """Yield a reader of a source."""
         from kminilog.accounting.local_reader import LocalReader
-        from kminilog.source.columns import columns_of, needs_spark
+        from kminilog.source.columns import columns_of
 
-        columns = columns_of(source, files)
-        if columns is None:
-            raise needs_spark(source, files)
-        yield LocalReader(columns, self._progress)
+        yield LocalReader(columns_of(source, files), self._progress)

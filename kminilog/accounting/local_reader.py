@@ -17,9 +17,9 @@ from kminilog.source.columns import AnyColumns, Columns
 
 
 class LocalReader:
-    """Reads a source that needs no SQL."""
+    """Reads a source and its log."""
 
-    cores, by_rows, task_count = 1, False, 1
+    cores, task_count = 1, 1
 
     def __init__(self, columns: AnyColumns, progress: Callable[[str], None]) -> None:
         self.columns = columns

@@ -11,7 +11,6 @@ Source: ours.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +31,6 @@ from kminilog.accounting.rows import (
     scattered,
 )
 from kminilog.accounting.sides import Messages, Records, Sides
-from kminilog.source.description import Place
-from kminilog.source.places import breaks, places_of
 
 Item = tuple[int, Any]
 """Where an item goes, and the item: a bucket first, then a partition."""
@@ -60,7 +57,7 @@ class SecondStep:
     """What tasks must know. `wanted` are the cells to be compared; None for all.
 
     `shown` has partitions and offsets of messages, `bounds` by partition the first and the next
-    offset of what jobs wrote. With `by_rows`, only the next row of a file continues a run.
+    offset of what jobs wrote.
     """
 
     sides: Sides
@@ -68,7 +65,6 @@ class SecondStep:
     wanted: Bits | None
     shown: Collection[tuple[int, int]]
     bounds: Mapping[int, tuple[int, int]]
-    by_rows: bool
 
     def read_records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Item]:
         """Yield the rows of records by bucket, and CountedRows of each run. O(bytes)."""
@@ -139,27 +135,20 @@ class SecondStep:
 
 
 class RecordReader:
-    """Makes rows of the records that one task reads. It knows in which run the next record is."""
+    """Makes rows of the records that one task reads: one run."""
 
     def __init__(self, step: SecondStep) -> None:
         self._step = step
         self._records = step.sides.reader(step.wanted)
         self._before = np.zeros(step.sides.partitions, np.int64)
-        self._previous: Place | None = None
         self._run = NOTHING
 
     def read(self, batch: pa.RecordBatch) -> Iterator[Item]:
         """Yield the rows of a batch by bucket, and what was counted. O(bytes)."""
-        if not len(batch):
-            return
-        places = places_of(batch)
-        cuts = breaks(places, self._previous, by_rows=self._step.by_rows)
-        self._previous = Place(*(int(part[-1]) for part in places))
-        for start, stop in pairwise([*sorted({0, *cuts}), len(batch)]):
-            records = self._records(batch.slice(start, stop - start))
-            if start in cuts:
+        if len(batch):
+            records = self._records(batch)
+            if self._run == NOTHING:
                 self._run = int(records.numbers[0])
-                self._before[:] = 0
             yield from self._rows(records)
 
     def _rows(self, records: Records) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.source.columns import AnyColumns
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
-from kminilog.source.reading_again import Stamps, records_at
+from kminilog.source.reading_again import records_at
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_file import message_at
 from kminilog.storage.topics import Topic
@@ -32,7 +32,6 @@ class ShownSamples:
         topic: Topic,
         source: Source,
         files: Sequence[SourceFile],
-        stamps: Stamps,
         samples: Iterable[Sample],
         columns: AnyColumns | None = None,
     ) -> None:
@@ -40,7 +39,7 @@ class ShownSamples:
         self._log_dir = log_dir
         self._topic = topic
         places = [sample.source for sample in samples if sample.source]
-        self._records = records_at(source, files, stamps, places, columns) if places else {}
+        self._records = records_at(source, files, places, columns) if places else {}
 
     def both_sides(self, sample: Sample) -> BothSides:
         """Return the record and the message of a sample, and why one of them is not shown."""

@@ -65,7 +65,7 @@ class Sides:
     order: Order
 
     def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], Records]:
-        """Return a new function of a batch with the columns of `read_source`; O(bytes).
+        """Return a new function of a batch with the columns of `Columns`; O(bytes).
 
         Both sides read values only of the cells that are `wanted`; None stands for all.
         """

@@ -7,23 +7,25 @@ damage may cause several findings, some of the storage checks and some of this a
 counted in its class, and is linked with the finding that has caused it (causes.py). Source: ours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kminilog.accounting.account import REJECTED, Account, Sample
 from kminilog.accounting.comparison import compare
 from kminilog.accounting.engine import Engine
-from kminilog.accounting.expected import ExpectedPartition
+from kminilog.accounting.expected import ExpectedPartition, recorded_paths
 from kminilog.accounting.log_parts import parts_of, ranges_of
 from kminilog.accounting.rejections import Rejections, quarantine_files
 from kminilog.accounting.rows import SHOWN_BYTES
 from kminilog.accounting.shown_samples import SHOWN_KINDS, ShownSamples
 from kminilog.accounting.sides import Sides
 from kminilog.format.names import segment_name
+from kminilog.ingest.job_identity import source_change
 from kminilog.job_errors import SourceError
-from kminilog.source.description import Place, Source, files_of, locate
+from kminilog.source.description import DATAFRAME, Place, Source, files_of, locate
+from kminilog.source.files import SourceFile, check_unchanged
 from kminilog.source.places import Order
-from kminilog.source.reading_again import Stamps
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
@@ -62,7 +64,6 @@ def check_against(
     SourceError, also for a source without records.
     """
     files = files_of(source)
-    stamps = Stamps(files)
     quarantined = quarantine_files(log_dir.path, jobs)
     order = Order.of(source, len(files))
     sides = Sides(
@@ -86,10 +87,12 @@ def check_against(
             bounds=_bounds(jobs),
             is_full=is_full,
         )
+    check_unchanged(files)
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
+    report.unchecked += _changes(source, files, jobs)
     samples = _shown_samples(account)
-    shown = ShownSamples(log_dir, topic, source, files, stamps, samples, reader.columns)
+    shown = ShownSamples(log_dir, topic, source, files, samples, reader.columns)
     locators = locate(source, files, [s.source for s in account.samples() if s.source])
     report.scope["quarantine"] = [str(path) for path in quarantined]
     _add(report, topic, source, account, locators, shown)
@@ -109,6 +112,10 @@ def _add(
         found._replace(cause=found.cause or cause_at(found, damage))
         for found in _findings(topic, account, locators, damage, shown)
     ]
+    if source == DATAFRAME:
+        findings = [found for found in findings if found.kind != FindingClass.KEY_ORDER]
+        why = "the order of keys: the rows of a DataFrame have none"
+        report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why))
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
@@ -117,6 +124,18 @@ def _add(
     if not report.conservation["holds"]:
         why = "its account does not add up; verify it again"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
+
+
+def _changes(
+    source: Source, files: Sequence[SourceFile], jobs: Sequence[Manifest]
+) -> Iterator[Unchecked]:
+    """Yield, for each job that has read this very source, how it has changed since."""
+    paths = [*map(os.path.realpath, source.paths)]
+    for job in jobs:
+        if files and [*map(os.path.realpath, recorded_paths(job))] == paths:
+            if change := source_change(job, files):
+                why = f"it has changed since job {job.job_id} read it: {change}"
+                yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
 
 
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:

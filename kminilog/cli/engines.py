@@ -2,8 +2,8 @@
 
 local   this process reads the source
 spark   tasks of Spark read it
-auto    local if the source is small and needs no SQL; spark if it is large, if --master is
-        given, or if a session runs in this process already
+auto    local if the source is small; spark if it is large, if --master is given, or if a session
+        runs in this process already
 """
 
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ engine_option = click.option(
     default="auto",
     show_default=True,
     help="Engine that does the work: this process (local) or Spark. auto takes this process for a "
-    "source of up to 64 MiB that needs no SQL; a compressed file counts eight times its size.",
+    "source of up to 64 MiB; a compressed file counts eight times its size.",
 )
 
 
@@ -45,7 +45,6 @@ def engine_for(asked: str, source: "Source | None", master: str | None) -> str:
 
 
 def _is_small(source: "Source") -> bool:
-    from kminilog.source.columns import columns_of
     from kminilog.source.compression import compression_of
     from kminilog.source.description import files_of
 
@@ -55,7 +54,7 @@ def _is_small(source: "Source") -> bool:
         file.size_bytes * (1 if is_parquet or not compression_of(file.path) else _COMPRESSED_FACTOR)
         for file in files
     )
-    return total_bytes <= LOCAL_BYTES and columns_of(source, files) is not None
+    return total_bytes <= LOCAL_BYTES
 
 
 def _is_session_running() -> bool:

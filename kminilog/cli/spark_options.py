@@ -36,17 +36,20 @@ _READING = (
         show_default=True,
         help="Format of the source.",
     ),
-    click.option("--key", metavar="COLUMN", help="Column that holds the key."),
+    click.option(
+        "--key",
+        metavar="COLUMN",
+        help="Column that holds the key: also a nested one (user.id), or a folder's (a=1/).",
+    ),
     click.option(
         "--key-regex",
         metavar="R",
         help="Regular expression that finds the key: its group 1, or else the whole match.",
     ),
-    click.option("--key-expr", metavar="SQL", help="Spark SQL expression that computes the key."),
     click.option(
         "--value",
-        metavar="COLUMN|SQL",
-        help="Column or Spark SQL expression for the value.  [default: the whole record]",
+        metavar="COLUMN",
+        help="Column that holds the value.  [default: the whole record]",
     ),
     click.option(
         "--no-header",
@@ -76,15 +79,14 @@ def to_source(
     source_format: str,
     key: str | None,
     key_regex: str | None,
-    key_expr: str | None,
     value: str | None,
     no_header: bool,
 ) -> "Source":
     """Return the source that these options describe."""
     if no_header and source_format != "csv":
         raise click.UsageError("--no-header is about CSV files: it needs --format csv")
-    if sum(given is not None for given in (key, key_regex, key_expr)) > 1:
-        raise click.UsageError("give one of --key, --key-regex and --key-expr")
+    if key is not None and key_regex is not None:
+        raise click.UsageError("give --key or --key-regex, not both")
     from kminilog.source.description import Source, check_options
 
     source = Source(
@@ -92,7 +94,6 @@ def to_source(
         format=source_format,
         key=key,
         key_regex=key_regex,
-        key_expr=key_expr,
         value=value,
         header=not no_header,
     )

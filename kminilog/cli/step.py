@@ -10,8 +10,7 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines
-from kminilog.cli.output_files import OutputDirectory, write_output
+from kminilog.cli.output import write_document, write_line, write_lines, write_page
 from kminilog.cli.steps.scene import SceneCommand
 from kminilog.plain_text import count, table
 from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
@@ -71,7 +70,7 @@ class Steps(click.Group):
 @click.option(
     "--html",
     "directory",
-    type=OutputDirectory(),
+    type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="With --all: directory for the pages, and for one that lists them.",
 )
@@ -100,9 +99,9 @@ def write_pages(directory: Path) -> int:
         found = scene_command(name)
         document = found.document()
         page = render_page(document, index=INDEX_PAGE)
-        write_output(directory / f"{name}.html", page.encode())
+        write_page(directory / f"{name}.html", page)
         listed.append(Listed(name, found.short_help or "", found.takes, document))
-    write_output(directory / INDEX_PAGE, render_index(listed).encode())
+    write_page(directory / INDEX_PAGE, render_index(listed))
     return len(listed)
 
 

@@ -36,7 +36,7 @@ from kminilog.ingest.staging import StagingJob
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Place, Source, files_of, locate
-from kminilog.source.files import SourceFile
+from kminilog.source.files import SourceFile, check_unchanged
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
@@ -157,8 +157,8 @@ def ingest_with(
             for line in cut_off:
                 warn(f"{line}; {_LOAD_AGAIN}")
             return IngestResult(committed, time.monotonic() - started, True, cut_off)
-        target = _target(writer, job_id, topic, partitions, dialect, settings)
-        is_new = _existing(writer, topic) is None
+        target = topic_for(writer, job_id, topic, partitions, dialect, settings)
+        is_new = existing_topic(writer, topic) is None
         files = files_of(source)
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
         job = StagingJob(
@@ -181,13 +181,7 @@ def ingest_with(
     return IngestResult(manifest, time.monotonic() - started, already_committed=False)
 
 
-def _existing(writer: LogDirWriter, name: str) -> Topic | None:
-    with suppress(UnknownTopicOrPartitionError):
-        return writer.topic(name)
-    return None
-
-
-def _target(
+def topic_for(
     writer: LogDirWriter,
     job_id: str,
     name: str,
@@ -195,11 +189,11 @@ def _target(
     dialect: Dialect | None,
     settings: TopicSettings | None,
 ) -> Topic:
-    """Return the topic as it is, or as it will be created.
+    """Return a job's topic as it is, or as it will be created.
 
     Raises PublicationError if it exists and differs from what was requested.
     """
-    topic = _existing(writer, name)
+    topic = existing_topic(writer, name)
     if topic is None:
         count = 1 if partitions is None else partitions
         return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
@@ -212,6 +206,13 @@ def _target(
             reason = f"topic {name} has {option} = {actual}, not {wanted}; leave --{option} out"
             raise PublicationError(job_id, reason=reason)
     return topic
+
+
+def existing_topic(writer: LogDirWriter, name: str) -> Topic | None:
+    """Return a topic of a log dir; None if it has none with this name."""
+    with suppress(UnknownTopicOrPartitionError):
+        return writer.topic(name)
+    return None
 
 
 def _stage(
@@ -229,6 +230,7 @@ def _stage(
         if located is error:
             raise
         raise located from error
+    check_unchanged(files)
     count = sum(partition.count for partition in staged.partitions)
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:
@@ -240,6 +242,7 @@ def _stage(
         "source": source.to_json(),
         **file_facts(files),
         PARTITIONS: job.topic.partitions,
+        "files_content": staged.content,
         "dialect": job.topic.dialect.name,
         "config": job.topic.settings.changed(),
         "partitioner": job.partitioner,
@@ -283,6 +286,6 @@ def _publish(
         publish(writer.path, manifest)
     except (OSError, PublicationError):
         is_left = is_new and not is_under_way(writer.path, manifest.job_id)
-        if is_left and _existing(writer, topic.name) == topic:
+        if is_left and existing_topic(writer, topic.name) == topic:
             writer.delete_topic(topic.name)
         raise

@@ -3,12 +3,13 @@
 The manifest of a job has the facts that determine its messages:
 
     source             format, key, value, header, as they were given
-    files              how many, their bytes, and a digest of their paths and sizes in source order
+    files              how many, their bytes, a digest of their paths and sizes in source order, and
+                       a digest of their content
     options            partitioner, seed, partitions, dialect, config, plan
 
 Paths are compared by the files that they lead to, because a relative path, a link or a glob may
 name the same files. The modification time of a file is not part of the identity, because a copy may
-have another one; a difference is a warning. Manifests of older versions lack some facts. Then the
+have another one: then the content is compared. Manifests of older versions lack some facts. Then the
 others are compared, and a warning names the rest. Cuts of a log are on record (storage/cuts.py).
 Source: ours.
 """
@@ -27,6 +28,8 @@ from kminilog.job_errors import PublicationError, SourceError
 from kminilog.plain_text import offsets
 from kminilog.settings import TopicSettings
 from kminilog.source.files import SourceFile, list_files
+from kminilog.source.pieces import content_digest
+from kminilog.source.tasks import LocalTasks
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
@@ -74,23 +77,32 @@ def check_own_manifest(log_dir: Path, manifest: Manifest, job_id: str) -> None:
 
 
 def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
-    """Return the facts about the files of a source for a manifest; one `stat` for each file.
-
-    Raises SourceError for a file that is gone.
-    """
-    digest, changed_ns = hashlib.sha256(), 0
+    """Return the facts about the files of a source for a manifest, as they were listed."""
+    digest = hashlib.sha256()
     for file in files:
         digest.update(b"%b\0%d\0" % (os.fsencode(os.path.realpath(file.path)), file.size_bytes))
-        try:
-            changed_ns = max(changed_ns, os.stat(file.path).st_mtime_ns)
-        except OSError as error:
-            raise SourceError(file.path, reason=str(error.strerror)) from None
     return {
         "files": len(files),
         "files_bytes": sum(file.size_bytes for file in files),
         "files_digest": digest.hexdigest(),
-        "files_changed_ns": changed_ns,
+        "files_changed_ns": max((file.changed_ns for file in files), default=0),
     }
+
+
+def source_change(manifest: Manifest, files: Sequence[SourceFile]) -> str | None:
+    """Return how files differ from those that a job has read; None if their content is the same.
+
+    Files of the same sizes are read only if one was changed later than the job has seen. A manifest
+    that does not say what was read says nothing of a change. O(bytes). Raises SourceError.
+    """
+    read, found = manifest.facts, file_facts(files)
+    if "files_content" not in read or read.get("files_changed_ns") == found["files_changed_ns"]:
+        return None
+    for name, unit in (("files", "files"), ("files_bytes", "bytes")):
+        if read.get(name) != found[name]:
+            return f"{read.get(name)} {unit} then, {found[name]} now"
+    is_same = content_digest(files, LocalTasks()) == read["files_content"]
+    return None if is_same else "as many bytes, but not the same ones"
 
 
 def asked_options(
@@ -179,7 +191,8 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
             raise _taken(manifest, f"with {option} = {recorded.get(name)}, not {value}")
     has_same_arguments = recorded.get("paths") == wanted["paths"]
     try:
-        found = file_facts(list_files(paths))
+        files = list_files(paths)
+        found = file_facts(files)
     except SourceError as error:
         if not has_same_arguments:
             raise
@@ -190,8 +203,12 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
         raise _taken(manifest, f"that read {described[0]}, not {described[1]}")
     if read is not manifest.facts:
         return ["its manifest does not say how large its files were; not compared"]
-    if read.get("files_changed_ns") != found["files_changed_ns"]:
+    if read.get("files_changed_ns") == found["files_changed_ns"]:
+        return []
+    if "files_content" not in read:
         return ["a file of its source was changed since; only names and sizes were compared"]
+    if change := source_change(manifest, files):
+        raise _taken(manifest, f"that read {_described(recorded, read)}: {change}")
     return []
 
 

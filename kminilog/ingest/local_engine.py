@@ -8,16 +8,16 @@ Source: ours.
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import pyarrow as pa
 
 from kminilog.errors import LogDirError
 from kminilog.ingest.runs import RunsWriter, Staged, joined
 from kminilog.ingest.staging import StagingJob, run_task
-from kminilog.source.columns import Columns, columns_of, needs_spark
+from kminilog.source.columns import Columns, columns_of
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
+from kminilog.source.pieces import content_digest
 from kminilog.source.tasks import LocalTasks
 
 
@@ -36,19 +36,16 @@ class LocalIngest:
     def stage(
         self, source: Source, files: Sequence[SourceFile], job: StagingJob, plan: str
     ) -> Staged:
-        """Write the records of a source in staging. SourceError if only Spark can read it."""
+        """Write the records of a source in staging."""
         columns = columns_of(source, files)
-        if columns is None:
-            raise needs_spark(source, files)
         needed_bytes, free_bytes = columns.size_bytes, shutil.disk_usage(job.log_dir).free
         if free_bytes < needed_bytes:
             reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"
             raise LogDirError(job.log_dir, reason=reason)
         batches = self._batches(columns)
-        result = run_task(batches, job, partial(RunsWriter, by_rows=False))
-        staged = joined(LocalTasks(), job, [result])
-        assert staged is not None, "one run overlaps nothing"
+        staged = joined(LocalTasks(), job, [run_task(batches, job, RunsWriter)])
         staged.plan = "runs" if plan == "auto" else plan
+        staged.content = content_digest(files, LocalTasks())
         return staged
 
     def _batches(self, columns: Columns[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -4,28 +4,24 @@
     task 2   records 5-8   t-0: f      t-1: g h i        by partition, with offsets from 0
     joined                 t-0: a c f  t-1: b d e g h i  runs in source order, offsets as they go on
 
-A task reads neighbouring pieces of files, or neighbouring row groups. Only if Spark itself reads
-Parquet files, it may give a task any pieces. Then a run ends wherever the next record is not the
-next row of the same file. Joining is a second, small job: it copies the messages, and puts only
-offsets into them (bulk/staged_logs.py). It reads the runs and writes a directory of its own. So it
-is idempotent: Spark may repeat it, or run two attempts at once. This module does not know when this
-plan is taken. Source: ours.
+A task reads neighbouring pieces of files, or neighbouring row groups: one run. Joining is a second,
+small job: it copies the messages, and puts only offsets into them (bulk/staged_logs.py). It reads
+the runs and writes a directory of its own. So it is idempotent: Spark may repeat it, or run two
+attempts at once. This module does not know when this plan is taken. Source: ours.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 
-from kminilog.bulk.partitioning import Places
 from kminilog.bulk.staged_logs import RunWriter, by_partition, join_runs
 from kminilog.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.ingest.screening import screen
 from kminilog.ingest.staging import StagingJob, TaskResult, writing_to
 from kminilog.source.description import Place
-from kminilog.source.places import breaks, places_of
+from kminilog.source.places import places_of
 from kminilog.source.task_groups import task_groups
 from kminilog.source.tasks import Tasks
 from kminilog.storage.publish.manifests import StagedPartition
@@ -36,41 +32,43 @@ _BUFFER_BYTES = 16 << 20
 
 @dataclass
 class Run:
-    """An unbroken stretch of the source, from `first` to `last`, and its messages by partition."""
+    """An unbroken stretch of the source from `first` on, and its messages by partition."""
 
     first: Place
-    last: Place
     partitions: list[StagedPartition]
 
 
 @dataclass
 class Staged:
-    """What is in staging when all tasks are done, and the plan that was taken."""
+    """What is in staging when all tasks are done, the plan that was taken, and what was read.
+
+    `content` is the digest of the source's files (`content_digest`).
+    """
 
     plan: str
     partitions: list[StagedPartition]
     rejected: list[RejectedPart]
+    content: str = ""
 
 
 class RunsWriter:
-    """Writes the records of one task as runs. Memory stays at a few times the buffer."""
+    """Writes the records of one task as a run. Memory stays at a few times the buffer."""
 
-    def __init__(
-        self, job: StagingJob, attempt: Path, rejected: RejectedWriter, *, by_rows: bool
-    ) -> None:
-        """Write into `attempt`. With `by_rows`, only the next row of a file continues a run."""
+    def __init__(self, job: StagingJob, attempt: Path, rejected: RejectedWriter) -> None:
         self._job = job
-        self._attempt = attempt
         self._rejected = rejected
-        self._by_rows = by_rows
         self._choose = job.chooser()
         self._buffer: list[pa.RecordBatch] = []
         self._buffer_bytes = 0
-        self._runs: list[Run] = []
-        self._writer: RunWriter
+        self._first: Place | None = None
+        self._writer = RunWriter(attempt / "run", job.topic)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take records; they stay in memory until there are enough to divide by partition."""
+        if not len(batch):
+            return
+        if self._first is None:
+            self._first = Place(*(int(part[0]) for part in places_of(batch.slice(0, 1))))
         batch = screen(batch, self._job.topic)
         self._buffer.append(batch)
         self._buffer_bytes += batch.nbytes
@@ -78,50 +76,24 @@ class RunsWriter:
             self._flush()
 
     def close(self) -> list[Run]:
-        """Write the rest and return the runs. They are not flushed: joining does that."""
+        """Write the rest and return the run, if there is one. It is not flushed: joining does that."""
         if self._buffer:
             self._flush()
-        self._end_run()
-        return self._runs
+        partitions = self._writer.close(Path(self._job.directory))
+        return [] if self._first is None else [Run(self._first, partitions)]
 
     def _flush(self) -> None:
         table = pa.Table.from_batches(self._buffer).combine_chunks()  # to be divided faster
         self._buffer, self._buffer_bytes = [], 0
-        places = places_of(table)
-        previous = self._runs[-1].last if self._runs else None
-        cuts = breaks(places, previous, by_rows=self._by_rows)
-        for start, stop in pairwise([*sorted({0, *cuts}), len(table)]):
-            first, last = _place(places, start), _place(places, stop - 1)
-            if start in cuts:
-                self._end_run()
-                directory = self._attempt / str(len(self._runs))
-                self._writer = RunWriter(directory, self._job.topic)
-                self._runs.append(Run(first, last, []))
-            self._runs[-1].last = last
-            self._write(self._rejected.take_out(table.slice(start, stop - start)))
-
-    def _write(self, table: pa.Table) -> None:
+        table = self._rejected.take_out(table)
         if len(table):
             chosen = self._choose(table.column("key"), places_of(table))
             self._writer.write(chosen, table.column("key"), table.column("value"))
 
-    def _end_run(self) -> None:
-        if self._runs:
-            self._runs[-1].partitions = self._writer.close(Path(self._job.directory))
 
-
-def in_source_order(runs: Sequence[Run]) -> list[Run] | None:
-    """Return the runs in source order; None if two of them overlap."""
-    ordered = sorted(runs, key=lambda run: run.first)
-    overlap = any(one.last >= other.first for one, other in pairwise(ordered))
-    return None if overlap else ordered
-
-
-def joined(tasks: Tasks, job: StagingJob, results: Sequence[TaskResult]) -> Staged | None:
-    """Return what is staged once the runs of all tasks are joined; None if two of them overlap."""
-    runs = in_source_order([run for result in results for run in result.written])
-    if runs is None:
-        return None
+def joined(tasks: Tasks, job: StagingJob, results: Sequence[TaskResult]) -> Staged:
+    """Return what is staged once the runs of all tasks are joined."""
+    runs = sorted((run for result in results for run in result.written), key=lambda run: run.first)
     return Staged("runs", join(tasks, job, runs), rejected_parts(results))
 
 
@@ -146,7 +118,3 @@ def _join(job: StagingJob, runs: Sequence[StagedPartition]) -> StagedPartition:
     with writing_to(job.log_dir):
         log = job.open_log(job.new_attempt(), runs[0].partition)
         return join_runs(log, staging, runs, staging)
-
-
-def _place(places: Places, slot: int) -> Place:
-    return Place(*(int(part[slot]) for part in places))

@@ -10,14 +10,15 @@ Nothing in this folder knows what becomes of the records. In reading order:
     longest_record    how long a record may be
     json_levels       how many levels a JSON line has
     formats           text, CSV and JSON lines: from bytes to records, or an error
-    places            the place of a record as one number; where a run of records ends
+    places            the place of a record as one number
     pieces            large files in pieces, so that several tasks read one file
     line_columns      the lines of a file as Arrow columns
     csv_cuts          where large CSV files are cut: between records
     csv_columns       the fields of CSV files as Arrow columns
     json_columns      the members of JSON lines as Arrow columns
-    file_columns      keys and values of such files
-    parquet_columns   keys and values that are Parquet columns
-    columns           all together: which sources can be read so
+    row_json          Arrow columns as texts: keys and values, and rows as JSON
+    file_columns      keys and values of text, CSV and JSON files
+    parquet_columns   keys and values of Parquet files
+    columns           all together: one reader for each format
     reading_again     a few records once more, by their places
 """

@@ -1,11 +1,13 @@
-"""Sources whose keys and values Python reads by itself, in tasks of Spark or without Spark.
+"""One reader for each format: tasks of Spark use it, and so does this process.
 
-    spark.source.records    files --> JVM --> SQL --> Arrow --> the task's Python
-    here                    files ----------------------------> the task's Python
+    source_rank      the file: arguments as given, then path
+    source_position  where the line begins in the file (text, json); 0 (csv, parquet)
+    source_row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+    key, value       bytes or null
+    rejected         null, or why the record cannot be decoded; key and value are null then
 
-If no SQL expression is asked for, no record has to pass through the JVM. That passage costs more
-than all later work on a record. This module knows which formats can be read so, and not how.
-Source: ours.
+The first three columns together give the source order. Every file that is listed is read, to its
+end. This module knows which reader a format has, and not how it reads. Source: ours.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +15,8 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
-from kminilog.job_errors import SourceError
 from kminilog.source.description import Source
-from kminilog.source.file_columns import FileColumns, absent_members, names_of
+from kminilog.source.file_columns import FileColumns
 from kminilog.source.files import SourceFile
 from kminilog.source.parquet_columns import ParquetColumns
 from kminilog.source.tasks import Tasks
@@ -37,33 +38,17 @@ class Columns(Protocol[Item]):
         ...
 
     def read(self, items: Sequence[Item], /) -> Iterator[pa.RecordBatch]:
-        """Yield the records of items in source order, with the columns of `read_source`."""
+        """Yield the records of items in source order, with the columns that the module names."""
         ...
 
 
 def columns_of(
     source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
-) -> AnyColumns | None:
-    """Return the columns of a source; None if `read_source` has to read it.
+) -> AnyColumns:
+    """Return the columns of a source. Raises SourceError for what its reader refuses.
 
     With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).
     """
-    return ParquetColumns.of(source, files) or FileColumns.of(source, files, tasks)
-
-
-def needs_spark(source: Source, files: Sequence[SourceFile]) -> SourceError:
-    """Return the error for a source that has no such columns, for those who do without Spark."""
-    asked = [name for name in (source.key, source.value) if name is not None]
-    if source.key_expr is not None:
-        why = "--key-expr is SQL"
-    elif source.format == "parquet":
-        why = "without it, --key and --value must be columns of text or bytes in all Parquet files"
-    elif source.format == "json" and (absent := absent_members(files, asked)):
-        why = f"its first JSON lines have no member {absent[0]!r}"
-    elif source.value not in (None, *(names_of(source, files, asked) or ())):
-        why = f"--value {source.value} is no column, so it is SQL"
-    else:
-        why = "some names of its columns differ in nothing but capital letters"
-    return SourceError(
-        str(source), reason=f"only Spark reads such a source ({why}): --engine spark"
-    )
+    if source.format == "parquet":
+        return ParquetColumns.of(source, files)
+    return FileColumns.of(source, files, tasks)

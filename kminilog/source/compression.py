@@ -18,6 +18,7 @@ Arrow's streams decompress, and Python's gzip.
 """
 
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from kminilog.job_errors import SourceError
+from kminilog.source.files import BY_DATAFRAME
 
 _HEAD_BYTES = 512
 _READABLE = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd", "LZ4": "lz4"}  # Arrow's names of them
@@ -48,6 +50,11 @@ _MAGIC = {
     "RAR": rb"Rar!\x1a\x07",
     "tar": rb".{257}ustar(\x0000|  \x00)",
     "Parquet": rb"PAR1\x15",
+    "Avro": rb"Obj\x01",
+    "Arrow": rb"ARROW1\x00\x00|FEA1",
+    "SQLite": rb"SQLite format 3\x00",
+    "HDF5": rb"\x89HDF\r\n\x1a\n",
+    "PDF": rb"%PDF-\d",
 }
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18(.{4})", re.DOTALL)  # and its size
 _HAVE_SKIPPABLE = ("zstd", "LZ4")
@@ -58,6 +65,10 @@ _NEEDS = {
     "nsupported": "what is not supported; unpack it",
     "not supported": "what is not supported; unpack it",
 }
+_ORC = b"ORC"  # at the beginning, as in a text, but also before the last byte, a small number
+_ORC_END = re.compile(rb"ORC[^\n\r]", re.DOTALL)
+_BY_SPARK = ("Avro", "Arrow", "ORC")
+_UNREADABLE = ("SQLite", "HDF5", "PDF")
 _SUFFIXES = {
     suffix: name
     for name, suffixes in (
@@ -78,6 +89,8 @@ _SUFFIXES = {
         ("RAR", ".rar"),
         ("tar", ".tar"),
         ("Parquet", ".parquet"),
+        ("Avro", ".avro"),
+        ("ORC", ".orc"),
     )
     for suffix in suffixes.split()
 }
@@ -96,6 +109,9 @@ def compression_of(path: str) -> str | None:
         with open(path, "rb") as file:
             head = file.read(_HEAD_BYTES)
             found = _format_of(head) or _behind_skippable(file, head, _SUFFIXES.get(suffix))
+            if head.startswith(_ORC) and len(head) > 2 * len(_ORC):
+                file.seek(-len(_ORC) - 1, os.SEEK_END)
+                found = "ORC" if _ORC_END.fullmatch(file.read()) else found
     except OSError as error:
         raise SourceError(path, reason=error.strerror or str(error)) from None
     named = _SUFFIXES.get(suffix, found)
@@ -202,4 +218,8 @@ def _behind_skippable(file: IO[bytes], head: bytes, named: str | None) -> str | 
 def _refusal(what: str, found: str | None) -> str:
     if found == "Parquet":
         return f"{what}, not text: give --format parquet, and the file uncompressed"
+    if found in _BY_SPARK:
+        return f"{what}; {BY_DATAFRAME}"
+    if found in _UNREADABLE:
+        return f"{what}, not text: write its records as text, CSV, JSON lines or Parquet"
     return f"{what}, which is not read; unpack it, or compress it with {', '.join(_READABLE)}"

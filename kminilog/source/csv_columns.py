@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.source.compression import open_decompressed
+from kminilog.source.files import changed
 from kminilog.source.formats import check_header, csv_records
 
 BLOCK_BYTES = 2 << 20
@@ -58,7 +59,7 @@ def read_fields(
     if header:
         check_header(path, names)
     with open_decompressed(path) as whole_file:
-        file = _Part(whole_file, start, end)
+        file = _Part(path, whole_file, start, end)
         rest, lines, skip = b"" if start else file.read(len(_BYTE_ORDER_MARK)), 0, int(header)
         rest = rest.removeprefix(_BYTE_ORDER_MARK)
         while True:
@@ -188,17 +189,21 @@ def _exactly(
 
 
 class _Part:
-    """The bytes of an open file from `start` up to `end`."""
+    """The bytes of an open file from `start` up to `end`; SourceError if it ends before."""
 
-    def __init__(self, file: Any, start: int, end: int) -> None:
+    def __init__(self, path: str, file: Any, start: int, end: int) -> None:
         if start:
             file.seek(start)
+        self._path = path
         self._file = file
         self._left_bytes = end - start
+        self._has_no_end = end == sys.maxsize
 
     def read(self, count: int) -> bytes:
         data: bytes = self._file.read(min(count, self._left_bytes))
         self._left_bytes -= len(data)
+        if not data and self._left_bytes and not self._has_no_end:
+            raise changed(self._path)
         return data
 
 
@@ -218,29 +223,3 @@ class _Joined(io.RawIOBase):
         count = min(len(buffer), len(self._head))
         buffer[:count], self._head = self._head[:count], self._head[count:]
         return count
-
-
-def row_json(names: Sequence[str], columns: Sequence[Any]) -> Any:
-    """Return each record as a JSON object of texts and nulls, as Spark's `to_json` writes it."""
-    parts: list[Any] = []
-    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
-        head = "{" if number == 0 else ","
-        quoted = _escaped(pa.array([name], pa.string()))[0].as_py()
-        text = pc.binary_join_element_wise('"', _escaped(column), '"', "")
-        parts += [f'{head}"{quoted}":', pc.fill_null(text, "null")]
-    return pc.binary_join_element_wise(*parts, "}", "").cast(pa.binary())
-
-
-def _escaped(column: Any) -> Any:
-    for text, escape in (("\\", "\\\\"), ('"', '\\"')):
-        column = pc.replace_substring(column, text, escape)
-    data = column.buffers()[2]
-    if data is None or not len(data) or np.frombuffer(data, np.uint8).min() >= ord(" "):
-        return column
-    for number in range(ord(" ")):
-        escape = _SHORT_ESCAPES.get(chr(number), f"\\u{number:04X}")
-        column = pc.replace_substring(column, chr(number), escape)
-    return column
-
-
-_SHORT_ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}

@@ -1,12 +1,11 @@
-"""Keys and values of text, CSV and JSON files that need no SQL: tasks read them without the JVM.
+"""Keys and values of text, CSV and JSON files: columns, members, folders, or whole records.
 
-As with Parquet columns (parquet_columns.py), no record passes through the JVM. The records and
-their places are those of `read_source`, which reads every source that needs more than that. Source:
-ours.
+Text has one column, the line. This module knows what of a record is key and value; how records are
+found in the bytes is known to line_columns.py, csv_columns.py and json_columns.py. Source: ours.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,61 +16,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kminilog.job_errors import SourceError
-from kminilog.source.csv_columns import read_fields, row_json
+from kminilog.source.csv_columns import read_fields
 from kminilog.source.csv_cuts import csv_pieces
-from kminilog.source.description import Source
+from kminilog.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.source.files import SourceFile
 from kminilog.source.formats import csv_columns, json_object
 from kminilog.source.json_columns import members_of
 from kminilog.source.line_columns import read_lines, search
-from kminilog.source.pieces import Piece, pieces_of
-from kminilog.source.task_groups import task_groups
-from kminilog.source.tasks import Tasks
+from kminilog.source.pieces import Piece, groups_of, pieces_of
+from kminilog.source.row_json import row_json
+from kminilog.source.tasks import LocalTasks, Tasks
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line
 _SAMPLE_BYTES = 1 << 20
-_NAME = re.compile(r"[^\W\d]\w*")
-_SQL_WORDS = {"null", "true", "false", "user", "current_user", "session_user", "localtimestamp"}
-_SQL_WORDS |= {"current_date", "current_time", "current_timestamp"}  # without parentheses
 
 
 @dataclass(frozen=True)
 class FileColumns:
     """The pieces of a source's files in source order, and what key and value are.
 
-    `names` are all columns of a CSV file; of JSON lines, the members that are asked for.
+    `names` are all columns of a CSV file; of JSON lines, the members that are asked for. `folders`
+    are the columns that each file's path has, by its rank.
     """
 
     source: Source
     names: list[str]
     pieces: list[Piece]
+    folders: dict[int, dict[str, str]]
 
     @classmethod
     def of(
         cls, source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
-    ) -> "FileColumns | None":
-        """Return what is to be read; None if `read_source` has to read the source.
+    ) -> "FileColumns":
+        """Return what is to be read.
 
-        Reads the header of a CSV file, and the first JSON lines. `tasks` read large CSV files, to
-        find where they can be cut. A value that is no column may be SQL, and later JSON lines may
-        have other members: both are left to `read_source`. Raises SourceError for a key that is no
-        column of a text or a CSV file, and what `tasks` raise.
+        Reads the header of a CSV file, and the first JSON lines; all of them for a member that
+        these lack. `tasks` read large CSV files, to find where they can be cut. Raises SourceError
+        for a key or a value that is no column, and what `tasks` raise.
         """
-        if source.format == "parquet" or source.key_expr is not None:
-            return None
-        asked = [name for name in (source.key, source.value) if name is not None]
-        names = names_of(source, files, asked)
-        if source.key is not None and source.format != "json" and source.key not in (names or []):
-            raise no_column(source, source.key, names or [])
-        if source.format != "json":
-            check_value(source, names or [])
-        if names is None or not set(asked) <= set(names):
-            return None
-        if len({name.lower() for name in names}) < len(names):  # Spark does not tell them apart
-            return None
+        folders = {file.rank: folder_columns(file) for file in files}
+        names = _names_of(source, files, folders, tasks or LocalTasks())
         if source.format == "csv" and tasks is not None:
-            return cls(source, names, csv_pieces(files, tasks))
-        return cls(source, names, pieces_of(files, source.format))
+            return cls(source, names, csv_pieces(files, tasks), folders)
+        return cls(source, names, pieces_of(files, source.format), folders)
 
     @property
     def size_bytes(self) -> int:
@@ -80,14 +67,14 @@ class FileColumns:
 
     def groups(self, cores: int) -> list[list[Piece]]:
         """Return the pieces of each task: neighbours, with about as many bytes in each task."""
-        return task_groups(self.pieces, lambda piece: piece.size_bytes, cores=cores)
+        return groups_of(self.pieces, cores)
 
     def first_row(self, piece: Piece) -> int:
         """Return the row of a piece's first record: for CSV; a header is no row."""
         return max(piece.records_before - self.source.header, 0)
 
     def read(self, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
-        """Yield the records of pieces, with the columns of `read_source`.
+        """Yield the records of pieces, with the columns of `Columns`.
 
         Raises SourceError for a file that cannot be read.
         """
@@ -97,9 +84,8 @@ class FileColumns:
 
     def _text(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
-            columns = {_TEXT_COLUMN: lines}
             rejected = pa.nulls(len(lines), pa.string())
-            yield self._records(piece.rank, row, positions, columns, lines, rejected)
+            yield self._records(piece, row, positions, {_TEXT_COLUMN: lines}, lines, rejected)
 
     def _json(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         for row, positions, lines in read_lines(piece.path, piece.start, piece.stop):
@@ -109,47 +95,49 @@ class FileColumns:
             if not kept.all():
                 rows, positions, lines = rows[kept], positions[kept], lines.filter(pa.array(kept))
             columns = dict(zip(self.names, fields, strict=True))
-            if rejected.null_count < len(rejected):  # a rejected record has no value
-                nothing = pa.scalar(None, pa.binary())
-                lines = pc.if_else(rejected.is_null(), lines, nothing)
-            yield self._records(piece.rank, rows, positions, columns, lines, rejected)
+            for name, found in columns.items():
+                if found.null_count < len(found):
+                    check_columns(self.source, piece.path, [name], self.folders[piece.rank])
+            yield self._records(piece, rows, positions, columns, lines, rejected)
 
     def _csv(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        source = self.source
+        source, folders = self.source, self.folders[piece.rank]
         header = source.header and piece.records_before == 0
         row = self.first_row(piece)
-        needs_all = source.value is None or source.key_regex is not None
-        names = self.names if needs_all else [n for n in (source.key, source.value) if n]
+        asked = [name for name in (source.key, source.value) if name in self.names]
+        names = self.names if source.needs_whole else asked
         wanted = [self.names.index(name) for name in names]
         read = partial(read_fields, start=piece.start, end=piece.stop, header=header)
         for fields, rejected in read(piece.path, self.names, wanted):
-            count = len(rejected)
-            whole = None
-            if needs_all:
-                whole = row_json(names, fields)
-                if rejected.null_count < count:
-                    whole = pc.if_else(rejected.is_null(), whole, pa.scalar(None, pa.binary()))
+            count, whole = len(rejected), None
+            if source.needs_whole:
+                texts = [_repeated(text, count) for text in folders.values()]
+                whole = row_json([*names, *folders], [*fields, *texts])
             columns = dict(zip(names, fields, strict=True))
-            positions = np.zeros(count, np.int64)
-            yield self._records(piece.rank, row, positions, columns, whole, rejected)
+            yield self._records(piece, row, np.zeros(count, np.int64), columns, whole, rejected)
             row += count
 
     def _records(
-        self, rank: int, rows: Any, positions: Any, columns: Any, whole: Any, rejected: Any
+        self, piece: Piece, rows: Any, positions: Any, columns: Any, whole: Any, rejected: Any
     ) -> pa.RecordBatch:
         """Return records; `rows` are their ordinals, or the first of them."""
         source, count = self.source, len(rejected)
         if isinstance(rows, int):
             rows = np.arange(rows, rows + count)
+        folders = self.folders[piece.rank].items()
+        columns |= {name: _repeated(text, count) for name, text in folders}
         key = pa.nulls(count, pa.binary())
         if source.key_regex is not None:
             key = search(source.key_regex, whole)
         elif source.key is not None:
             key = columns[source.key].cast(pa.binary())
         value = whole if source.value is None else columns[source.value].cast(pa.binary())
+        if rejected.null_count < count:  # a rejected record has no key and no value
+            is_kept, nothing = rejected.is_null(), pa.scalar(None, pa.binary())
+            key, value = (pc.if_else(is_kept, column, nothing) for column in (key, value))
         return pa.record_batch(
             {
-                "source_rank": pa.repeat(pa.scalar(rank, pa.int32()), count),
+                "source_rank": pa.repeat(pa.scalar(piece.rank, pa.int32()), count),
                 "source_position": pa.array(positions),
                 "source_row": pa.array(rows),
                 "key": key,
@@ -159,44 +147,56 @@ class FileColumns:
         )
 
 
-def no_column(source: Source, name: str, names: Sequence[str]) -> SourceError:
-    """Return the error for a key or a value that is none of these columns."""
-    reason = f"no column {name!r}; there is: {', '.join(names) or 'none'}"
-    return SourceError(str(source), reason=reason)
+def _repeated(text: str, count: int) -> Any:
+    return pa.repeat(pa.scalar(text, pa.string()), count)
 
 
-def check_value(source: Source, names: Sequence[str]) -> None:
-    """Raise SourceError for a value that can only be a column, and is none of these.
+def _names_of(
+    source: Source, files: Sequence[SourceFile], folders: Mapping[int, Mapping[str, str]], tasks: Tasks
+) -> list[str]:
+    """Return the columns of a text or CSV source; of JSON lines, the members that are asked for.
 
-    That is a single name. Anything else may be SQL, and so may a word that SQL knows.
+    Raises SourceError for a key or a value that is none of these, nor a folder of a file's path.
     """
-    value = source.value
-    known = {name.lower() for name in names} | _SQL_WORDS
-    if value is not None and _NAME.fullmatch(value) and value.lower() not in known:
-        raise no_column(source, value, names)
-
-
-def names_of(source: Source, files: Sequence[SourceFile], asked: Sequence[str]) -> list[str] | None:
-    """Return the columns of a source; of JSON lines those `asked` that its first lines have."""
-    if source.format == "text":
-        return [_TEXT_COLUMN]
+    asked = sorted({name for name in (source.key, source.value) if name is not None})
+    if source.format == "json":
+        known = [name for name in asked if not all(name in found for found in folders.values())]
+        if absent := _absent_members(files, known, tasks):
+            raise SourceError(str(source), reason=f"no line has a member {absent[0]!r}")
+        return asked
+    names = [_TEXT_COLUMN]
     if source.format == "csv":
-        return csv_columns((file.path for file in files), header=source.header)
-    return None if absent_members(files, asked) else sorted(set(asked))
-
-
-def absent_members(files: Sequence[SourceFile], names: Sequence[str]) -> list[str]:
-    """Return which of these members the first JSON lines lack, up to _SAMPLE_BYTES of them."""
-    absent, left_bytes = dict.fromkeys(names), _SAMPLE_BYTES
+        names = csv_columns((file.path for file in files), header=source.header)
     for file in files:
-        for _, positions, lines in read_lines(file.path, 0, left_bytes):
+        check_columns(source, file.path, names, folders[file.rank])
+        for name in asked:
+            if name not in names and name not in folders[file.rank]:
+                raise no_column(file.path, name, [*names, *folders[file.rank]])
+    return names
+
+
+def _absent_members(files: Sequence[SourceFile], names: list[str], tasks: Tasks) -> list[str]:
+    """Return which of these members no JSON line has: mostly the first lines have them."""
+    pieces = pieces_of(files, "json") if names else []
+    absent = _without_members(names, pieces, _SAMPLE_BYTES)
+    if absent:
+        for still in tasks.map(groups_of(pieces, tasks.cores), partial(_without_members, absent)):
+            absent = [name for name in absent if name in still]
+    return absent
+
+
+def _without_members(
+    names: list[str], pieces: Sequence[Piece], most_bytes: int = sys.maxsize
+) -> list[str]:
+    """Return which of these members no line of pieces has, or none of the first `most_bytes`."""
+    read_bytes = 0
+    for piece in pieces:
+        for _, positions, lines in read_lines(piece.path, piece.start, piece.stop):
             for position, line in zip(positions.tolist(), lines.to_pylist(), strict=True):
+                if not names or read_bytes > most_bytes:
+                    return names
+                read_bytes += len(line)
                 with suppress(ValueError, RecursionError):
-                    for name in json_object(line, is_first=position == 0):
-                        absent.pop(name, None)
-                if not absent:
-                    return []
-            left_bytes -= lines.nbytes
-        if left_bytes <= 0:
-            break
-    return list(absent)
+                    found = json_object(line, names, is_first=position == 0)
+                    names = [name for name in names if name not in found]
+    return names

@@ -10,105 +10,38 @@ A CSV record with a wrong number of fields is *rejected*. So are a JSON line tha
 or has too many levels (json_levels.py), and invalid UTF-8 in either format. A rejected record keeps
 its place, and has a reason instead of fields. Some faults make it impossible to read on: a quote
 that is never closed, a header that differs, a broken file. They raise SourceError. Bytes are never
-replaced. Spark's own readers do not keep these promises: its text reader drops a byte order mark,
-the others replace bytes and re-write numbers. Compressed files are decompressed, or refused
-(compression.py). This module does not know Spark. Source: ours; RFC 4180, RFC 8259.
+replaced. Compressed files are decompressed, or refused (compression.py). This module is exact and
+slow; csv_columns.py and json_columns.py are fast, and ask it wherever they are in doubt. Source:
+ours; RFC 4180, RFC 8259.
 """
 
 import csv
 import io
 import json
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import accumulate, islice
+from itertools import islice
 from typing import IO, Any, NamedTuple
 
 from kminilog.job_errors import SourceError
 from kminilog.source.compression import open_decompressed
 from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
-from kminilog.source.longest_record import LONGEST_BYTES, rest_of_line, text_lines
+from kminilog.source.longest_record import LONGEST_BYTES, text_lines
 
-BATCH_BYTES = 1 << 20
 BATCH_ROWS = 4096
 _BYTE_ORDER_MARK = "\ufeff"
 _SEPARATORS = re.compile(r"[ \t\n\r,:]*")
 
 
 class Records(NamedTuple):
-    """Some records in file order.
+    """The fields of some CSV records in file order, and why each one is rejected, or None.
 
-    `positions` says where their lines begin (0 in CSV). `rows` has their ordinals, counted from
-    where reading began. `lines` has the raw lines; it is empty for CSV. `fields` has a row for each
-    record, with only None where `rejected` has a reason. Both are empty for text, which rejects
-    nothing.
+    A rejected record has only None as fields.
     """
 
-    positions: list[int]
-    rows: list[int]
-    lines: list[bytes]
     fields: list[list[str | None]]
     rejected: list[str | None]
-
-
-def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Records]:
-    """Yield the lines that begin at byte `start` or after it, and before byte `end`.
-
-    So a file can be read in pieces: each line belongs to exactly one piece. Memory stays at about
-    BATCH_BYTES, or at a few times the longest line. A compressed file needs `start` 0, since it
-    cannot `seek`. Raises SourceError for a file that cannot be read, or has a line that is too long
-    (longest_record.py).
-    """
-    with open_decompressed(path) as file:
-        position = start
-        if start:
-            file.seek(start - 1)
-            position += len(rest_of_line(path, file, start)) - 1
-        row = 0
-        while position < end and (data := file.read(BATCH_BYTES)):
-            if not data.endswith(b"\n"):
-                data += rest_of_line(path, file, position + len(data))
-            lines = data.removesuffix(b"\n").split(b"\n")
-            starts = list(accumulate((len(line) + 1 for line in lines), initial=position))
-            position += len(data)
-            count = sum(start < end for start in starts[:-1])
-            yield Records(starts[:count], list(range(row, row + count)), lines[:count], [], [])
-            row += count
-
-
-def read_json(
-    path: str, columns: list[str], start: int = 0, end: int = sys.maxsize
-) -> Iterator[Records]:
-    """Yield the objects of the lines that `read_text` would yield, with these members as fields.
-
-    A member that an object lacks is None. Blank lines are skipped. Raises SourceError as
-    `read_text` does.
-    """
-    for positions, rows, lines, *_ in read_text(path, start, end):
-        kept = Records([], [], [], [], [])
-        for position, row, line in zip(positions, rows, lines, strict=True):
-            if not line.strip():
-                continue
-            fields, reason = json_fields(line, columns, is_first=position == 0)
-            kept.positions.append(position)
-            kept.rows.append(row)
-            kept.lines.append(line)
-            kept.fields.append(fields)
-            kept.rejected.append(reason)
-        yield kept
-
-
-def read_csv(path: str, columns: list[str], *, header: bool) -> Iterator[Records]:
-    """Yield the records of a CSV file, each with as many fields as there are `columns`.
-
-    With `header` the first record must be these columns, and is not yielded. Raises SourceError for
-    another header, and for a file that cannot be read to its end.
-    """
-    if header:
-        check_header(path, columns)
-    with open_decompressed(path) as file:
-        yield from csv_records(path, file, len(columns), skip=int(header))
 
 
 def check_header(path: str, columns: list[str]) -> None:
@@ -136,7 +69,6 @@ def csv_records(
     """
     with _csv_reader(path, file, lines_before=lines_before, encoding=encoding) as reader:
         records = islice(filter(None, reader), skip, None)
-        row = 0
         while chunk := list(islice(records, BATCH_ROWS)):
             rejected = [_csv_fault(record, width) for record in chunk]
             absent: list[str | None] = [None] * width
@@ -144,16 +76,14 @@ def csv_records(
                 absent if fault else [field or None for field in record]
                 for record, fault in zip(chunk, rejected, strict=True)
             ]
-            rows = list(range(row, row + len(chunk)))
-            yield Records([0] * len(chunk), rows, [], fields, rejected)
-            row += len(chunk)
+            yield Records(fields, rejected)
 
 
 def csv_columns(paths: Iterable[str], *, header: bool) -> list[str]:
     """Return the names in the first record of CSV files; `_c0`, `_c1` … without a header.
 
     Files without any record, which have no header either, are passed over; if all are, there are no
-    columns. An empty name becomes `_c` and its number. Raises SourceError if a name in a header
+    columns. An empty name becomes `_c` and its number, with another `_` in front if that is taken. Raises SourceError if a name in a header
     occurs twice or is not valid UTF-8, and for a file that cannot be read.
     """
     return next(filter(None, (_columns(path, header=header) for path in paths)), [])
@@ -172,24 +102,48 @@ def _columns(path: str, *, header: bool) -> list[str]:
     return names
 
 
-def json_members(text: str) -> dict[str, str | None]:
+def json_members(text: str, names: Sequence[str] | None = None) -> dict[str, str | None]:
     """Return the members of a JSON object, with their values as text; null is None.
 
-    Numbers, lists and objects stay as they are written. Of a name that occurs twice, the last value
-    counts. Raises ValueError if the text is not one object, or if anything follows the object.
+    With `names`, only those that it has; `a.b` is the member b of the member a, if there is no
+    member `a.b`. Numbers, lists and objects stay as they are written. Of a name that occurs twice,
+    the last value counts. Raises ValueError if the text is not one object, or if anything follows
+    the object.
 
     >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}')
     {'a': 'x', 'b': '1.50', 'c': '{"d": [1, 2]}', 'e': None}
+    >>> json_members('{"user": {"id": 7.0}}', ["user.id", "user.name"])
+    {'user.id': '7.0'}
     """
     members = _DECODER.decode(text)
     if not isinstance(members, dict):
         raise ValueError("not an object")
     if any(isinstance(value, dict | list) for value in members.values()):
         raw = dict(_raw_members(text))
-    return {
-        name: raw[name] if isinstance(value, dict | list) else _BOOLEANS.get(value, value)
-        for name, value in members.items()
-    }
+    found: dict[str, str | None] = {}
+    for name in members if names is None else names:
+        outer, inner = member_path(members, name)
+        value = members.get(outer)
+        if inner:
+            found |= {name: text for text in json_members(raw[outer], [inner]).values()}
+        elif isinstance(value, dict | list):
+            found[name] = raw[outer]
+        elif outer in members:
+            found[name] = _BOOLEANS.get(value, value)
+    return found
+
+
+def member_path(members: dict[str, Any], name: str) -> tuple[str, str]:
+    """Return the member that has a name, and what is to be looked for in it: mostly nothing.
+
+    >>> member_path({"a": {"b": 1}}, "a.b"), member_path({"a.b": 1, "a": {}}, "a.b")
+    (('a', 'b'), ('a.b', ''))
+    """
+    if name not in members:
+        for end in (place for place, sign in enumerate(name) if sign == "."):
+            if isinstance(members.get(name[:end]), dict):
+                return name[:end], name[end + 1 :]
+    return name, ""
 
 
 def _refuse_constant(name: str) -> None:
@@ -220,7 +174,11 @@ def _behind_separators(text: str, at: int) -> int:
 
 def _header(reader: Iterator[list[str]]) -> list[str]:
     names = next(filter(None, reader), [])
-    return [name or f"_c{slot}" for slot, name in enumerate(names)]
+    return [name or _free_name(f"_c{slot}", names) for slot, name in enumerate(names)]
+
+
+def _free_name(name: str, names: Sequence[str]) -> str:
+    return name if name not in names else _free_name(f"_{name}", names)
 
 
 def _csv_fault(record: list[str], width: int) -> str | None:
@@ -238,12 +196,14 @@ def _is_unicode(texts: list[str]) -> bool:
     return True
 
 
-def json_object(line: bytes, *, is_first: bool) -> dict[str, str | None]:
+def json_object(
+    line: bytes, names: Sequence[str] | None = None, *, is_first: bool
+) -> dict[str, str | None]:
     """Return the members of a JSON line; `is_first`: a byte order mark may stand in front of it.
 
     Raises what `json_members` does, and RecursionError.
     """
-    return json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""))
+    return json_members(line.decode().removeprefix(_BYTE_ORDER_MARK if is_first else ""), names)
 
 
 def json_fields(
@@ -256,7 +216,7 @@ def json_fields(
     if is_too_deep(line):
         return [None] * len(columns), f"its objects and lists have more than {MOST_LEVELS} levels"
     try:
-        members = json_object(line, is_first=is_first)
+        members = json_object(line, columns, is_first=is_first)
         fields = [members.get(column) for column in columns]
         "".join(filter(None, fields)).encode()  # an escape may name a lone surrogate
     except (ValueError, RecursionError) as error:

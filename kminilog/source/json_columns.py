@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kminilog.source.formats import json_fields
+from kminilog.source.formats import json_fields, member_path
 from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
 
 _BOOLEANS = {True: "true", False: "false"}
@@ -74,9 +74,16 @@ def _fast(line: bytes, names: list[str]) -> list[str | None] | None:
     fields = []
     for name in names:
         value = members.get(name)
+        if value is None and "." in name:
+            value = _inner(members, name)
         if value is True or value is False:
             value = _BOOLEANS[value]
         elif value is not None and type(value) is not str:
             return None
         fields.append(value)
     return fields
+
+
+def _inner(members: dict[str, Any], name: str) -> Any:
+    outer, inner = member_path(members, name)
+    return _inner(members[outer], inner) if inner else members.get(outer)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kminilog.source.compression import open_decompressed
+from kminilog.source.files import changed
 from kminilog.source.longest_record import rest_of_line
 
 BLOCK_BYTES = 2 << 20
@@ -41,7 +42,8 @@ def read_lines(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Li
 
     So each line of a file that is read in pieces belongs to exactly one piece. Memory stays at a
     few BLOCK_BYTES, or at a few times the longest line. A compressed file needs `start` 0. Raises
-    SourceError for a file that cannot be read, or has a line that is too long (longest_record.py).
+    SourceError for a file that cannot be read, that ends before `end`, or that has a line that is
+    too long (longest_record.py).
     """
     with open_decompressed(path) as file:
         position = start
@@ -62,7 +64,9 @@ def read_lines(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Li
                 row += len(found[0])
                 position += len(block)
             if not data:
-                return
+                break
+        if position < end != sys.maxsize:
+            raise changed(path)
 
 
 def _split(block: bytes, position: int, end: int) -> tuple[NDArray[np.int64], Any]:

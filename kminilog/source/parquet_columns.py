@@ -1,13 +1,12 @@
-"""Keys and values that are plain columns of Parquet files: tasks read them without the JVM.
+"""Keys and values of Parquet files: columns, members of columns, folders, or whole rows as JSON.
 
-    read_source    files --> JVM --> SQL --> Arrow --> the task's Python
-    here           files ----------------------------> the task's Python
+    footers     which row groups the files have; tasks read them, each a run of neighbours
+    names       a column; `a.b`, a member of a column; a folder `a=1` below the named directory
+    no value    the row as JSON (row_json.py): its columns, then the folders, as texts
 
-If no SQL expression is asked for, no record has to pass through the JVM. That passage costs more
-than all later work on a record. The records and their places are the same in both ways. Sources
-that need more than that are left to `read_source`: other types, a column that some files lack,
-names of directories as columns. This module does not know what becomes of the records. Source:
-Apache Parquet, by pyarrow.
+Each file gives the rows that its footer promises, or reading ends with its name. Each row has the
+columns of its own file. This module does not know what becomes of the records. Source: Apache
+Parquet, by pyarrow.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,24 +14,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kminilog.job_errors import SourceError
-from kminilog.source.description import Source
+from kminilog.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.source.files import SourceFile
+from kminilog.source.line_columns import search
+from kminilog.source.row_json import as_bytes, row_json
 from kminilog.source.task_groups import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
 _READ_BYTES = 1 << 16
 _SAMPLE_ROWS = 64
+_LONGEST_REASON = 300
 _CHANGED = "it was changed while it was read, or is damaged: its rows are not those of its footer"
-_AS_THEY_STAND = {pa.binary(), pa.string(), pa.large_binary(), pa.large_string()}
+_INT96_UNITS = {"ns": 10**9, "us": 10**6, "s": 1}  # of which the first that holds all is taken
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class RowGroup:
     """A row group of a file: `rows` rows from `first_row` on.
 
     `size_bytes` counts all its columns, uncompressed but with Parquet's encodings. So a value that
-    occurs often may be counted once.
+    occurs often may be counted once. `folders` are the columns that the file's path has.
     """
 
     rank: int
@@ -49,15 +51,15 @@ class RowGroup:
     first_row: int
     rows: int
     size_bytes: int
+    folders: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class ParquetColumns:
-    """The row groups of a source in source order, and the columns to read: key and value."""
+    """The row groups of a source in source order, and what is key and value."""
 
     row_groups: list[RowGroup]
-    key: str | None
-    value: str
+    source: Source
 
     @property
     def size_bytes(self) -> int:
@@ -65,108 +67,252 @@ class ParquetColumns:
         return sum(row_group.size_bytes for row_group in self.row_groups)
 
     @classmethod
-    def of(cls, source: Source, files: Sequence[SourceFile]) -> "ParquetColumns | None":
-        """Return what the footers of all files say; None if `read_source` has to read the source.
+    def of(cls, source: Source, files: Sequence[SourceFile]) -> "ParquetColumns":
+        """Return what the footers of all files say.
 
-        Opens every file, O(row groups). Raises nothing: `read_source` reports a broken file.
+        Opens every file, O(row groups). Raises SourceError for a file that cannot be read, or that
+        lacks a column that is asked for, or has a name twice.
         """
-        names = [name for name in (source.key, source.value) if name is not None]
-        if source.format != "parquet" or source.value is None:
-            return None
-        if source.key_regex is not None or source.key_expr is not None:
-            return None
         row_groups: list[RowGroup] = []
         for file in files:
-            try:
-                with pq.ParquetFile(file.path) as opened:
-                    if _are_partition_columns(file) or not _have(opened.schema_arrow, names):
-                        return None
-                    row_groups += _row_groups(file.rank, file.path, opened.metadata)
-            except (pa.ArrowException, OSError, UnicodeDecodeError):
-                return None
-        return cls(row_groups, source.key, source.value)
+            with _open(file.path) as opened:
+                folders = tuple(folder_columns(file).items())
+                _check_names(source, file.path, opened.schema_arrow, dict(folders))
+                found = list(_row_groups(file.rank, file.path, opened.metadata, folders))
+                if sum(row_group.rows for row_group in found) != opened.metadata.num_rows:
+                    reason = "its footer contradicts itself about the number of its rows"
+                    raise SourceError(file.path, reason=reason)
+                row_groups += found
+        return cls(row_groups, source)
 
     def groups(self, cores: int) -> list[list[RowGroup]]:
         """Return the row groups of each task: neighbours, with about as many bytes in each task."""
         return task_groups(self.row_groups, lambda found: found.size_bytes, cores=cores)
 
     def read(self, row_groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
-        """Yield the records of row groups, a few MiB at a time, with the columns of `read_source`.
+        """Yield the records of row groups, a few MiB at a time, with the columns of `Columns`.
 
-        None is rejected. Raises SourceError for a file that cannot be read, or that has changed
-        since `of` read its footer.
+        A row whose JSON is not valid UTF-8 is rejected. Raises SourceError for a file that cannot be
+        read, or that has changed since `of` read its footer.
         """
-        for (rank, path), found in groupby(row_groups, attrgetter("rank", "path")):
-            with (
-                _failures(path),
-                # With pre_buffer, whole column chunks would be in memory.
-                pq.ParquetFile(
-                    path,
-                    buffer_size=_READ_BYTES,
-                    pre_buffer=False,
-                    page_checksum_verification=True,
-                ) as file,
-            ):
-                present = set(_row_groups(rank, path, file.metadata))
+        for (rank, path, folders), found in groupby(
+            row_groups, attrgetter("rank", "path", "folders")
+        ):
+            with _open(path) as file:
+                present = set(_row_groups(rank, path, file.metadata, folders))
                 for row_group in found:
                     if row_group not in present:
                         raise SourceError(path, reason=_CHANGED)
                     yield from self._read(file, row_group)
 
     def _read(self, file: Any, row_group: RowGroup) -> Iterator[pa.RecordBatch]:
-        names = [name for name in (self.key, self.value) if name is not None]
         row, end = row_group.first_row, row_group.first_row + row_group.rows
-
-        def batches(batch_rows: int) -> Any:
-            return file.iter_batches(
-                batch_rows, row_groups=[row_group.number], columns=names, use_threads=False
-            )
-
-        for batch in batches(_batch_rows(row_group, next(batches(_SAMPLE_ROWS), None))):
-            yield self._records(batch, row_group.rank, row)
+        columns = self._columns(dict(row_group.folders))
+        sample = next(_batches(file, row_group, columns, _SAMPLE_ROWS), None)
+        for batch in _batches(file, row_group, columns, _batch_rows(row_group, sample)):
+            yield self._records(batch, row_group, row)
             row += len(batch)
         if row != end:
             raise SourceError(row_group.path, reason=_CHANGED)
 
-    def _records(self, batch: pa.RecordBatch, rank: int, row: int) -> pa.RecordBatch:
-        count = len(batch)
-        no_key = pa.nulls(count, pa.binary())
+    def _columns(self, folders: dict[str, str]) -> list[str] | None:
+        """Return what is to be read of a file; None for all of its columns."""
+        if self.source.needs_whole:
+            return None
+        names = [self.source.key, self.source.value]
+        return [name for name in names if name is not None and name not in folders]
+
+    def _records(self, batch: pa.RecordBatch, row_group: RowGroup, row: int) -> pa.RecordBatch:
+        source, count, folders = self.source, len(batch), dict(row_group.folders)
+        key, rejected = pa.nulls(count, pa.binary()), pa.nulls(count, pa.string())
+        if source.needs_whole:
+            texts = [pa.repeat(pa.scalar(text, pa.string()), count) for text in folders.values()]
+            names = [*batch.schema.names, *folders]
+            whole, rejected = _decodable(row_json(names, [*batch.columns, *texts]))
+        if source.key_regex is not None:
+            key = search(source.key_regex, whole)
+        elif source.key is not None:
+            key = _column(batch, source.key, folders)
+        value = whole if source.value is None else _column(batch, source.value, folders)
+        if rejected.null_count < count:
+            kept = rejected.is_null()
+            key, value = (
+                pc.if_else(kept, column, pa.scalar(None, pa.binary())) for column in (key, value)
+            )
         return pa.record_batch(
             {
-                "source_rank": pa.repeat(pa.scalar(rank, pa.int32()), count),
+                "source_rank": pa.repeat(pa.scalar(row_group.rank, pa.int32()), count),
                 "source_position": pa.repeat(pa.scalar(0, pa.int64()), count),
                 "source_row": pa.array(np.arange(row, row + count)),
-                "key": no_key if self.key is None else batch[self.key].cast(pa.binary()),
-                "value": batch[self.value].cast(pa.binary()),
-                "rejected": pa.nulls(count, pa.string()),
+                "key": key,
+                "value": value,
+                "rejected": rejected,
             }
         )
 
 
-def _are_partition_columns(file: SourceFile) -> bool:
-    """Return whether Spark takes names of directories as columns, as in `year=2026/a.parquet`."""
-    below = PurePath(file.path).relative_to(file.directory) if file.directory else PurePath()
-    return any("=" in part for part in below.parts[:-1])
+@contextmanager
+def _open(path: str) -> Iterator[Any]:
+    """Yield an open file. With `pre_buffer`, whole column chunks would be in memory."""
+    options = {"buffer_size": _READ_BYTES, "pre_buffer": False, "page_checksum_verification": True}
+    try:
+        with pq.ParquetFile(path, **options) as file:
+            yield file
+    except KeyError as error:
+        raise SourceError(path, reason=_CHANGED) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:_LONGEST_REASON]
+        raise SourceError(path, reason=f"cannot be read as Parquet: {reason}") from error
 
 
-def _have(schema: pa.Schema, names: Sequence[str]) -> bool:
-    """Return whether all names are columns of bytes or text.
+def _check_names(source: Source, path: str, schema: pa.Schema, folders: dict[str, str]) -> None:
+    check_columns(source, path, schema.names, folders)
+    names = [*schema.names, *folders]
+    if not names:
+        raise SourceError(path, reason="it has no columns")
+    for name in (source.key, source.value):
+        if name is not None and name not in folders and _path_of(schema, name) is None:
+            raise no_column(path, name, names)
 
-    A name with a dot counts as none, because pyarrow takes `a.b` for a member of `a`.
+
+def _path_of(schema: pa.Schema, name: str) -> list[str] | None:
+    """Return where a column is: itself, or the names from a column to its member; None if nowhere."""
+    if name in schema.names:
+        return [name]
+    for end in [place for place, sign in enumerate(name) if sign == "."]:
+        if name[:end] in schema.names:
+            kind, rest = schema.field(name[:end]).type, name[end + 1 :]
+            if pa.types.is_struct(kind) and (below := _path_of(pa.schema(list(kind)), rest)):
+                return [name[:end], *below]
+    return None
+
+
+def _column(batch: pa.RecordBatch, name: str, folders: dict[str, str]) -> Any:
+    if name in folders:
+        return pa.repeat(pa.scalar(folders[name].encode(), pa.binary()), len(batch))
+    path = _path_of(batch.schema, name)
+    if path is None:
+        raise KeyError(name)
+    column = batch.column(batch.schema.get_field_index(path[0]))
+    return as_bytes(pc.struct_field(column, path[1:]) if path[1:] else column)
+
+
+def _decodable(rows: Any) -> tuple[Any, Any]:
+    """Return rows, and for each one that is not valid UTF-8 the reason why it is rejected."""
+    try:
+        rows.cast(pa.string())
+        return rows, pa.nulls(len(rows), pa.string())
+    except pa.ArrowInvalid:
+        return rows, pa.array([_fault(row) for row in rows.to_pylist()], pa.string())
+
+
+def _fault(row: bytes) -> str | None:
+    try:
+        row.decode()
+    except UnicodeDecodeError:
+        return "it is not valid UTF-8"
+    return None
+
+
+def _batches(file: Any, row_group: RowGroup, columns: list[str] | None, rows: int) -> Iterator[Any]:
+    """Yield the rows of a row group. INT96 timestamps have the unit that holds all their digits."""
+    options = {"row_groups": [row_group.number], "columns": columns, "use_threads": False}
+    if columns == []:  # only folders are asked for
+        count = row_group.rows
+        for start in range(0, count, rows):
+            yield pa.RecordBatch.from_struct_array(
+                pa.array([{}] * min(rows, count - start), pa.struct([]))
+            )
+        return
+    schema = file.schema
+    if all(schema.column(n).physical_type != "INT96" for n in range(len(schema.names))):
+        yield from file.iter_batches(rows, **options)
+        return
+    opened = [
+        pq.ParquetFile(row_group.path, coerce_int96_timestamp_unit=unit, pre_buffer=False)
+        for unit in _INT96_UNITS
+    ]
+    try:
+        for same in zip(*(one.iter_batches(rows, **options) for one in opened), strict=True):
+            yield _exact(row_group.path, dict(zip(_INT96_UNITS, same, strict=True)))
+    finally:
+        for one in opened:
+            one.close()
+
+
+def _exact(path: str, batches: dict[str, Any]) -> Any:
+    """Return the columns of a batch, each in the unit in which its INT96 timestamps are exact.
+
+    In 64 bits nanoseconds end in the year 2262. INT96 is always UTC.
     """
-    return all(
-        schema.names.count(name) == 1
-        and "." not in name
-        and schema.field(name).type in _AS_THEY_STAND
-        for name in names
-    )
+    columns = {
+        name: _exact_column(path, {unit: batch.column(at) for unit, batch in batches.items()})
+        for at, name in enumerate(batches["ns"].schema.names)
+    }
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-def _row_groups(rank: int, path: str, metadata: Any) -> Iterator[RowGroup]:
+def _exact_column(path: str, columns: dict[str, Any]) -> Any:
+    kinds = {unit: column.type for unit, column in columns.items()}
+    if kinds["ns"] == kinds["s"]:
+        return columns["ns"]
+    leaves = {unit: list(_leaves(column)) for unit, column in columns.items()}
+    pairs = zip(leaves["ns"], leaves["s"], strict=True)
+    int96 = [number for number, (fine, coarse) in enumerate(pairs) if fine.type != coarse.type]
+    numbers = {unit: [_integers(found[n]) for n in int96] for unit, found in leaves.items()}
+    for unit, per_second in _INT96_UNITS.items():
+        if all(
+            # Beyond 64 bits numbers wrap around. So does their difference, and is right again.
+            (found // per_second == second).all() and (ns == found * (10**9 // per_second)).all()
+            for found, second, ns in zip(numbers[unit], numbers["s"], numbers["ns"], strict=True)
+        ):
+            return columns[unit].cast(_in_utc(kinds[unit], kinds["ns"], kinds["s"]))
+    reason = "INT96 timestamps of distant years have digits behind the microsecond"
+    raise SourceError(path, reason=f"{reason}: write them as TIMESTAMP, or as texts")
+
+
+def _in_utc(kind: Any, fine: Any, coarse: Any) -> Any:
+    """Return a type with UTC for those timestamps whose unit is not that of the file: INT96."""
+    if pa.types.is_timestamp(kind):
+        return kind if fine == coarse else pa.timestamp(kind.unit, "UTC")
+    fields = [
+        kind.field(at).with_type(_in_utc(*(each.field(at).type for each in (kind, fine, coarse))))
+        for at in range(kind.num_fields)
+    ]
+    if pa.types.is_struct(kind):
+        return pa.struct(fields)
+    if pa.types.is_map(kind):
+        return pa.map_(fields[0].type.field(0), fields[0].type.field(1))
+    return pa.list_(fields[0]) if pa.types.is_list(kind) else kind
+
+
+def _leaves(array: Any) -> Iterator[Any]:
+    """Yield the timestamps in an array, wherever they are."""
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        yield array
+    elif pa.types.is_struct(kind):
+        for part in array.flatten():
+            yield from _leaves(part)
+    elif pa.types.is_map(kind):
+        yield from _leaves(array.keys)
+        yield from _leaves(array.items)
+    elif pa.types.is_nested(kind):
+        yield from _leaves(array.flatten())
+
+
+def _integers(array: Any) -> Any:
+    return array.drop_null().view(pa.int64()).to_numpy()
+
+
+def _row_groups(
+    rank: int, path: str, metadata: Any, folders: tuple[tuple[str, str], ...]
+) -> Iterator[RowGroup]:
     first_row = 0
     for number in range(metadata.num_row_groups):
         found = metadata.row_group(number)
-        yield RowGroup(rank, path, number, first_row, found.num_rows, found.total_byte_size)
+        size_bytes = found.total_byte_size
+        yield RowGroup(rank, path, number, first_row, found.num_rows, size_bytes, folders)
         first_row += found.num_rows
 
 
@@ -180,14 +326,3 @@ def _batch_rows(row_group: RowGroup, sample: Any) -> int:
     if sample:
         row_bytes = max(row_bytes, sample.nbytes / len(sample))
     return min(max(int(_BATCH_BYTES / max(row_bytes, 1)), 1), _BATCH_ROWS)
-
-
-@contextmanager
-def _failures(path: str) -> Iterator[None]:
-    try:
-        yield
-    except KeyError as error:
-        raise SourceError(path, reason=_CHANGED) from error
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise SourceError(path, reason=f"cannot be read as Parquet: {reason}") from error

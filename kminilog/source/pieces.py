@@ -9,15 +9,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import xxhash
+
+from kminilog.job_errors import SourceError
 from kminilog.source.compression import compression_of
-from kminilog.source.files import SourceFile
+from kminilog.source.files import SourceFile, changed
+from kminilog.source.task_groups import task_groups
+from kminilog.source.tasks import Tasks
 
 SPLIT_BYTES = 32 << 20
-
-
-def split_bytes() -> int:
-    """Return SPLIT_BYTES: for a process that tells it to others."""
-    return SPLIT_BYTES
+_READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,48 @@ class Piece:
         return self.end - self.start
 
 
-def pieces_of(
-    files: Sequence[SourceFile], format: str, step_bytes: int | None = None
-) -> list[Piece]:
+def pieces_of(files: Sequence[SourceFile], format: str) -> list[Piece]:
     """Return the pieces of files in source order: text and JSON lines that are not compressed are
-    cut every `step_bytes`, SPLIT_BYTES by default."""
+    cut every SPLIT_BYTES."""
     pieces = []
     for file in files:
         is_whole = format == "csv" or compression_of(file.path) is not None
-        step = file.size_bytes if is_whole else step_bytes or SPLIT_BYTES
+        step = file.size_bytes if is_whole else SPLIT_BYTES
         for start in range(0, max(file.size_bytes, 1), max(step, 1)):
-            pieces.append(Piece(file.rank, file.path, start, start + step, is_whole))
+            end = min(start + step, file.size_bytes)
+            pieces.append(Piece(file.rank, file.path, start, end, is_whole))
     return pieces
+
+
+def groups_of(pieces: Sequence[Piece], cores: int) -> list[list[Piece]]:
+    """Return the pieces of each task: neighbours, with about as many bytes in each task."""
+    return task_groups(pieces, lambda piece: piece.size_bytes, cores=cores)
+
+
+def content_digest(files: Sequence[SourceFile], tasks: Tasks) -> str:
+    """Return a digest of all bytes of files, as they are stored: XXH3, 128 bits, in hex.
+
+    It depends on the bytes of each file and on the order of the files, not on their names. O(bytes),
+    in `tasks`. Raises SourceError for a file that has become shorter since it was listed.
+    """
+    wholes = [Piece(file.rank, file.path, 0, file.size_bytes, is_whole=False) for file in files]
+    found = tasks.map(groups_of(wholes, tasks.cores), _digests)
+    return xxhash.xxh3_128_hexdigest(b"".join(digest for group in found for digest in group))
+
+
+def _digests(pieces: Sequence[Piece]) -> list[bytes]:
+    digests = []
+    for piece in pieces:
+        digest, left_bytes = xxhash.xxh3_128(), piece.size_bytes
+        try:
+            with open(piece.path, "rb") as file:
+                while left_bytes:
+                    data = file.read(min(_READ_BYTES, left_bytes))
+                    if not data:
+                        raise changed(piece.path)
+                    digest.update(data)
+                    left_bytes -= len(data)
+        except OSError as error:
+            raise SourceError(piece.path, reason=error.strerror or str(error)) from None
+        digests.append(digest.digest())
+    return digests

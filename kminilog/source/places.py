@@ -1,4 +1,4 @@
-"""The place of a record as one number, in source order; where a run of records ends.
+"""The place of a record as one number, in source order.
 
     rank of the file | position of the line (text, json) or number of the row (csv, parquet)
 
@@ -48,27 +48,3 @@ class Order(NamedTuple):
 def places_of(records: pa.Table | pa.RecordBatch) -> Places:
     """Return the places of records as numpy arrays."""
     return Places(*(records.column(name).to_numpy().astype(np.int64) for name in PLACE_COLUMNS))
-
-
-def breaks(places: Places, previous: Place | None, *, by_rows: bool) -> list[int]:
-    """Return which records begin a new run: those that do not follow the record before them.
-
-    `previous` is the place of the record before the first one; without it, record 0 begins a run.
-
-    >>> places = Places(np.array([0, 0, 0, 1]), np.zeros(4, int), np.array([5, 6, 8, 9]))
-    >>> breaks(places, Place(0, 0, 4), by_rows=True)
-    [2, 3]
-    >>> breaks(places, None, by_rows=False)
-    [0]
-    """
-    if previous is not None:
-        places = Places(
-            *(np.insert(part, 0, at) for part, at in zip(places, previous, strict=True))
-        )
-    rank, position, row = (np.diff(part) for part in places)
-    if by_rows:
-        goes_on = (rank == 0) & (row == 1)
-    else:
-        goes_on = (rank > 0) | (rank == 0) & ((position > 0) | (position == 0) & (row > 0))
-    found: list[int] = (np.flatnonzero(~goes_on) + (previous is None)).tolist()
-    return [0, *found] if previous is None else found

@@ -5,12 +5,11 @@
     CSV                 its piece, if tasks have cut the file; else the file up to the record
     compressed          the file, up to the record
 
-Nothing is read again if only Spark can read it, if more than MOST_BYTES would have to be read, or
-if the file has changed since a `Stamps` was made of it. Whoever asks gets a reason then. This
+Nothing is read again of a DataFrame, if more than MOST_BYTES would have to be read, or if the file
+has changed since it was listed. Whoever asks gets a reason then. This
 module compares nothing. Source: ours.
 """
 
-import os
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,36 +20,23 @@ import numpy as np
 from kminilog.job_errors import SourceError
 from kminilog.source.columns import AnyColumns, columns_of
 from kminilog.source.compression import compression_of
-from kminilog.source.description import Place, Source
+from kminilog.source.description import DATAFRAME, Place, Source
 from kminilog.source.file_columns import FileColumns
-from kminilog.source.files import SourceFile
+from kminilog.source.files import SourceFile, is_unchanged
 from kminilog.source.parquet_columns import ParquetColumns
 from kminilog.source.pieces import Piece
 from kminilog.verification.both_sides import KeyValue
 
 MOST_BYTES = 1 << 30
 CHANGED = "its file has changed since it was compared"
-_NEEDS_SPARK = "only Spark can read it"
+_OF_A_DATAFRAME = "it is a row of a DataFrame, which is not read again"
 _TOO_FAR = "its file is too large to be read again up to it"
 Found = Mapping[Place, KeyValue | str]
-
-
-class Stamps:
-    """What tells whether files have changed: size, time of the last change, and inode."""
-
-    def __init__(self, files: Sequence[SourceFile]) -> None:
-        self._stamps = [_stamp(file) for file in files]
-
-    def is_same(self, file: SourceFile) -> bool:
-        """Tell if a file is as it was."""
-        stamp = self._stamps[file.rank]
-        return stamp is not None and stamp == _stamp(file)
 
 
 def records_at(
     source: Source,
     files: Sequence[SourceFile],
-    stamps: Stamps,
     places: Iterable[Place],
     columns: AnyColumns | None = None,
 ) -> Found:
@@ -61,28 +47,28 @@ def records_at(
     says.
     """
     ordered = sorted(set(places))
+    if source == DATAFRAME:
+        return dict.fromkeys(ordered, _OF_A_DATAFRAME)
     found: dict[Place, KeyValue | str] = {}
     for rank, group in groupby(ordered, key=lambda place: place.rank):
         here, file = list(group), files[rank]
         known: dict[Place, KeyValue | str] = {}
         reason = CHANGED
-        if stamps.is_same(file):
+        if is_unchanged(file):
             try:
                 known, reason = _read(source, columns or columns_of(source, files), file, here)
             except SourceError as error:
                 reason = str(error)
-            if not stamps.is_same(file):  # while it was read
+            if not is_unchanged(file):  # while it was read
                 known, reason = {}, CHANGED
         found |= {place: known.get(place, reason) for place in here}
     return found
 
 
 def _read(
-    source: Source, columns: AnyColumns | None, file: SourceFile, places: Sequence[Place]
+    source: Source, columns: AnyColumns, file: SourceFile, places: Sequence[Place]
 ) -> tuple[dict[Place, KeyValue | str], str]:
     """Return what is found in a file, and the reason why the rest is not."""
-    if columns is None:
-        return {}, _NEEDS_SPARK
     batches: Iterator[Any]
     if isinstance(columns, FileColumns):
         pieces = _pieces(columns, file, places)
@@ -140,11 +126,3 @@ def _of_batch(
         known = f"it can be no message: {why}" if why else KeyValue(key, value)
         found[wanted[int(numbers[slot])]] = known
     return found
-
-
-def _stamp(file: SourceFile) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(file.path)
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -38,7 +38,6 @@ _OF_RECOVERY = {FindingClass.ORPHAN_FILE, FindingClass.LOST_END}
 _READING = {
     "key": "--key",
     "key_regex": "--key-regex",
-    "key_expr": "--key-expr",
     "value": "--value",
 }
 
@@ -71,7 +70,8 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
     log_dir = str(scope.get("log_dir", "."))
     partition = str(TopicPartition(finding.topic, finding.partition))
     start = ["--log-dir", log_dir]
-    if finding.kind == FindingClass.MISSING:
+    is_of_files = (scope.get("against") or {}).get("format") != "dataframe"
+    if finding.kind == FindingClass.MISSING and is_of_files:
         return [*start, "verify", finding.topic, *_against(scope)]
     if finding.kind in _OF_RECOVERY:
         return [*start, "recover", partition, "--dry-run"]

@@ -8,7 +8,7 @@ import pyarrow as pa
 from kminilog.accounting.expected import ExpectedPartition
 from kminilog.accounting.rejections import Quarantined, Rejections
 from kminilog.accounting.rows import CountedRows
-from kminilog.accounting.second_step import RecordReader, SecondStep
+from kminilog.accounting.second_step import SecondStep
 from kminilog.accounting.sides import Sides
 from kminilog.source.places import RECORD_COLUMNS, Order
 from kminilog.storage.log_dir import LogDir
@@ -30,33 +30,20 @@ def batch(rank: int, rows: list[int]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, list(RECORD_COLUMNS))
 
 
-def test_rows_that_do_not_follow_each_other_are_runs_of_their_own(tmp_path: Path):
+def test_rows_of_all_batches_of_a_task_are_one_run(tmp_path: Path):
     order = Order(60, by_position=False)
     sides = Sides(LogDir(tmp_path), 1, None, ExpectedPartition(1), Rejections(NONE, NOTHING), order)
-    step = SecondStep(sides, 1, None, (), {}, by_rows=True)
-    reader = RecordReader(step)
-    items = [
-        *reader.read(batch(0, [0, 1])),
-        *reader.read(batch(0, [2, 7, 8])),
-        *reader.read(batch(1, [0])),
-    ]
+    step = SecondStep(sides, 1, None, (), {})
+    batches = [batch(0, [7, 8]), batch(0, []), batch(0, [9]), batch(1, [0])]
+    items = list(step.read_records(batches))
     rows = [
         (row["run"], row["number"], row["order"])
         for bucket, rows in items
         if bucket == 0
         for row in rows.to_pylist()
     ]
-    second, other_file = 7, 1 << 60
-    assert rows == [
-        (0, 0, 0),
-        (0, 1, 1),
-        (0, 2, 2),
-        (second, 0, second),
-        (second, 1, 8),
-        (other_file, 0, other_file),
-    ]
-    counts: dict[int, int] = {}
-    for bucket, item in items:
-        if bucket == step.buckets and isinstance(item[1], CountedRows):
-            counts[item[1].start] = counts.get(item[1].start, 0) + item[1].total
-    assert counts == {0: 3, second: 2, other_file: 1}
+    assert rows == [(7, 0, 7), (7, 1, 8), (7, 2, 9), (7, 3, 1 << 60)]
+    counted = [item[1] for bucket, item in items if bucket == step.buckets]
+    totals = [(c.start, c.total) for c in counted if isinstance(c, CountedRows)]
+    assert {start for start, _ in totals} == {7}
+    assert sum(total for _, total in totals) == 4

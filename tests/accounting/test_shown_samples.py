@@ -21,10 +21,10 @@ from kminilog.ingest.local_engine import LocalIngest
 from kminilog.settings import TopicSettings
 from kminilog.source import line_columns, pieces, reading_again
 from kminilog.source.columns import columns_of
-from kminilog.source.description import Place, Source, files_of
+from kminilog.source.description import DATAFRAME, Place, Source, files_of
 from kminilog.source.file_columns import FileColumns
 from kminilog.source.pieces import Piece
-from kminilog.source.reading_again import Stamps, records_at
+from kminilog.source.reading_again import records_at
 from kminilog.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.both_sides import KeyValue
@@ -131,7 +131,7 @@ def test_place_and_record_belong_together(source):
         )
     }
     assert len(every) == COUNT
-    assert records_at(source, files, Stamps(files), list(every)[::-7]) == {
+    assert records_at(source, files, list(every)[::-7]) == {
         place: every[place] for place in list(every)[::-7]
     }
 
@@ -163,10 +163,9 @@ def test_a_source_that_changes_meanwhile_is_said(log_dir, source):
 
 def test_a_source_that_has_gone_meanwhile_is_said(source):
     files = files_of(source)
-    stamps = Stamps(files)
     Path(source.paths[0]).unlink()
     place = Place(0, 0, 0)
-    assert records_at(source, files, stamps, [place]) == {place: reading_again.CHANGED}
+    assert records_at(source, files, [place]) == {place: reading_again.CHANGED}
 
 
 def test_a_log_that_changes_meanwhile_is_said(log_dir, source):
@@ -184,12 +183,9 @@ def test_a_log_that_changes_meanwhile_is_said(log_dir, source):
     assert "the message is not shown: the log has changed" in extra["not_shown"]
 
 
-def test_record_that_only_spark_can_read_is_said(tmp_path):
-    source = write_source("txt", tmp_path)
-    files = files_of(source)
-    asked = Source(source.paths, key_expr="substr(value, 1, 2)")
-    (why,) = records_at(asked, files, Stamps(files), [Place(0, 0, 0)]).values()
-    assert "only Spark" in why
+def test_row_of_a_dataframe_is_said():
+    (why,) = records_at(DATAFRAME, [], [Place(0, 0, 7)]).values()
+    assert why == "it is a row of a DataFrame, which is not read again"
 
 
 @pytest.mark.parametrize("kind", ["csv", "txt.gz"])
@@ -197,7 +193,7 @@ def test_a_file_too_large_to_be_read_again_is_said(tmp_path, kind, monkeypatch):
     source = write_source(kind, tmp_path)
     files = files_of(source)
     monkeypatch.setattr(reading_again, "MOST_BYTES", 10)
-    (why,) = records_at(source, files, Stamps(files), [Place(0, 10, 0)]).values()
+    (why,) = records_at(source, files, [Place(0, 10, 0)]).values()
     assert "too large" in why
 
 
@@ -220,13 +216,13 @@ def test_of_a_csv_file_that_was_cut_only_the_piece_is_read(tmp_path, header, mon
     monkeypatch.setattr(FileColumns, "read", spy)
     for row, record in enumerate(every):
         place = Place(0, 0, row)
-        assert records_at(source, files, Stamps(files), [place], columns) == {place: record}
+        assert records_at(source, files, [place], columns) == {place: record}
     assert len(read) == len(every)
     assert {len(some) for some in read} == {1}
     # The bound is for what has to be read, and that is a piece.
     monkeypatch.setattr(reading_again, "MOST_BYTES", max(p.size_bytes for p in columns.pieces))
     last = Place(0, 0, len(every) - 1)
-    assert records_at(source, files, Stamps(files), [last], columns) == {last: every[-1]}
+    assert records_at(source, files, [last], columns) == {last: every[-1]}
 
 
 def test_of_a_large_text_file_only_the_lines_are_read(tmp_path, monkeypatch):
@@ -236,7 +232,7 @@ def test_of_a_large_text_file_only_the_lines_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(line_columns, "BLOCK_BYTES", 16)
     seen = []
     monkeypatch.setattr(reading_again, "_of_batch", lambda *found: seen.append(found[1]) or {})
-    records_at(source, files, Stamps(files), [Place(0, last, 0)])
+    records_at(source, files, [Place(0, last, 0)])
     assert [len(batch) for batch in seen] == [1]
 
 
@@ -245,5 +241,5 @@ def test_a_rejected_record_says_why(tmp_path):
     path.write_text("id,text\na,b\nc\n")
     source = Source((str(path),), format="csv", key="id", value="text")
     files = files_of(source)
-    (why,) = records_at(source, files, Stamps(files), [Place(0, 0, 1)]).values()
+    (why,) = records_at(source, files, [Place(0, 0, 1)]).values()
     assert why == "it can be no message: it has 1 fields, not 2"

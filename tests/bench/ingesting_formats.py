@@ -1,8 +1,8 @@
-"""Ingest of text, CSV and JSON lines against Spark's own read of them, written as Parquet.
+"""Ingest of text, CSV, JSON lines and Parquet rows against Spark's own read of them, written as Parquet.
 
 Records have keys of about 10 bytes and values of 100. Spark makes the same key and value of each
 record: of a line by a regex, of a CSV or JSON record by the names of its columns; Spark knows the
-columns beforehand. The plan is the one that `auto` takes. All works of a format take turns; a ratio
+columns beforehand. `rows` are Parquet files with six columns, whose value is the row as JSON. The plan is the one that `auto` takes. All works of a format take turns; a ratio
 says how many times as long as Spark's own an ingest takes.
 `python -m tests.bench.ingesting_formats [RECORDS]` shows this part only.
 """
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
@@ -37,6 +39,7 @@ LINE = {
     "json": '{{"key":"{key}","value":"{value}"}}\n',
 }
 HEAD = {"text": "", "csv": "key,value\n", "json": ""}
+FORMATS = (*LINE, "rows")
 
 
 def values(records: int) -> Iterator[str]:
@@ -50,12 +53,33 @@ def values(records: int) -> Iterator[str]:
 
 def make_source(path: Path, format: str, records: int) -> None:
     """Write one file of that format."""
+    if format == "rows":
+        pq.write_table(pa.concat_tables(tables(records)), path, row_group_size=250_000)
+        return
     with path.open("w") as file:
         file.write(HEAD[format])
         line = LINE[format]
         file.writelines(
             line.format(key=f"user{number % KEYS:06d}", value=value)
             for number, value in enumerate(values(records))
+        )
+
+
+def tables(records: int) -> Iterator[pa.Table]:
+    """Yield rows of a key, a text, a number, an amount, a moment and a flag."""
+    rng, texts = np.random.default_rng(1), values(records)
+    for start in range(0, records, 100_000):
+        count = min(100_000, records - start)
+        moments = np.arange(start, start + count) * 1_234_567 + 1_700_000_000_000_000
+        yield pa.table(
+            {
+                "key": [f"user{number % KEYS:06d}" for number in range(start, start + count)],
+                "text": [next(texts) for _ in range(count)],
+                "number": np.arange(start, start + count),
+                "amount": rng.integers(0, 10**7, count) / 100,
+                "moment": pa.array(moments, pa.timestamp("us", "UTC")),
+                "flag": rng.integers(0, 2, count) == 1,
+            }
         )
 
 
@@ -66,6 +90,9 @@ def spark_works(spark: SparkSession, path: Path, target: Path, format: str) -> C
         if format == "text":
             frame = spark.read.text(str(path))
             frame = frame.select(sql.regexp_extract("value", REGEX, 1).alias("key"), "value")
+        elif format == "rows":
+            whole = sql.to_json(sql.struct("*"))
+            frame = spark.read.parquet(str(path)).select("key", whole.alias("value"))
         else:
             frame = spark.read.schema(SCHEMA).option("header", True).format(format).load(str(path))
         frame.write.mode("overwrite").parquet(str(target / "parquet"))
@@ -75,8 +102,9 @@ def spark_works(spark: SparkSession, path: Path, target: Path, format: str) -> C
 
 def ingest_works(spark: SparkSession, path: Path, target: Path, format: str) -> Callable[[], None]:
     """Return what ingests the same records."""
-    column = {"key_regex": REGEX} if format == "text" else {"key": "key", "value": "value"}
-    source = Source((str(path),), format, **column)
+    columns = {"text": {"key_regex": REGEX}, "rows": {"key": "key"}}
+    kind = "parquet" if format == "rows" else format
+    source = Source((str(path),), kind, **columns.get(format, {"key": "key", "value": "value"}))
 
     def work() -> None:
         shutil.rmtree(target / "log", ignore_errors=True)
@@ -89,7 +117,7 @@ def measure(records: int = RECORDS) -> None:
     spark = spark_session("local[2]", app_name="kminilog-bench", config=CONFIG)
     print(f"\ningest of {records} records, {PARTITIONS} partitions, against Spark's own Parquet")
     print(f"  {'':6}{'Spark alone':>13}{'ingest':>10}")
-    for format in LINE:
+    for format in FORMATS:
         with tempfile.TemporaryDirectory() as directory:
             path, target = Path(directory, f"source.{format}"), Path(directory, "target")
             target.mkdir()

@@ -178,7 +178,7 @@ def test_command_of_a_finding_against_a_source_shows_it(kminilog, tmp_path, dial
     source = tmp_path / "a 'source'.csv"
     rows = b"".join(b"k%d,v%d\n" % (n % 7, n) for n in range(60))
     source.write_bytes(b"id,text\n" + rows)
-    reading = ["--format", "csv", "--key-expr", "id || ''", "--value", "text"]
+    reading = ["--format", "csv", "--key", "id", "--value", "text"]
     target = ["--topic", "t", "--partitions", 2, "--dialect", dialect.name]
     assert kminilog("ingest", source, *target, *reading).code == 0
 

@@ -35,7 +35,7 @@ __all__ = ["working_directory"]
 WALKED = [context for context in COMMANDS if context.command_path not in SPARK]
 ALONE = [context for context in WALKED if not isinstance(context.command, click.Group)]
 # These start Spark, or wait for a file to change.
-LEFT_OUT = {"--engine", "--against", "--master", "--key-expr", "--value"}
+LEFT_OUT = {"--engine", "--against", "--master", "--value"}
 WAITING = {"kminilog lab watch"}
 ANSWERS_ANYTHING = {"kminilog lab run"}  # the words are another command's
 ENDING = [c for c in ALONE if c.command_path not in ANSWERS_ANYTHING | WAITING]

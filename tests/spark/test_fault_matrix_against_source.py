@@ -28,7 +28,6 @@ from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Source
 from kminilog.source.task_groups import TASKS_PER_CORE
-from kminilog.spark.source.own_session import SHUFFLE_TASKS
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
@@ -192,8 +191,8 @@ def test_stages_have_few_tasks_though_the_session_has_200_for_a_shuffle(spark, t
     forger.exchange(first, second)
     forger.write()
     users = spark.newSession()
-    users.conf.unset(SHUFFLE_TASKS)
-    assert users.conf.get(SHUFFLE_TASKS) == "200"
+    users.conf.unset("spark.sql.shuffle.partitions")
+    assert users.conf.get("spark.sql.shuffle.partitions") == "200"
     tracker = spark.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup())
     report = check(users, forger)

@@ -122,12 +122,12 @@ def test_ingest_in_many_tasks_keeps_source_order_in_each_partition(
 
 
 def test_ingest_of_parquet_files_keeps_the_order_of_their_paths(run, tmp_path, log_dir):
-    """Spark reads the largest file first."""
     numbers = list(range(500))
     (tmp_path / "src").mkdir()
     for name, part in {"a": numbers[:3], "b": numbers[3:400], "c": numbers[400:]}.items():
-        pq.write_table(pa.table({"n": part}), tmp_path / "src" / f"{name}.parquet")
-    run(tmp_path / "src", {"format": "parquet", "key_expr": "n % 7", "value": "n"}, partitions=2)
+        table = pa.table({"n": part, "k": [n % 7 for n in part]})
+        pq.write_table(table, tmp_path / "src" / f"{name}.parquet")
+    run(tmp_path / "src", {"format": "parquet", "key": "k", "value": "n"}, partitions=2)
     for pairs in content_of(log_dir, "t").values():
         found = [int(value) for _, value in pairs]
         assert len(found) > 100

@@ -3,7 +3,6 @@
 import random
 import shutil
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -19,13 +18,11 @@ from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.ingest import runs as runs_module
 from kminilog.ingest.quarantine import RejectedWriter
-from kminilog.ingest.runs import Run, RunsWriter, _join, in_source_order
+from kminilog.ingest.runs import RunsWriter, _join
 from kminilog.ingest.staging import StagingJob
 from kminilog.settings import TopicSettings
-from kminilog.source.description import Place
-from kminilog.source.places import breaks
 from kminilog.spark.ingest.placing import pack, places_of, unpack
-from kminilog.spark.ingest.plans import SortedWriter, _expected_runs, _suitable
+from kminilog.spark.ingest.plans import SortedWriter, _suitable
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
@@ -117,7 +114,6 @@ def partition_rows(rows, partitioner, partitions):
     before=st.sampled_from([0, 1, 2, 9]),
     partitions=st.sampled_from([1, 3]),
     partitioner=st.sampled_from(["default-2.4", "round-robin", "random"]),
-    by_rows=st.booleans(),
     cuts=st.lists(st.integers(0, 60), max_size=5),
     buffer_rows=st.sampled_from([1, 7, 1000]),
     row_bytes=st.sampled_from([1, 100, 4096]),
@@ -129,7 +125,6 @@ def test_both_plans_write_the_same_files(
     before,
     partitions,
     partitioner,
-    by_rows,
     cuts,
     buffer_rows,
     row_bytes,
@@ -145,19 +140,12 @@ def test_both_plans_write_the_same_files(
 
     one = Jobs(tmp_path / "runs", dialect, partitions, before)
     job = one.job("r", partitioner)
-    tasks = [pieces[0::2], pieces[1::2]] if by_rows else [[piece] for piece in pieces]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs_module, "_BUFFER_ROWS", buffer_rows)
         results = [
-            one.run_task(
-                job,
-                partial(RunsWriter, by_rows=by_rows),
-                [batch for piece in task for batch in in_batches(piece, 10)],
-            )
-            for task in tasks
+            one.run_task(job, RunsWriter, in_batches(piece, 10)) for piece in reversed(pieces)
         ]
-    found = in_source_order([run for written, _ in results for run in written])
-    assert found is not None
+    found = sorted((run for written, _ in results for run in written), key=lambda run: run.first)
     of_partition = {
         p: [s for run in found for s in run.partitions if s.partition == p] for p in expected
     }
@@ -206,7 +194,7 @@ def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path,
     rows = make_records(150, 2, 1)
     jobs = Jobs(tmp_path / "log", dialect, 2, 0)
     job = jobs.job("r")
-    (run,), _ = jobs.run_task(job, partial(RunsWriter, by_rows=False), in_batches(rows, 40))
+    (run,), _ = jobs.run_task(job, RunsWriter, in_batches(rows, 40))
     publish(jobs.path, Manifest("r", "t", [_join(job, [s]) for s in run.partitions], {}))
     with LogDirWriter.open(tmp_path / "plain", create=True) as writer:
         writer.create_topic(jobs.topic)
@@ -222,8 +210,8 @@ def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch,
     jobs = Jobs(tmp_path / "log", dialect, 1, before)
     job = jobs.job("r")
     rows = [(0, 0, n, b"k", b"%d" % n, None) for n in range(60)]
-    make = partial(RunsWriter, by_rows=True)
-    runs = [jobs.run_task(job, make, [batch_of(part)])[0][0] for part in (rows[:30], rows[30:])]
+    halves = rows[:30], rows[30:]
+    runs = [jobs.run_task(job, RunsWriter, [batch_of(half)])[0][0] for half in halves]
     parts = [run.partitions[0] for run in runs]
     real, calls = ColumnWriter.append_whole, []
 
@@ -264,56 +252,21 @@ def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
         unpack(pack(batch_of(make_records(9, 1, 3)), job, job.chooser())[1])
 
 
-# ---- where a run ends
-
-
-@pytest.mark.parametrize(
-    ("rows", "previous", "by_rows", "expected"),
-    [
-        ([(0, 0, 5), (0, 0, 6)], None, True, [0]),
-        ([(0, 0, 5), (0, 0, 6)], (0, 0, 4), True, []),
-        ([(0, 0, 5), (0, 0, 7)], (0, 0, 4), True, [1]),  # another task has row 6
-        ([(0, 0, 5), (1, 0, 6)], (0, 0, 4), True, [1]),
-        ([(0, 0, 5)], (0, 0, 5), True, [0]),
-        ([(0, 0, 0), (0, 9, 1), (1, 0, 0), (3, 0, 0)], None, False, [0]),
-        ([(0, 9, 0), (0, 9, 1), (0, 8, 2)], (0, 2, 7), False, [2]),
-        ([(1, 0, 0), (0, 5, 5)], (0, 7, 9), False, [1]),
-        ([(0, 7, 9)], (0, 7, 9), False, [0]),
-    ],
-)
-def test_a_run_ends_where_the_source_does_not_go_on(rows, previous, by_rows, expected):
-    places = Places(*(np.array(column) for column in zip(*rows, strict=True)))
-    assert breaks(places, previous and Place(*previous), by_rows=by_rows) == expected
-
-
-def test_runs_are_ordered_by_their_place_and_refused_if_they_overlap():
-    a, b, c = (
-        Run(Place(0, 0, first), Place(0, 0, last), []) for first, last in [(0, 4), (5, 9), (10, 10)]
-    )
-    assert in_source_order([c, a, b]) == [a, b, c]
-    assert in_source_order([]) == []
-    assert in_source_order([a, Run(Place(0, 0, 4), Place(0, 0, 6), [])]) is None
-    assert in_source_order([Run(Place(0, 0, 0), Place(1, 0, 0), []), b]) is None
-
-
 # ---- which plan
 
 
 @pytest.mark.parametrize(
-    ("format", "sizes", "partitions", "cores", "expected"),
+    ("runs", "total_bytes", "partitions", "expected"),
     [
-        ("text", [10], 64, 2, "runs"),  # one run: as good as sorted, without a shuffle
-        ("text", [1 << 30], 64, 2, "runs"),
-        ("text", [20 << 20], 64, 2, "sorted"),  # 3 x 64 segments of 100 KiB
-        ("csv", [1 << 30] * 2, 8, 2, "runs"),
-        ("parquet", [1000], 8, 2, "runs"),
-        ("parquet", [500 << 20] * 2, 8, 2, "runs"),
-        ("parquet", [1 << 20] * 1000, 8, 2, "sorted"),  # each file is a run
+        (1, 10, 64, "runs"),  # one run: as good as sorted, without a shuffle
+        (8, 1 << 30, 64, "runs"),
+        (3, 20 << 20, 64, "sorted"),  # 3 x 64 segments of 100 KiB
+        (8, 2 << 30, 8, "runs"),
+        (1000, 1000 << 20, 8, "sorted"),
     ],
 )
-def test_auto_takes_runs_unless_segments_would_be_tiny(format, sizes, partitions, cores, expected):
-    runs = _expected_runs(sum(sizes), len(sizes), cores, by_spark=format == "parquet")
-    assert _suitable(runs, sum(sizes), partitions) == expected
+def test_auto_takes_runs_unless_segments_would_be_tiny(runs, total_bytes, partitions, expected):
+    assert _suitable(runs, total_bytes, partitions) == expected
 
 
 def test_places_of_a_table_are_numbers_of_numpy():

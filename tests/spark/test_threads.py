@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.source.own_session import PARQUET_ROWS, TO_PYTHON
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from tests.spark.log_content import content_of
 
 TIME_ZONE, CASE = "spark.sql.session.timeZone", "spark.sql.caseSensitive"
-MINE = {TIME_ZONE: "Asia/Tokyo", CASE: "false", TO_PYTHON: "54321k", PARQUET_ROWS: "4000"}
+TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"
+MINE = {TIME_ZONE: "Asia/Tokyo", CASE: "false", TO_PYTHON: "54321k"}
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def test_jobs_of_two_threads_are_exact_and_leave_the_settings_of_the_session_alo
     lines = [b"k%d:%d" % (n % 5, n) for n in range(2_000)]
     (tmp_path / "s.txt").write_bytes(b"\n".join(lines) + b"\n")
     text = Source((str(tmp_path / "s.txt"),), key_regex="^([^:]*):")
-    rows = [b"%d " % n + b"x" * 20_000 for n in range(200)]  # so long that Spark reads few at once
+    rows = [b"%d " % n + b"x" * 20_000 for n in range(200)]
     pq.write_table(pa.table({"value": rows}), tmp_path / "s.parquet", use_dictionary=False)
-    wide = Source((str(tmp_path / "s.parquet"),), "parquet", value="concat(value, '')")
+    wide = Source((str(tmp_path / "s.parquet"),), "parquet", value="value")
     here, there = tmp_path / "here", tmp_path / "there"
 
     def load(log_dir: Path, source: Source, topic: str) -> int:

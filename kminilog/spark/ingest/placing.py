@@ -7,26 +7,23 @@
                 whole, but each has its partition where its offset will stand (bulk/unnumbered.py).
                 A rejected record has a number below 0 there, then place, reason, key and value
 
-So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. If
-Spark has read the records, each becomes one row. Tasks that read the columns themselves
-(source/columns.py) read stretches of the source that no other task reads a part of. There a
-row has about as many bytes as lie between two index entries, so the JVM has few rows to move.
+So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. Tasks
+read stretches of the source that no other task reads a part of. A row has about as many bytes as lie
+between two index entries, so the JVM has few rows to move.
 Source: ours.
 """
 
 import pickle
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from typing import Any, Tuple  # noqa: UP035 - Spark looks for Tuple
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as sql
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
 from kminilog.bulk.partitioning import Choose
@@ -34,46 +31,27 @@ from kminilog.bulk.unnumbered import MARK_BYTES, encode_unnumbered, join_groups,
 from kminilog.ingest.screening import screen
 from kminilog.ingest.staging import StagingJob
 from kminilog.source.columns import Columns
-from kminilog.source.description import Source
-from kminilog.source.places import RECORD_COLUMNS, Order, places_of
+from kminilog.source.places import Order, places_of
 from kminilog.spark.runtime.tasks import freeze_modules
 
 _REJECTED_MARK = b"\xff" * MARK_BYTES
 _ROW_BYTES = 4096
 
 
-def place_records(records: DataFrame, source: Source, files: int, job: StagingJob) -> DataFrame:
-    """Return rows of partition, order and messages, for records that Spark reads.
-
-    `files` is the number of files of the source. The rows are not sorted yet.
-    """
-    placed = records.select(
-        _packed(job)(*RECORD_COLUMNS).alias("packed"),
-        source_order(source, files).alias("order"),
-    )
-    return placed.select("packed.partition", "order", "packed.messages")
-
-
 def place_columns(
-    spark: SparkSession, columns: Columns[Any], source: Source, files: int, job: StagingJob
+    spark: SparkSession,
+    columns: Columns[Any],
+    groups: Sequence[Sequence[Any]],
+    order: Order,
+    job: StagingJob,
 ) -> DataFrame:
-    """Return such rows for columns that the tasks read themselves."""
-    spark.dataSource.register(_PlacedColumns)
-    groups = columns.groups(spark.sparkContext.defaultParallelism)
-    task = b64encode(pickle.dumps((columns, groups, Order.of(source, files), job))).decode()
-    return spark.read.format(_PlacedColumns.name()).option("task", task).load()
+    """Return rows of partition, order and messages, which tasks read: each a group of items.
 
-
-def source_order(source: Source, files: int) -> Column:
-    """Return the place of a record as one number, for a source with so many files.
-
-    The rank of the file stands in the high bits. The low bits have the position of a line (text,
-    json) or the number of a row (csv, parquet): one of the two tells records of a file apart.
+    The rows are not sorted yet.
     """
-    ordering = Order.of(source, files)
-    within = "source_position" if ordering.by_position else "source_row"
-    rank = sql.shiftleft(sql.col("source_rank").cast("long"), ordering.shift)
-    return rank.bitwiseOR(sql.col(within))
+    spark.dataSource.register(_PlacedColumns)
+    task = b64encode(pickle.dumps((columns, groups, order, job))).decode()
+    return spark.read.format(_PlacedColumns.name()).option("task", task).load()
 
 
 def pack(records: pa.RecordBatch, job: StagingJob, choose: Choose) -> tuple[NDArray[np.int64], Any]:
@@ -126,21 +104,6 @@ def unpack(messages: Any) -> tuple[int | None, Any, pa.Table | None]:
     return (int(marks[0]) if len(marks) else None), messages, rejected
 
 
-def _packed(job: StagingJob) -> Callable[..., Column]:
-    """Return a function of columns to partition and messages; each task has one chooser."""
-
-    def packed(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
-        choose = job.chooser()
-        for columns in batches:
-            records = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
-            marks, messages = pack(records, job, choose)
-            partitions = pa.array(_partitions(marks))
-            yield pa.StructArray.from_arrays([partitions, messages], ["partition", "messages"])
-
-    kind = "partition int, messages binary"
-    return arrow_udf(packed, kind)  # type: ignore[call-overload,no-any-return]
-
-
 class TaskInput(InputPartition):
     """The items that one task reads."""
 
@@ -169,7 +132,7 @@ class _PlacedReader(DataSourceReader):
     def __init__(
         self,
         columns: Columns[Any],
-        groups: list[list[Any]],
+        groups: Sequence[Sequence[Any]],
         order: Order,
         job: StagingJob,
     ) -> None:
@@ -179,7 +142,7 @@ class _PlacedReader(DataSourceReader):
         self._job = job
 
     def partitions(self) -> Sequence[TaskInput]:
-        return [TaskInput(group) for group in self._groups]
+        return [TaskInput(list(group)) for group in self._groups]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         if partition is None:  # Spark's way to say that there are no partitions

@@ -48,6 +48,8 @@ _MEMORY_VARIABLE = "SPARK_DRIVER_MEMORY"  # Spark's own; a configured value woul
 _MEMORY_CONFIG = {"spark.driver.memory": "2g"}
 # The driver and its executors are on this machine: nobody else needs to reach it.
 _HERE_CONFIG = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_TO_PYTHON = "spark.sql.execution.arrow.maxBytesPerBatch"  # 64 MiB, of which a worker makes copies
+_BATCH_BYTES = 32 << 20
 _LOCAL = re.compile(r"local(\[.*\])?")  # the executors are threads of the driver
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[.*\]")
 _HERE = re.compile(
@@ -231,3 +233,32 @@ def _cause(text: str) -> str:
     reason = r"Application has been killed\. Reason: (.+)"
     found = re.search(reason, text) or re.search(r"(?:Exception|Error): (.+)", text)
     return found[1].strip() if found else text.strip().split("\n")[0]
+
+
+@contextmanager
+def own_session(spark: "SparkSession") -> Iterator["SparkSession"]:
+    """Yield a session for one job, which hands at most 32 MiB of rows to Python at once.
+
+    Other jobs may use `spark` at the same time, in other threads; nothing in it changes. The own
+    session starts with the settings, views and functions that `spark` has now, and shares its
+    SparkContext. It is the active session of the thread, because Spark looks for Python data sources
+    there; at the end the active session is as before.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.sql import SparkSession
+
+    sessions = SparkSession._get_j_spark_session_class(spark._jvm)
+    before = sessions.getActiveSession()  # of this thread
+    # Spark's own streaming queries do the same; `newSession` would not have those settings.
+    own = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    sessions.setActiveSession(own._jsparkSession)
+    try:
+        own.conf.set(_TO_PYTHON, str(_BATCH_BYTES))
+        yield own
+    finally:
+        # If the JVM has died meanwhile, only the error that says so is of interest.
+        with suppress(Py4JError, OSError):
+            if before.isDefined():
+                sessions.setActiveSession(before.get())
+            else:
+                sessions.clearActiveSession()

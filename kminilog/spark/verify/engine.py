@@ -1,6 +1,6 @@
 """Verification by Spark: tasks check segments and read both sides, a shuffle moves the rows.
 
-    source   groups of pieces, each read by a task; with SQL, Spark reads and divides the source
+    source   groups of pieces, each read by a task; a DataFrame, which Spark reads and divides
     log      groups of segments, each read by a task
     rows     RDDs of (number, item): Spark brings all items with one number to one task
 
@@ -17,21 +17,23 @@ from typing import Any, Tuple  # noqa: UP035 - Spark looks for Tuple
 import pyarrow as pa
 from pyspark import RDD
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, StringType
 
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
 from kminilog.accounting.second_step import Item, Judged, RecordReader, SecondStep
+from kminilog.job_errors import SourceError
 from kminilog.source.columns import AnyColumns, Columns, columns_of
-from kminilog.source.description import Source
+from kminilog.source.description import DATAFRAME, Source
 from kminilog.source.files import SourceFile
 from kminilog.source.places import RECORD_COLUMNS
 from kminilog.source.task_groups import TASKS_PER_CORE
 from kminilog.spark.runtime.executor_checks import check_cluster
 from kminilog.spark.runtime.failures import spark_failures
+from kminilog.spark.runtime.session import own_session
 from kminilog.spark.runtime.tasks import SparkTasks, freeze_modules
-from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import read_source
 from kminilog.spark.verify.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -44,8 +46,10 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, frame: DataFrame | None = None) -> None:
+        """`frame` is the source, if that is a DataFrame: see `records_of`."""
         self._spark = spark
+        self._frame = frame
 
     def check(
         self,
@@ -65,19 +69,24 @@ class SparkEngine:
     @contextmanager
     def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["SparkReader"]:
         """Yield a reader of a source. Spark's exceptions become errors in one line."""
-        with spark_failures(str(source)), own_session(self._spark, source, files) as own:
-            yield SparkReader(own, source, files)
+        with spark_failures(str(source)), own_session(self._spark) as own:
+            if self._frame is not None:
+                yield SparkReader(own, None, records_of(self._frame))
+            else:
+                yield SparkReader(own, columns_of(source, files, SparkTasks(own)))
 
 
 class SparkReader:
     """Reads a source and a log in tasks."""
 
-    def __init__(self, spark: SparkSession, source: Source, files: Sequence[SourceFile]) -> None:
+    def __init__(
+        self, spark: SparkSession, columns: AnyColumns | None, records: DataFrame | None = None
+    ) -> None:
+        """Read columns of files, or else `records`."""
         self._spark = spark
-        self._source = source
-        self._files = files
-        self.columns: AnyColumns | None = columns_of(source, files, SparkTasks(spark))
-        self._groups: Sequence[Any] = self.columns.groups(self.cores) if self.columns else []
+        self.columns = columns
+        self._records = records
+        self._groups: Sequence[Any] = columns.groups(self.cores) if columns else []
 
     @property
     def cores(self) -> int:
@@ -85,19 +94,14 @@ class SparkReader:
         return SparkTasks(self._spark).cores
 
     @property
-    def by_rows(self) -> bool:
-        """Whether Spark may give a task any pieces: so it does with Parquet that it reads."""
-        return self.columns is None and self._source.format == "parquet"
-
-    @property
     def task_count(self) -> int:
-        """How many tasks read the source; 0 if Spark divides it."""
+        """How many tasks read the source; 0 if it is a DataFrame."""
         return len(self._groups)
 
     def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
         """Return what `work` returns for the records of each task."""
         columns: Columns[Any] | None = self.columns
-        assert columns is not None, "Spark divides this source"
+        assert columns is not None, "Spark divides a DataFrame"
         found = SparkTasks(self._spark).map(self._groups, lambda group: work(columns.read(group)))
         return [result for results in found for result in results]
 
@@ -110,17 +114,18 @@ class SparkReader:
 
     def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
         """Return what the second step finds, after two shuffles of rows."""
-        rows = self._records(step).union(self._messages(step, groups))
+        rows = self._rows(step).union(self._messages(step, groups))
         pairs = _moved(rows, step.buckets + 1, step.pair)
         partitions = min(step.sides.partitions + 1, self.cores * TASKS_PER_CORE)
         judged = _moved(pairs, partitions, lambda number, items: [step.judge(number, items)])
         found: list[Judged] = judged.collect()
         return found
 
-    def _records(self, step: SecondStep) -> "RDD[Item]":
+    def _rows(self, step: SecondStep) -> "RDD[Item]":
         columns: Columns[Any] | None = self.columns
         if columns is None:
-            return _rows_of(read_source(self._spark, self._source, self._files), step)
+            assert self._records is not None
+            return _rows_of(self._records, step)
 
         def read(group: list[Any]) -> Iterator[Item]:
             freeze_modules()
@@ -136,6 +141,29 @@ class SparkReader:
                 yield from step.read_messages(part)
 
         return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
+
+
+def records_of(frame: DataFrame) -> DataFrame:
+    """Return the rows of a DataFrame as records: `value`, and `key` if there is one.
+
+    Both are binary or string. The place of a row is its `monotonically_increasing_id`. Raises
+    SourceError for other types, or without a value.
+    """
+    kinds = {field.name: field.dataType for field in frame.schema}
+    for name in ("value", "key") if "key" in kinds else ("value",):
+        if not isinstance(kinds.get(name), BinaryType | StringType):
+            found = f"{name} {kinds[name].simpleString()}" if name in kinds else f"no {name}"
+            reason = f"it has {found}; its columns key and value must be binary or string"
+            raise SourceError(str(DATAFRAME), reason=reason)
+    key = sql.col("key") if "key" in kinds else sql.lit(None)
+    return frame.select(
+        sql.lit(0).cast("int").alias("source_rank"),
+        sql.lit(0).cast("long").alias("source_position"),
+        sql.monotonically_increasing_id().alias("source_row"),
+        key.cast("binary").alias("key"),
+        sql.col("value").cast("binary").alias("value"),
+        sql.lit(None).cast("string").alias("rejected"),
+    )
 
 
 def _rows_of(records: DataFrame, step: SecondStep) -> "RDD[Item]":

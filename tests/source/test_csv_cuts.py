@@ -108,9 +108,8 @@ def read(path: Path, header: bool, step: int) -> object:
         patch.setattr(pieces, "SPLIT_BYTES", step)
         try:
             columns = FileColumns.of(
-                Source((str(path),), "csv", header=header), list_files([path]), Tasks()
+                Source((str(path),), "csv", header=header), list_files([str(path)]), Tasks()
             )
-            assert columns is not None
             return [
                 tuple(row.values())
                 for piece in columns.pieces

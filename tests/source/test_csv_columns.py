@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kminilog.job_errors import SourceError
 from kminilog.source import csv_columns
 from kminilog.source.csv_columns import read_fields
-from kminilog.source.formats import read_csv
+from tests.source.plain import read_csv
 
 PIECES = [b"a", b"bb", b",", b"\n", b"\r\n", b'"', b'""', b'","', b'"\n', b"\xff", "é".encode()]
 PIECES += [b"\r", b"\x00", b" ", b"\xef\xbb\xbf", b'"x,\n""y"', b"\n\n"]

@@ -3,7 +3,6 @@
 import datetime
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
-from kminilog.source import task_groups
-from kminilog.source.description import Source, files_of
-from kminilog.spark.datasource.door import register
-from kminilog.spark.ingest.job import ingest
-from kminilog.spark.source.nanoseconds import with_nanoseconds
-from kminilog.spark.source.own_session import own_session
-from kminilog.spark.source.records import read_source
-from kminilog.spark.verify.job import verify
-from kminilog.storage.log_dir import LogDir
+from kminilog.source.description import Source
+from kminilog.source.row_json import row_json
+from tests.source.plain import records_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 MICROS = 1767323045123001  # 2026-01-02T03:04:05.123001Z
@@ -55,21 +49,12 @@ EXAMPLES: dict[str, tuple[Any, pa.DataType]] = {
     "MAP, keys are dates": ([(datetime.date(2026, 1, 2), 1)], pa.map_(pa.date32(), pa.int8())),
     "null, of whatever type": (None, pa.list_(UTC)),
 }
-Values = Callable[..., list[bytes]]
 
 
-@pytest.fixture
-def values(spark: SparkSession) -> Values:
+def values(path: Path, **options: Any) -> list[bytes]:
     """Return the values of the records of a Parquet file, or the keys if there are any."""
-
-    def read(path: Path, **options: Any) -> list[bytes]:
-        source = Source((str(path),), "parquet", **options)
-        with own_session(spark, source, files_of(source)) as own:
-            records = read_source(own, source).orderBy("source_rank", "source_row").collect()
-        keys = source.key or source.key_expr
-        return [bytes(row["key"] if keys else row["value"]) for row in records]
-
-    return read
+    source = Source((str(path),), "parquet", **options)
+    return [row["key" if source.key else "value"] for row in records_of(source)]
 
 
 def write(path: Path, columns: dict[str, pa.Array], **options: Any) -> Path:
@@ -77,7 +62,7 @@ def write(path: Path, columns: dict[str, pa.Array], **options: Any) -> Path:
     return path
 
 
-def test_read_source_parquet_types_become_the_json_of_the_page(values, tmp_path):
+def test_read_source_parquet_types_become_the_json_of_the_page(tmp_path):
     rows = re.findall(r"^\| ([^|]+?) \| [^|]*\| `(.+)` \|$", PAGE.read_text(), re.MULTILINE)
     columns = {name: pa.array([value], kind) for name, (value, kind) in EXAMPLES.items()}
     (row,) = values(write(tmp_path / "p.parquet", columns))
@@ -92,7 +77,7 @@ def test_read_source_parquet_types_become_the_json_of_the_page(values, tmp_path)
     assert values(old) == [f'{{"x":{dict(rows)["INT96"]}}}'.encode()]
 
 
-def test_read_source_parquet_keeps_every_microsecond_wherever_it_is(values, tmp_path):
+def test_read_source_parquet_keeps_every_microsecond_wherever_it_is(tmp_path):
     micros = [MICROS + step for step in (0, 998, 999, 876_998)] + [-1, -62135596800000000]
     micros += [253402300799999999]  # the last one of the year 9999
     nested = pa.list_(pa.struct([("m", pa.map_(pa.string(), LOCAL)), ("s.`", UTC)]))
@@ -118,7 +103,7 @@ def text(micros: int, zone: str = "", nanos: int = 0) -> str:
 
 
 @pytest.mark.parametrize("zone", ["", "Z"], ids=["TIMESTAMP(NANOS)", "INT96"])
-def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_path, zone):
+def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(tmp_path, zone):
     options = {"use_deprecated_int96_timestamps": bool(zone), "row_group_size": 4}
     steps = (0, 1, 10, 999, 1000, 999_999, 1_000_000)
     nanos = [sign * (NANOS // 10**9 * 10**9 + step) for step in steps for sign in (1, -1)]
@@ -159,7 +144,7 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
             "number": at,
             "nested": [inside if at is not None else None],
         }
-        expected.append(row | {"keys": {str(at): at} if at is not None else None, "none": None})
+        expected.append(row | {"keys": {utc: at} if at is not None else None, "none": None})
     for row, found in zip(expected, values(path), strict=True):
         assert json.loads(found) == row
     texts = [row["local"] for row in expected[:-1]]
@@ -167,59 +152,11 @@ def test_read_source_parquet_keeps_every_nanosecond_wherever_it_is(values, tmp_p
     assert lengths == [23, 29]  # three digits, nine digits
     whole = pq.read_table(path).slice(0, len(texts))
     pq.write_table(whole, path, **options)
-    for asked in ({"value": "local"}, {"key": "local"}, {"key_expr": "concat(local, '')"}):
+    for asked in ({"value": "local"}, {"key": "local"}):
         assert [found.decode() for found in values(path, **asked)] == texts, asked
 
 
-def test_read_source_parquet_with_nanoseconds_that_another_file_has_not_is_refused(
-    spark, values, tmp_path
-):
-    write(tmp_path / "1.parquet", {"t.x": pa.array([NANOS], NANOS_UTC)})
-    for kind in (UTC, NANOS_LOCAL, pa.int64(), pa.string()):
-        write(tmp_path / "2.parquet", {"t.x": pa.array([1]).cast(kind)})
-        reason = (
-            r"2\.parquet: column t\.x is .*, but t\.x of .*1\.parquet is TIMESTAMP\(NANOS\) in U"
-        )
-        with pytest.raises(SourceError, match=reason) as caught:
-            values(tmp_path)
-        assert "\n" not in str(caught.value)
-    write(tmp_path / "2.parquet", {"T.x": pa.array([1])})
-    assert len(values(tmp_path)) == 2
-    source = Source((str(tmp_path),), "parquet")
-    with own_session(spark, source, files_of(source)) as own:
-        own.conf.set("spark.sql.caseSensitive", "false")
-        with pytest.raises(SourceError, match=r"column T\.x is another type, but t\.x of"):
-            read_source(own, source)
-        with pytest.raises(
-            SourceError, match=r"column u\.x: it has nanoseconds, and Spark does not"
-        ):
-            with_nanoseconds(own.range(1), {("u", "x"): "TIMESTAMP(NANOS)"})
-    (tmp_path / "t.x=1").mkdir()
-    (tmp_path / "2.parquet").rename(tmp_path / "t.x=1" / "2.parquet")
-    with pytest.raises(SourceError, match=r"column t\.x is another type"):
-        values(tmp_path)
-
-
-@pytest.mark.parametrize("zone", ["", "Z"], ids=["TIMESTAMP(NANOS)", "INT96"])
-def test_ingest_of_nanoseconds_stores_what_verification_finds_in_the_source(spark, tmp_path, zone):
-    options = {"use_deprecated_int96_timestamps": bool(zone)}
-    path = write(tmp_path / "p.parquet", {"t": pa.array([NANOS, -1], NANOS_LOCAL)}, **options)
-    source = Source((str(path),), "parquet", key="t")
-    ingest(spark, tmp_path / "logs", source, topic="t")
-    log_dir = LogDir(tmp_path / "logs")
-    register(spark)
-    stored = spark.read.format("kminilog").option("topic", "t").load(str(log_dir.path))
-    messages = stored.orderBy("offset").collect()
-    texts = [f"2026-01-02T03:04:05.123001007{zone}", f"1969-12-31T23:59:59.999999999{zone}"]
-    assert [bytes(message["key"]).decode() for message in messages] == texts
-    report = verify(spark, log_dir, ["t"], against=source)
-    assert (report.verdict, report.conservation["stored"]) == ("ok", 2)
-    write(path, {"t": pa.array([NANOS, -2], NANOS_LOCAL)}, **options)
-    changed = verify(spark, log_dir, ["t"], against=source)
-    assert (changed.verdict, changed.conservation["altered"]) == ("findings", 1)
-
-
-def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
+def test_read_source_parquet_numbers_are_those_of_the_file(tmp_path):
     floats = [0.1, 3.4028234663852886e38, 1e-45, -0.0, 16777217.0, 1e7, 9.5e-4]
     decimals = [Decimal("12345678901234567890123456789012345.67"), Decimal("0.00"), Decimal("-1")]
     columns = {
@@ -236,8 +173,7 @@ def test_read_source_parquet_numbers_are_those_of_the_file(values, tmp_path):
         assert pa.array(texts, column.type).equals(column.combine_chunks()), name
 
 
-def test_read_source_parquet_int96_has_the_digits_of_all_files(values, tmp_path, monkeypatch):
-    monkeypatch.setattr(task_groups, "LEAST_BYTES", 1)  # several tasks look for digits
+def test_read_source_parquet_int96_has_the_digits_of_all_files(tmp_path):
     old = {"use_deprecated_int96_timestamps": True}
     (tmp_path / "d" / "Y=2026").mkdir(parents=True)
     far = [253402300799999999, -62135596800000000]  # years 9999 and 1
@@ -252,25 +188,92 @@ def test_read_source_parquet_int96_has_the_digits_of_all_files(values, tmp_path,
     in_fine = [None, "1969-12-31T23:59:59.999999999Z", text(MICROS, "Z", 7)]
     expected = [{"t": at, "u": at} for at in in_coarse]
     for t, u, n in zip(in_fine, in_coarse, (1, 2, None), strict=True):
-        expected.append({"s": {"t": t, "n": n}, "u": u, "t": t, "Y": 2026})
-    expected += [{"T": NANOS, "Y": 2026}, {"t": in_coarse[2]}]
-    found = [json.loads(row) for row in values(tmp_path / "*")]
-    names = {name for row in expected for name in row}
-    assert found == [dict.fromkeys(names) | row for row in expected]
-    # No digits behind the microsecond: it is a timestamp for SQL.
-    assert values(path, value="cast(year(t) AS string)") == [b"9999", b"1", b"2026"]
-    keys = values(tmp_path / "*", key_expr="coalesce(t, string(year(u)), '-')")
-    assert [key.decode() for key in keys][3:] == ["9999", *in_fine[1:], "-", in_coarse[2]]
+        expected.append({"s": {"t": t, "n": n}, "u": u, "t": t, "Y": "2026"})
+    expected += [{"T": NANOS, "Y": "2026"}, {"u": None, "t": in_coarse[2]}]
+    assert [json.loads(row) for row in values(tmp_path)] == expected
+    assert [key.decode() for key in values(path, key="t")] == in_coarse
 
 
-def test_read_source_parquet_int96_with_nanoseconds_that_another_file_has_not_is_refused(
-    values, tmp_path
-):
-    old = {"use_deprecated_int96_timestamps": True}
-    write(tmp_path / "1.parquet", {"t": pa.array([[NANOS]], pa.list_(NANOS_LOCAL))}, **old)
-    for kind in (UTC, NANOS_UTC, pa.int64()):
-        write(tmp_path / "2.parquet", {"t": pa.array([[1]], pa.list_(kind))})
-        reason = r"2\.parquet: column t\.element is .*1\.parquet is INT96 with nanoseconds; write"
-        with pytest.raises(SourceError, match=reason) as caught:
-            values(tmp_path)
-        assert "\n" not in str(caught.value)
+YEAR_290000 = 290_000 * 31_556_952 * 10**6  # microseconds
+
+
+@pytest.mark.parametrize("kind", ["INT96", "TIMESTAMP"])
+def test_timestamp_of_a_distant_year_is_a_number(tmp_path, kind):
+    options = {"use_deprecated_int96_timestamps": kind == "INT96", "coerce_timestamps": None}
+    path = write(tmp_path / "p.parquet", {"t": pa.array([YEAR_290000, 0], UTC)}, **options)
+    assert values(path) == [
+        b'{"t":%d}' % YEAR_290000,
+        b'{"t":"1970-01-01T00:00:00.000Z"}',
+    ]
+    assert values(path, key="t") == [b"%d" % YEAR_290000, b"1970-01-01T00:00:00.000Z"]
+
+
+def test_int96_of_a_distant_year_beside_nanoseconds_is_an_error_in_a_line(tmp_path):
+    """In 64 bits nanoseconds reach the year 2262: such a column cannot be read as one."""
+    path = write(
+        tmp_path / "p.parquet",
+        {"t": pa.array([2**62 + 7, 2**62 + 1007], NANOS_LOCAL)},
+        use_deprecated_int96_timestamps=True,
+        use_dictionary=False,
+        compression="none",
+    )
+    data = path.read_bytes()
+    nanos, day = divmod(2**62 + 7, 86_400 * 10**9)[::-1]
+    stored = nanos.to_bytes(8, "little") + (2_440_588 + day).to_bytes(4, "little")
+    far = nanos.to_bytes(8, "little") + (2_440_588 + 400 * 366).to_bytes(4, "little")
+    assert data.count(stored) >= 1
+    path.write_bytes(data.replace(stored, far))
+    with pytest.raises(SourceError, match=r"p\.parquet: INT96 timestamps of distant years have"):
+        values(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([1, None], pa.time64("us")), [b'"00:00:00.000001"', b"null"]),
+        (pa.array([1.5], pa.float16()), [b"1.5"]),
+        (pa.array([Decimal("1.50")], pa.decimal256(60, 2)), [b"1.50"]),
+        (pa.array(["a", None, "a"]).dictionary_encode(), [b'"a"', b"null", b'"a"']),
+        (pa.array(['say "x"\\', "\t\x01"]), [b'"say \\"x\\"\\\\"', b'"\\t\\u0001"']),
+        (pa.array([[], None, [None]], pa.list_(pa.int8())), [b"[]", b"null", b"[null]"]),
+        (pa.array([[], None], pa.map_(pa.string(), pa.int8())), [b"{}", b"null"]),
+        (pa.array([[1.5, None]], pa.list_(pa.float64(), 2)), [b"[1.5,null]"]),
+    ],
+    ids=lambda part: str(getattr(part, "type", "")),
+)
+def test_value_of_any_type_is_its_json(tmp_path, column, expected):
+    path = write(tmp_path / "p.parquet", {"x": column})
+    assert values(path) == [b'{"x":%s}' % text for text in expected]
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+KINDS = st.recursive(
+    st.sampled_from([pa.int64(), pa.bool_(), pa.string()]),
+    lambda inner: inner.map(pa.list_)
+    | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(
+        lambda fields: pa.struct(list(fields.items()))
+    ),
+    max_leaves=5,
+)
+
+
+def values_of(kind: pa.DataType) -> st.SearchStrategy[Any]:
+    if pa.types.is_list(kind):
+        return st.none() | st.lists(values_of(kind.value_type), max_size=3)
+    if pa.types.is_struct(kind):
+        return st.none() | st.fixed_dictionaries({f.name: values_of(f.type) for f in kind})
+    if pa.types.is_string(kind):
+        return st.none() | NAMES
+    return st.none() | (st.booleans() if pa.types.is_boolean(kind) else st.integers(-5, 5))
+
+
+@given(st.data(), st.dictionaries(NAMES, KINDS, min_size=1, max_size=4), st.integers(0, 3))
+def test_row_json_is_what_json_reads_back(data, kinds, start):
+    rows = data.draw(st.integers(1, 5)) + start
+    columns = {
+        name: data.draw(st.lists(values_of(kind), min_size=rows, max_size=rows))
+        for name, kind in kinds.items()
+    }
+    arrays = [pa.array(columns[name], kind)[start:] for name, kind in kinds.items()]
+    found = [json.loads(row) for row in row_json(list(kinds), arrays).to_pylist()]
+    assert found == [{name: columns[name][row] for name in kinds} for row in range(start, rows)]

@@ -1,10 +1,14 @@
+"""Which files a source has, in which order, and whether they are still as they were."""
+
 import os
+import shutil
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from kminilog.job_errors import SourceError
-from kminilog.source.files import SourceFile, list_files
+from kminilog.source.files import check_unchanged, list_files
 
 
 @pytest.fixture
@@ -55,8 +59,58 @@ def test_list_files_takes_a_hidden_file_that_is_named(folder):
 
 def test_list_files_tells_rank_size_and_directory(folder):
     first, second = list_files([str(folder / "a.log"), str(folder / "sub")])
-    assert first == SourceFile(0, str(folder / "a.log"), 5, None)
-    assert second == SourceFile(1, str(folder / "sub" / "c.log"), 9, str(folder / "sub"))
+    assert first[:4] == (0, str(folder / "a.log"), 5, None)
+    assert second[:4] == (1, str(folder / "sub" / "c.log"), 9, str(folder / "sub"))
+
+
+@pytest.mark.parametrize("url", ["file://{}", "file://localhost{}"])
+def test_list_files_takes_the_url_of_a_file_or_a_directory(folder, url):
+    assert names([url.format(quote(str(folder)))]) == ["a.log", "b.log", "c.log", "ä [1].log"]
+    assert names([url.format(quote(str(folder / "ä [1].log")))]) == ["ä [1].log"]
+
+
+@pytest.mark.parametrize("url", ["s3a://bucket/x", "hdfs://name/x", "https://host/x", "file://x/y"])
+def test_list_files_of_another_url_names_the_way_by_a_dataframe(url):
+    with pytest.raises(SourceError, match=f"{url}: is no path of this machine; .* the DataFrame"):
+        list_files([url])
+
+
+@pytest.mark.parametrize(
+    ("mark", "table"),
+    [("_delta_log", "Delta Lake"), (".hoodie", "Hudi"), ("metadata/v1.metadata.json", "Iceberg")],
+)
+@pytest.mark.parametrize("asked", ["", "table", "table/day=1", "table/*/*.log", "table/**"])
+def test_list_files_of_a_table_names_the_way_by_a_dataframe(tmp_path, mark, table, asked):
+    (tmp_path / "table" / "day=1").mkdir(parents=True)
+    (tmp_path / "table" / "day=1" / "a.log").write_text("a")
+    assert names([str(tmp_path / asked)]) == ["a.log"]
+    (tmp_path / "table" / mark).mkdir(parents=True)
+    with pytest.raises(SourceError, match=rf"table: it is a table of {table}, .* the DataFrame"):
+        list_files([str(tmp_path / asked)])
+    assert names([str(tmp_path / "table" / "day=1" / "a.log")]) == ["a.log"]
+
+
+def change_size(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"x")
+
+
+def change_time(path: Path) -> None:
+    os.utime(path, ns=(1, 1))
+
+
+def change_inode(path: Path) -> None:
+    other = path.with_name("other")
+    shutil.copy2(path, other)
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [change_size, change_time, change_inode, Path.unlink])
+def test_check_unchanged_names_the_file_that_has_changed(folder, change):
+    files = list_files([str(folder)])
+    check_unchanged(files)
+    change(folder / "b.log")
+    with pytest.raises(SourceError, match=r"b\.log: it was changed while it was read"):
+        check_unchanged(files)
 
 
 @pytest.mark.parametrize(

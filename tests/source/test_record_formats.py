@@ -3,6 +3,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,9 @@ from hypothesis import strategies as st
 
 from kminilog.job_errors import SourceError
 from kminilog.source import formats, longest_record
-from kminilog.source.formats import (
-    csv_columns,
-    json_members,
-    read_csv,
-    read_json,
-    read_text,
-)
+from kminilog.source.formats import csv_columns, json_members
+from kminilog.source.line_columns import read_lines
+from tests.source.plain import read_csv, read_json
 
 NASTY_LINES = [
     b"\xef\xbb\xbfmark",
@@ -31,18 +28,16 @@ NASTY_LINES = [
 ]
 
 
-def lines_of(path: Path, start: int = 0, end: int = 2**62) -> list[tuple[int, bytes]]:
-    batches = list(read_text(str(path), start, end))
-    rows = [row for batch in batches for row in batch.rows]
-    assert rows == list(range(len(rows)))
-    return [pair for b in batches for pair in zip(b.positions, b.lines, strict=True)]
+def lines_of(path: Path, start: int = 0, end: int = sys.maxsize) -> list[tuple[int, bytes]]:
+    found = []
+    for row, positions, lines in read_lines(str(path), start, end):
+        assert row == len(found)
+        found += zip(positions.tolist(), lines.to_pylist(), strict=True)
+    return found
 
 
 def records_of(path: Path, columns: list[str], *, header: bool = True) -> list[list[str | None]]:
     batches = list(read_csv(str(path), columns, header=header))
-    assert [row for b in batches for row in b.rows] == list(
-        range(sum(len(b.rows) for b in batches))
-    )
     return [record for batch in batches for record in batch.fields]
 
 
@@ -62,7 +57,9 @@ def test_read_text_in_pieces_gives_each_line_once_with_its_position(tmp_path, st
     data = b"\n".join(NASTY_LINES) + b"\nlast"
     path.write_bytes(data)
     found = [
-        pair for start in range(0, len(data), step) for pair in lines_of(path, start, start + step)
+        pair
+        for start in range(0, len(data), step)
+        for pair in lines_of(path, start, min(start + step, len(data)))
     ]
     assert [line for _, line in found] == [*NASTY_LINES, b"last"]
     assert all(data[position:].startswith(line) for position, line in found)
@@ -182,7 +179,6 @@ def test_read_csv_rejects_a_record_that_cannot_be_decoded_and_reads_on(tmp_path,
     path = tmp_path / "c.csv"
     path.write_bytes(b"a,b\n1,2\n%s\n5,6\n" % record)
     (batch,) = read_csv(str(path), ["a", "b"], header=True)
-    assert batch.rows == [0, 1, 2]
     assert batch.fields == [["1", "2"], [None, None], ["5", "6"]]
     assert batch.rejected == [None, reason, None]
 
@@ -196,6 +192,12 @@ def test_csv_file_without_records_needs_no_header(tmp_path, empty):
     assert csv_columns(paths, header=False) == ["_c0", "_c1"]
     assert csv_columns(paths[:1], header=True) == []
     assert records_of(tmp_path / "a.csv", ["a", "b"]) == []
+
+
+def test_csv_columns_without_a_name_never_take_that_of_another(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_bytes(b"a,,_c1,,__c1\n")
+    assert csv_columns([str(path)], header=True) == ["a", "___c1", "_c1", "_c3", "__c1"]
 
 
 def test_csv_columns_that_are_no_utf8_are_a_source_error(tmp_path):
@@ -258,7 +260,7 @@ def test_json_members_mean_what_json_means(members, indent):
 def test_read_json_rejects_a_line_that_is_no_object_and_reads_on(tmp_path, text):
     path = tmp_path / "j.json"
     path.write_text(f'{{"a": 1}}\n \n{text or "-"}\n{{"a": 2}}\n')
-    (batch,) = read_json(str(path), ["a"])
+    batch = read_json(str(path), ["a"])
     assert batch.rows == [0, 2, 3]
     assert batch.positions[1] == 11
     assert batch.fields == [["1"], [None], ["2"]]
@@ -271,7 +273,7 @@ def test_read_json_rejects_a_line_that_is_no_object_and_reads_on(tmp_path, text)
 def test_read_json_rejects_what_is_no_valid_unicode(tmp_path, line):
     path = tmp_path / "j.json"
     path.write_bytes(line)
-    (batch,) = read_json(str(path), ["a"])
+    batch = read_json(str(path), ["a"])
     assert (batch.positions, batch.fields) == ([0], [[None]])
     assert str(batch.rejected[0]).startswith("it is no JSON object: 'utf-8' codec can't")
 
@@ -279,7 +281,7 @@ def test_read_json_rejects_what_is_no_valid_unicode(tmp_path, line):
 def test_read_json_gives_lines_and_the_members_that_are_asked_for(tmp_path):
     path = tmp_path / "j.json"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\n{"b": 2, "a": 3.0}')
-    (batch,) = read_json(str(path), ["a", "none"])
+    batch = read_json(str(path), ["a", "none"])
     assert batch.positions == [0, 14]
     assert batch.lines == [b'\xef\xbb\xbf{"a": 1}\r', b'{"b": 2, "a": 3.0}']
     assert batch.fields == [["1", None], ["3.0", None]]

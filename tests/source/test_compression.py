@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import re
+import sqlite3
 import struct
 import tracemalloc
 import zlib
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyarrow import feather, orc
 
 from kminilog.job_errors import SourceError
 from kminilog.source.compression import check_content, compression_of, open_decompressed
@@ -221,3 +223,41 @@ def test_open_decompressed_of_a_large_file_takes_little_memory(write):
         tracemalloc.stop()
         assert len(allocated) == 2 * most_bytes >> 20
         assert max(allocated) + peak < most_bytes, suffix
+
+
+def by_writer(write_table: Callable[[pa.Table, pa.BufferOutputStream], None]) -> bytes:
+    sink = pa.BufferOutputStream()
+    write_table(pa.table({"a": [1, 2]}), sink)
+    return bytes(sink.getvalue())
+
+
+def database() -> bytes:
+    with sqlite3.connect(":memory:") as connection:
+        connection.execute("CREATE TABLE t (a)")
+        return connection.serialize()
+
+
+CONTAINERS = {
+    "ORC": by_writer(orc.write_table),
+    "Arrow": by_writer(feather.write_feather),
+    "Avro": b"Obj\x01\x04\x14avro.codec\x08null",
+    "SQLite": database(),
+    "PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n",
+    "HDF5": b"\x89HDF\r\n\x1a\n\x00",
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("file", ["a", "a.txt", "a.csv"])
+def test_container_of_another_kind_is_refused_with_the_way_to_read_it(write, name, file):
+    reason = refused(write(file, CONTAINERS[name]))
+    way = "the DataFrame to" if name in ("ORC", "Arrow", "Avro") else "write its records as text"
+    assert reason.startswith(f"it is {name}")
+    assert way in reason
+
+
+@pytest.mark.parametrize(
+    "text", [b"ORC", b"ORCORC", b"ORCHARD,1\nPEAR,2\n", b"ORC\nORC\n", b"ORC x\r\nORC\r", b"FEA", b"%PDF"]
+)
+def test_text_that_begins_like_a_container_is_text(write, text):
+    assert content(write("a.txt", text)) == text
