@@ -2,14 +2,15 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kminilog.course.comparing import Comparer
 from kminilog.errors import CorruptLogError
 from kminilog.format import names as library_names
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
+from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -52,6 +53,7 @@ def exercise_1(compare: Comparer, segment_name: Callable[..., Any]) -> None:
                 "no-zero-pad": str(number),
                 "nineteen-digits": str(number).rjust(19, "0"),
                 "name-in-hex": f"{number:020x}",
+                "as-float": f"{float(number):020.0f}",
                 "suffix-in-name": str(number).rjust(20, "0") + ".log",
             },
         )
@@ -63,153 +65,244 @@ def exercise_1(compare: Comparer, segment_name: Callable[..., Any]) -> None:
 # ---- 2.2
 
 
+class Added(NamedTuple):
+    """A message that `add` gets, and the state of the segment before.
+
+    Of the segment's bytes so many were written, and so many were there when it was opened.
+    """
+
+    offset: int
+    position: int
+    length: int
+    written_bytes: int
+    opened_bytes: int
+
+
+IsDue = Callable[[Added, int], bool]  # by the message, and the position of the last entry
+
+# What happens to the segment first, and the lengths of the messages that are added then. With these
+# lengths each misconception gives other entries than all others.
+STEPS = (("open", (1, 30, 60)), ("write", (20, 30, 90, 20)), ("open", (40, 10)))
+
+
 def exercise_2(compare: Comparer, add: Callable[..., Any]) -> None:
-    lengths = (60, 1, 30, 1, 61, 200, 30, 30, 1, 5)
-    for dialect, base in ((KAFKA, 368769), (DOCUMENTED, 368769), (KAFKA, 0), (DOCUMENTED, 0)):
-        first = dialect.first_offset(base)
+    for dialect, base in ((DOCUMENTED, 368769), (KAFKA, 368769), (KAFKA, 0), (DOCUMENTED, 0)):
         for interval in (60, 0):
-            with tempfile.TemporaryDirectory() as temporary:
-                segment = Segment(Path(temporary), base, dialect, interval)
-                _compare_adding(compare, add, segment, first, lengths)
+            with tempfile.TemporaryDirectory() as directory:
+                folders = [Path(directory, name) for name in ("yours", "library")]
+                for folder in folders:
+                    folder.mkdir()
+                pair = [Segment(folder, base, dialect, interval) for folder in folders]
+                _compare_adding(compare, add, pair)
 
 
-def _compare_adding(
-    compare: Comparer,
-    add: Callable[..., Any],
-    segment: Segment,
-    first: int,
-    lengths: tuple[int, ...],
+def _compare_adding(compare: Comparer, add: Callable[..., Any], pair: list[Segment]) -> None:
+    history: list[Added] = []
+    opened_bytes = 0
+    for action, lengths in STEPS:
+        for segment in pair:
+            segment.write()
+        if action == "open":
+            pair = [_opened(segment) for segment in pair]
+            opened_bytes = pair[1].size_bytes
+        written_bytes = pair[1].size_bytes
+        for length in lengths:
+            offset = pair[1].first_offset + len(history)
+            added = Added(offset, pair[1].size_bytes, length, written_bytes, opened_bytes)
+            history.append(added)
+            _compare_one(compare, add, *pair, added)
+        got, right = ([tuple(each) for each in segment.index.entries()] for segment in pair)
+        begins = ", ".join(str(added.position) for added in history)
+        mistakes = _wrong_entries(history, pair[1].base_offset, pair[1].index_interval_bytes)
+        compare.equal(f"entries of messages at byte {begins}", lambda: got, right, mistakes)
+
+
+def _opened(segment: Segment) -> Segment:
+    """Return another object for the same files, as after a restart."""
+    found = Segment(
+        segment.log_path.parent,
+        segment.base_offset,
+        segment.dialect,
+        segment.index_interval_bytes,
+    )
+    found.open()
+    return found
+
+
+def _compare_one(
+    compare: Comparer, add: Callable[..., Any], segment: Segment, twin: Segment, added: Added
 ) -> None:
-    interval = segment.index_interval_bytes
-    twin = Segment(segment.log_path.parent, segment.base_offset, segment.dialect, interval)
-    for count, length in enumerate(lengths, start=1):
-        offset, data = first + count - 1, bytes([count]) * length
-        before = segment.size_bytes
-        add(segment, offset, data)
-        twin.add(offset, data)
-        call = f"add({offset}, {length} bytes)"
-        compare.holds(
-            not segment.log_path.exists(),
-            call,
-            "a file",
-            "no file before write()",
-            "writes-at-once",
-        )
-        compare.equal(
-            f"size_bytes after {call}",
-            lambda: segment.size_bytes,
-            twin.size_bytes,
-            {
-                "size-not-advanced": before,
-                "size-counts-messages": before + 1,
-                "size-is-last-message": length,
-            },
-        )
-        compare.equal(
-            f"the last of `added` after {call}",
-            lambda: segment.added[-1:],
-            [data],
-            {"not-added": []},
-        )
-        compare.equal(f"`added` after {call}", lambda: len(segment.added), count)
-        compare.equal(
-            f"entries after {call}",
-            lambda: [tuple(entry) for entry in segment.index.entries()],
-            [tuple(entry) for entry in twin.index.entries()],
-            _wrong_entries(segment.base_offset, first, lengths[:count], interval),
-        )
+    call = f"add({added.offset}, {added.length} bytes)"
+    data, before = bytes([added.offset & 0xFF]) * added.length, [*twin.added]
+    add(segment, added.offset, data)
+    for mine, other in ((segment.log_path, twin.log_path), (segment.index.path, twin.index.path)):
+        grown = mine.stat().st_size - other.stat().st_size
+        what = f"{grown} bytes in the {mine.suffix}"
+        compare.holds(not grown, call, what, "none before write()", "writes-at-once")
+    twin.add(added.offset, data)
+    compare.equal(
+        f"size_bytes after {call}",
+        lambda: segment.size_bytes,
+        twin.size_bytes,
+        {
+            "size-not-advanced": added.position,
+            "size-counts-messages": added.position + 1,
+            "size-forgets-written": twin.size_bytes - added.written_bytes,
+            "size-is-last-message": added.length,
+        },
+    )
+    mistakes = {"not-added": before}
+    compare.equal(f"added after {call}", lambda: list(segment.added), twin.added, mistakes)
 
 
 def _wrong_entries(
-    base: int, first: int, lengths: tuple[int, ...], interval: int
+    history: list[Added], base: int, interval: int
 ) -> dict[str, list[tuple[int, int]]]:
-    """Return the entries of a segment of such messages, as each misconception has them."""
-    starts = [0, *accumulate(lengths)][:-1]
-    places = list(enumerate(starts, start=first))
-    ends = [
-        (offset, start + length) for (offset, start), length in zip(places, lengths, strict=True)
-    ]
-    due = _due(places, lambda distance: distance > interval)
+    """Return the entries of a segment with such messages, as each misconception has them."""
+
+    def is_due(each: Added, last: int) -> bool:
+        return each.position - last > interval
+
+    def is_due_at_end(each: Added, last: int) -> bool:
+        return each.position + each.length - last > interval
+
+    rules: dict[str, IsDue] = {
+        "no-entries": lambda each, last: False,
+        "index-every-message": lambda each, last: True,
+        "indexes-first-message": lambda each, last: each.position == 0 or is_due(each, last),
+        "due-when-equal": lambda each, last: each.position - last >= interval,
+        "forgets-last-entry": lambda each, last: each.position > interval,
+        "own-bytes-counted": is_due_at_end,
+        "due-in-each-block": lambda each, last: (
+            bool(interval) and each.position // interval > last // interval
+        ),
+        "last-entry-not-asked": lambda each, last: (
+            is_due(each, last if last >= each.opened_bytes else 0)
+        ),
+    }
     return {
-        "absolute-offsets": due,
-        "position-behind": _relative(base, _due(ends, lambda distance: distance > interval)),
-        "index-every-message": _relative(base, places),
-        "due-when-equal": _relative(base, _due(places, lambda distance: distance >= interval)),
-        "forgets-last-entry": _relative(base, [pair for pair in places if pair[1] > interval]),
-        "no-entries": [],
+        **{code: _entries(history, base, rule) for code, rule in rules.items()},
+        "absolute-offsets": _entries(history, 0, is_due),
+        "counts-from-first-message": _entries(history, history[0].offset, is_due),
+        "counts-from-one": _entries(history, base - 1, is_due),
+        "position-behind": _entries(
+            history, base, is_due_at_end, lambda each: each.position + each.length
+        ),
+        "size-forgets-written": _entries(
+            history, base, is_due, lambda each: each.position - each.written_bytes
+        ),
     }
 
 
-def _due(places: list[tuple[int, int]], is_due: Callable[[int], bool]) -> list[tuple[int, int]]:
-    entries: list[tuple[int, int]] = []
+def _entries(
+    history: list[Added],
+    base: int,
+    is_due: IsDue,
+    position_of: Callable[[Added], int] = lambda each: each.position,
+) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
     last = 0
-    for offset, position in places:
-        if is_due(position - last):
-            entries.append((offset, position))
-            last = position
-    return entries
-
-
-def _relative(base: int, entries: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(offset - base, position) for offset, position in entries]
+    for each in history:
+        if is_due(each, last):
+            last = position_of(each)
+            found.append((each.offset - base, last))
+    return found
 
 
 # ---- 2.3
 
 
+class Case(NamedTuple):
+    """One fact has several values n; `mistakes` maps codes to those n with which they roll."""
+
+    what: str
+    changed: str
+    values: tuple[int, ...]
+    facts: dict[str, int]
+    mistakes: dict[str, list[int]]
+
+
+YOUNG = {"size_bytes": 1, "incoming_bytes": 1, "entry_count": 0, "age_ms": 0}
+AGES = (0, 59_999, 60_000, 60_001, 60_000_001, 7 * 24 * 3_600_000 + 1)
+COUNTS = (8, 9, 10, 11, 79, 80, 81)
+CASES = (
+    Case(
+        "n of 1000 bytes, 50 more",
+        "size_bytes",
+        (949, 950, 951, 1000, 1001),
+        {"incoming_bytes": 50},
+        {
+            "roll-after": [1000, 1001],
+            "roll-when-over": [1001],
+            "rolls-when-equal": [950, 951, 1000, 1001],
+        },
+    ),
+    Case(
+        "900 of 1000 bytes, n more",
+        "incoming_bytes",
+        (99, 100, 101),
+        {"size_bytes": 900},
+        {"rolls-when-equal": [100, 101]},
+    ),
+    Case(
+        "n of 1000 bytes, 1001 more",
+        "size_bytes",
+        (0, 1),
+        {"incoming_bytes": 1001},
+        {"rolls-empty": [0, 1]},
+    ),
+    Case(
+        "age n of 60000 ms",
+        "age_ms",
+        AGES,
+        {"entry_count": 3},
+        {"ignores-age": [], "rolls-at-age": [60_000, *AGES[3:]]},
+    ),
+    Case("age n of 60000 ms, no entries", "age_ms", AGES, {}, {}),
+    Case(
+        "n index entries, room for 10",
+        "entry_count",
+        COUNTS,
+        {},
+        {
+            "ignores-index-size": [],
+            "index-full-late": [*COUNTS[3:]],
+            "index-full-early": [*COUNTS[1:]],
+        },
+    ),
+    Case(
+        "n bytes, too old",
+        "size_bytes",
+        (0, 1),
+        {"entry_count": 11, "age_ms": 60_001},
+        {"rolls-empty": [0, 1]},
+    ),
+)
+SETTINGS_OF_CASES = TopicSettings(segment_bytes=1000, segment_ms=60_000, segment_index_bytes=80)
+OTHER_SETTINGS = TopicSettings(segment_bytes=500, segment_ms=1000, segment_index_bytes=84)
+
+
 def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
-    settings = TopicSettings(segment_bytes=1000, segment_ms=60_000, segment_index_bytes=80)
-    young = {"size_bytes": 1, "incoming_bytes": 1, "entry_count": 0, "age_ms": 0}
-    old_and_full = {"incoming_bytes": 1, "entry_count": 11, "age_ms": 60_001}
-    compare.equal("must_roll(1 of 1000 bytes, 1 more)", lambda: must_roll(settings, **young), False)
-    cases: list[tuple[str, str, tuple[int, ...], dict[str, int], dict[str, list[int]]]] = [
-        (
-            "n of 1000 bytes, 50 more",
-            "size_bytes",
-            (949, 950, 951, 1000, 1001),
-            {"incoming_bytes": 50},
-            {
-                "roll-after": [1000, 1001],
-                "roll-when-over": [1001],
-                "rolls-when-equal": [950, 951, 1000, 1001],
-            },
-        ),
-        (
-            "900 of 1000 bytes, n more",
-            "incoming_bytes",
-            (99, 100, 101),
-            {"size_bytes": 900},
-            {"rolls-when-equal": [100, 101]},
-        ),
-        (
-            "n of 1000 bytes, 1001 more",
-            "size_bytes",
-            (0, 1),
-            {"incoming_bytes": 1001},
-            {"rolls-empty": [0, 1]},
-        ),
-        (
-            "age n of 60000 ms",
-            "age_ms",
-            (0, 59_999, 60_000, 60_001),
-            {},
-            {"ignores-age": [], "rolls-at-age": [60_000, 60_001]},
-        ),
-        (
-            "n index entries, room for 10",
-            "entry_count",
-            (8, 9, 10, 11),
-            {},
-            {"ignores-index-size": [], "index-full-late": [11], "index-full-early": [9, 10, 11]},
-        ),
-        ("n bytes, too old", "size_bytes", (0, 1), old_and_full, {"rolls-empty": [0, 1]}),
-    ]
-    for what, changed, values, facts, mistakes in cases:
+    settings = SETTINGS_OF_CASES
+    compare.equal("must_roll(1 of 1000 bytes, 1 more)", lambda: must_roll(settings, **YOUNG), False)
+    for what, changed, values, facts, mistakes in CASES:
         compare.equal(
             f"[n if must_roll({what})]",
-            lambda c=changed, v=values, f=facts: _that_roll(must_roll, settings, c, v, young | f),
-            _that_roll(library_rolling.must_roll, settings, changed, values, young | facts),
+            lambda c=changed, v=values, f=facts: _that_roll(must_roll, settings, c, v, YOUNG | f),
+            _that_roll(library_rolling.must_roll, settings, changed, values, YOUNG | facts),
             mistakes,
+        )
+    for what, changed, values in (
+        ("n of 500 bytes", "size_bytes", (498, 499, 500, 999, 1000)),
+        ("age n of 1000 ms", "age_ms", (999, 1000, 1001, 60_001)),
+        ("n index entries, room for 10.5", "entry_count", (8, 9, 10, 11)),
+    ):
+        fixed = _that_roll(library_rolling.must_roll, settings, changed, values, YOUNG)
+        compare.equal(
+            f"[n if must_roll({what})]",
+            lambda c=changed, v=values: _that_roll(must_roll, OTHER_SETTINGS, c, v, YOUNG),
+            _that_roll(library_rolling.must_roll, OTHER_SETTINGS, changed, values, YOUNG),
+            {"ignores-settings": fixed, "index-entry-in-part": [11]},
         )
 
 
@@ -228,8 +321,7 @@ def _that_roll(
 
 def exercise_4(compare: Comparer, next_offset: Callable[..., Any]) -> None:
     for dialect, base, count in _segments_to_reopen():
-        with tempfile.TemporaryDirectory() as temporary:
-            segment = _written(Path(temporary), dialect, base, count)
+        with _written(dialect, base, count) as segment:
             end = dialect.first_offset(base) + count
             entry = segment.index.lookup(2**62)
             mistakes = {
@@ -241,23 +333,59 @@ def exercise_4(compare: Comparer, next_offset: Callable[..., Any]) -> None:
             }
             if entry:
                 mistakes["stops-at-index"] = base + entry.relative_offset + 1
-            compare.equal(
-                f"next_offset({dialect.name} segment {base} of {count})",
-                lambda segment=segment: next_offset(segment),
-                library_scan.next_offset(segment),
-                mistakes,
-            )
+            call = f"next_offset({dialect.name} segment {base} of {count})"
+            _compare_next(compare, call, next_offset, segment, mistakes)
     for dialect in (KAFKA, DOCUMENTED):
         for what, damaged in _damages(dialect):
-            with tempfile.TemporaryDirectory() as temporary:
-                segment = _written(Path(temporary), dialect, 20, 9)
-                segment.log_path.write_bytes(damaged)
-                compare.refuses(
-                    f"next_offset({dialect.name}, {what})",
-                    lambda segment=segment: next_offset(segment),
-                    CorruptLogError,
-                    {"accepts-damage": _sound_end(dialect, damaged)},
-                )
+            with _written(dialect, 20, 9, log=damaged) as segment:
+                call = f"next_offset({dialect.name}, {what})"
+                _compare_refusal(compare, call, next_offset, segment)
+        for what, index in _wrong_indexes(dialect):
+            with _written(dialect, 20, 9, index=index) as segment:
+                entries = segment.index.entries()
+                believed = {"trust-index": 20 + entry.relative_offset for entry in entries}
+                call = f"next_offset({dialect.name}, {what})"
+                try:
+                    _compare_next(compare, call, next_offset, segment, believed)
+                except CorruptLogError:
+                    right = str(library_scan.next_offset(segment))
+                    compare.holds(False, call, "CorruptLogError", right, "trust-index")
+
+
+def _compare_next(
+    compare: Comparer,
+    call: str,
+    next_offset: Callable[..., Any],
+    segment: Segment,
+    mistakes: dict[str, int],
+) -> None:
+    before = _files_of(segment)
+    right = library_scan.next_offset(segment)
+    compare.equal(call, lambda: next_offset(segment), right, mistakes)
+    _compare_files(compare, call, segment, before)
+
+
+def _compare_refusal(
+    compare: Comparer, call: str, next_offset: Callable[..., Any], segment: Segment
+) -> None:
+    """Compare what an answer does with a damaged segment: no number is right."""
+    before = _files_of(segment)
+    try:
+        got = next_offset(segment)
+    except CorruptLogError:
+        return _compare_files(compare, call, segment, before)
+    code = "accepts-damage" if isinstance(got, int) else None
+    what = str(got) if code else f"{type(got).__name__} as its result"
+    return compare.holds(False, call, what, "CorruptLogError", code)
+
+
+def _compare_files(compare: Comparer, call: str, segment: Segment, before: list[bytes]) -> None:
+    is_same = _files_of(segment) == before
+    compare.holds(is_same, f"the files after {call}", "others", "as before", "changes-files")
+
+
+def _files_of(segment: Segment) -> list[bytes]:
+    return [path.read_bytes() for path in (segment.log_path, segment.index.path)]
 
 
 def _segments_to_reopen() -> Iterator[tuple[Dialect, int, int]]:
@@ -268,13 +396,33 @@ def _segments_to_reopen() -> Iterator[tuple[Dialect, int, int]]:
             yield dialect, base, count
 
 
-def _written(directory: Path, dialect: Dialect, base: int, count: int) -> Segment:
-    segment = Segment(directory, base, dialect, 100)
-    segment.open()
-    for data in _messages(dialect, base, count):
-        segment.add(int.from_bytes(data[:8], "big"), data)
-    segment.write()
-    return segment
+@contextmanager
+def _written(
+    dialect: Dialect, base: int, count: int, log: bytes | None = None, index: bytes | None = None
+) -> Iterator[Segment]:
+    """Give a segment as a broker opens it; `log` and `index` are other contents of its files."""
+    with tempfile.TemporaryDirectory() as directory:
+        writer = Segment(Path(directory), base, dialect, 100)
+        writer.open()
+        for data in _messages(dialect, base, count):
+            writer.add(int.from_bytes(data[:8], "big"), data)
+        writer.write()
+        if log is not None:
+            writer.log_path.write_bytes(log)
+        if index is not None:
+            writer.index.path.write_bytes(index)
+        yield _opened(writer)
+
+
+def _wrong_indexes(dialect: Dialect) -> Iterator[tuple[str, bytes]]:
+    """Yield indexes of the segment 20 with 9 messages that lead elsewhere, or nowhere."""
+    lengths = [len(data) for data in _messages(dialect, 20, 9)]
+    first = dialect.first_offset(20) - 20
+    fifth = sum(lengths[:4])
+    yield "an entry behind the end", encode_entry(IndexEntry(first + 14, sum(lengths)))
+    yield "an entry with a wrong offset", encode_entry(IndexEntry(first + 5, fifth))
+    yield "an entry with a wrong byte", encode_entry(IndexEntry(first + 4, fifth + 3))
+    yield "no entries", b""
 
 
 def _messages(dialect: Dialect, base: int, count: int) -> list[bytes]:
@@ -293,21 +441,12 @@ def _damages(dialect: Dialect) -> Iterator[tuple[str, bytes]]:
     yield "the last one twice", data + sound[-1]
 
 
-def _sound_end(dialect: Dialect, data: bytes) -> int:
-    expected = dialect.first_offset(20)
-    for _, outcome in scan(dialect, data):
-        if not isinstance(outcome, Message) or outcome.offset != expected:
-            break
-        expected += 1
-    return expected
-
-
 # ---- 2.5
 
 
 def exercise_5(compare: Comparer, base_offset_for: Callable[..., Any]) -> None:
     for dialect in (DOCUMENTED, KAFKA):
-        for next_offset in (368770, 737338, 2, 1, 0, 2**62):
+        for next_offset in (368770, 737338, 2, 1, 0, 2**40, 2**62 + 3):
             compare.equal(
                 f"base_offset_for({dialect.name}, {next_offset})",
                 lambda dialect=dialect, number=next_offset: base_offset_for(dialect, number),
@@ -318,10 +457,11 @@ def exercise_5(compare: Comparer, base_offset_for: Callable[..., Any]) -> None:
 
 def _wrong_bases(dialect: Dialect, next_offset: int) -> dict[str, int]:
     if dialect is KAFKA:
-        return {"previous-in-both": next_offset - 1}
+        return {"previous-in-both": next_offset - 1, "as-float": int(float(next_offset))}
     # At offset 1 the name of the first segment is wanted once more: that is the collision.
     plain = "dodges-collision" if next_offset == 1 else "name-is-own-offset"
-    return {plain: next_offset, "negative-name": next_offset - 1}
+    mistakes = {plain: next_offset, "negative-name": next_offset - 1}
+    return {**mistakes, "as-float": int(next_offset - 1.0)}
 
 
 # ---- 2.6

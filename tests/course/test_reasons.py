@@ -52,6 +52,22 @@ def scan(dialect, data, position=0):
             {leave}
         position += outcome.length_bytes
 """
+ADD = """\
+from kminilog.format.index_entry import *
+def add(self, offset, data):
+    {due}
+        self.index.add(entry_for(offset, self.size_bytes, {base}))
+    self.added.append(data)
+    self.size_bytes += len(data)
+"""
+ROLL = """\
+def must_roll(settings, *, size_bytes, incoming_bytes, entry_count, age_ms):
+    return size_bytes > 0 and (
+        size_bytes + incoming_bytes > settings.segment_bytes
+        or {age} > settings.segment_ms
+        or {index} > settings.segment_index_bytes
+    )
+"""
 OTHERS = {
     "header of the characters": (
         "1.1",
@@ -83,6 +99,23 @@ OTHERS = {
         ),
         FAIL,
         "scans-past-damage",
+    ),
+    "add that waits twice as long": (
+        "2.2",
+        ADD.format(
+            due="if self.size_bytes - self.index.last_position > 2 * self.index_interval_bytes:",
+            base="self.base_offset",
+        ),
+        FAIL,
+        "due-when-equal",
+    ),
+    "roll by seconds": ("2.3", ROLL.format(age="age_ms // 1000", index="8 * entry_count + 8"), FAIL, "ignores-age"),
+    "roll by entries": ("2.3", ROLL.format(age="age_ms", index="entry_count + 1"), FAIL, "ignores-index-size"),
+    "roll of old segments with entries": (
+        "2.3",
+        ROLL.format(age="bool(entry_count) * age_ms", index="8 * entry_count + 8"),
+        FAIL,
+        "ignores-age",
     ),
 }
 

@@ -1,0 +1,10 @@
+# exercise: 2
+# reason: counts-from-one
+from kminilog.format.index_entry import entry_for, is_due
+
+
+def add(self, offset: int, data: bytes) -> None:
+    if is_due(self.size_bytes, self.index.last_position, self.index_interval_bytes):
+        self.index.add(entry_for(offset + 1, self.size_bytes, self.base_offset))
+    self.added.append(data)
+    self.size_bytes += len(data)

@@ -1,0 +1,11 @@
+# exercise: 2
+# reason: writes-at-once
+from kminilog.format.index_entry import entry_for, is_due
+
+
+def add(self, offset: int, data: bytes) -> None:
+    if is_due(self.size_bytes, self.index.last_position, self.index_interval_bytes):
+        self.index.add(entry_for(offset, self.size_bytes, self.base_offset))
+        self.index.write()
+    self.added.append(data)
+    self.size_bytes += len(data)

@@ -1,0 +1,16 @@
+# exercise: 4
+# reason: accepts-damage
+from kminilog.format.message import NeedMoreBytes
+from kminilog.storage.segment import damage_error
+from kminilog.storage.segment_scan import fault
+
+
+def next_offset(segment):
+    expected = segment.first_offset
+    for position, outcome in segment.scan():
+        if isinstance(outcome, NeedMoreBytes):
+            break
+        if reason := fault(outcome, expected):
+            raise damage_error(segment, position, reason)
+        expected += 1
+    return expected
