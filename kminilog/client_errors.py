@@ -88,17 +88,24 @@ class ClientClosedError(KMiniLogError):
 class UnknownTopicOrPartitionError(KMiniLogError):
     """The topic does not exist, or has no partition of this number."""
 
+    _absent = "Topic {} doesn't exist; `kminilog topic list` shows those that do"
     _outside = (
         "Invalid partition id: {} for topic {}; Valid values are in the inclusive range of [0, {}]"
     )
 
     def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
-        text = f"Topic {topic} doesn't exist; `kminilog topic list` shows those that do"
+        text = self._absent.format(topic)
         if partition is not None:
             text = self._outside.format(partition, topic, partitions - 1)
         super().__init__(text)
         self.topic = topic
         self.partition = partition
+
+
+class TopicDeletedError(UnknownTopicOrPartitionError):
+    """The topic was there before; it was deleted since, or is marked for deletion."""
+
+    _absent = "Topic {} was deleted while it was read: nothing is left of it"
 
 
 class PartitionOfRecordError(UnknownTopicOrPartitionError):

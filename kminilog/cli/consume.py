@@ -278,7 +278,7 @@ def _member(
         {"auto.offset.reset": start, **settings, "enable.auto.commit": False},
         clock=clock,
         coordinator=Coordinator(
-            log_dir.path, source.topics, clock=WallClock(), chance=random.Random()
+            log_dir.path, source.topics, source.topic_id, clock=WallClock(), chance=random.Random()
         ),
         on_assigned=run.on_assigned,
         on_revoked=run.on_revoked,

@@ -16,6 +16,7 @@ from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
+from kminilog.consumer.errors import UnknownTopicIdError
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_moves import offset_of
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
@@ -109,6 +110,8 @@ class ConsumeRun:
         """Report the reset and read on from there; the old committed offset is void."""
         warn(str(reset))
         self._written[reset.topic_partition] = reset.next_offset
+        if reset.is_replaced and reset.topic_partition in self._ends:
+            self._ends[reset.topic_partition] = reset.next_offset  # all that is there came later
 
     # ---- steps
 
@@ -186,7 +189,8 @@ class ConsumeRun:
 
     def _commit(self) -> None:
         if self.is_committing and self._written and self._consumer:
-            with suppress(*NO_MEMBER):  # then others have the partitions
+            # Others have the partitions then, or there is another topic of that name.
+            with suppress(*NO_MEMBER, UnknownTopicIdError):
                 self._consumer.commit(self._written)
 
 

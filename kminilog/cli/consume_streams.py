@@ -48,7 +48,13 @@ def consume_streams(
     timeout_ms = complete_config(settings, CONSUMER_SETTINGS)["consumer.timeout.ms"]
 
     def coordinator(source: MessageSource) -> Coordinator:
-        return Coordinator(log_dir.path, source.topics, clock=WallClock(), chance=random.Random())
+        return Coordinator(
+            log_dir.path,
+            source.topics,
+            source.topic_id,
+            clock=WallClock(),
+            chance=random.Random(),
+        )
 
     run = StreamsRun(write, wanted)
     if run.is_over:

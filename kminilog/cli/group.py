@@ -142,8 +142,10 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
 
 
 def _coordinator(log_dir_path: Path) -> Coordinator:
-    path = topics_at(log_dir_path).path
-    return Coordinator(path, dict, clock=WallClock(), chance=random.Random())
+    log_dir = topics_at(log_dir_path)
+    return Coordinator(
+        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
+    )
 
 
 # ---- describe

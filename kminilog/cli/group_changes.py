@@ -100,9 +100,11 @@ def reset(
     partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
     if isinstance(target, int) and target >= 0 and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
+    topic_ids = {partition: source.topic_id(partition.topic) for partition in partitions}
     moves = plan_moves(source, group.committed, partitions, target)
     if is_done:
-        coordinator.commit(name, {move.topic_partition: move.new_offset for move in moves})
+        offsets = {move.topic_partition: move.new_offset for move in moves}
+        coordinator.commit(name, offsets, topic_ids=topic_ids)
     if as_json:
         fields = [_move_fields(move) for move in moves]
         write_document({"group": name, "changed": is_done, "partitions": fields})
@@ -139,7 +141,7 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
 def _group_without_members(
     log_dir: LogDir, name: str, *, is_made: bool = False
 ) -> tuple[Coordinator, Group]:
-    coordinator = Coordinator(log_dir.path, dict, clock=WallClock(), chance=random.Random())
+    coordinator = Coordinator(log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random())
     try:
         group = coordinator.describe(name)
     except UnknownGroupError:

@@ -49,6 +49,7 @@ def describe_topic(
     )
     return {
         "topic": topic.name,
+        "topic_id": topic.topic_id,
         "dialect": topic.dialect.name,
         "config": topic.settings.to_config(),
         "partitions": [found for found in described if found],

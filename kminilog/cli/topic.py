@@ -22,15 +22,14 @@ from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config_parsing import parse_config, topic_settings
-from kminilog.consumer.coordinator import Coordinator
+from kminilog.consumer.coordinator import forget_topic
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.log_dir_errors import TopicExistsError
 from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
-from kminilog.storage.topics import Topic
-from kminilog.system import WallClock
+from kminilog.storage.topics import Topic, new_topic_id
 
 
 @click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))
@@ -74,7 +73,8 @@ def create(
     if replicas is not None and not is_cluster():
         raise click.UsageError("--replicas needs --cluster: a log dir has one copy")
     changes = parse_config(config, TOPIC_SETTINGS)
-    topic = Topic(name, partitions, dialect or DOCUMENTED, topic_settings(changes))
+    settings, topic_id = topic_settings(changes), new_topic_id(random.Random())
+    topic = Topic(name, partitions, dialect or DOCUMENTED, settings, topic_id=topic_id)
     existing = _existing(log_dir_path, name) if is_kept else None
     if existing is None:
         try:
@@ -254,10 +254,10 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
     with open_writer(log_dir_path, recover=False) as writer:
-        clock, chance = WallClock(), random.Random()
-        Coordinator(log_dir_path, dict, clock=clock, chance=chance).forget_topic(name)
+        forget_topic(log_dir_path, name)
         with working_if_long(f"Deleting {name}") as at:
             writer.delete_topic(name, progress=at)
+        forget_topic(log_dir_path, name)  # members may have committed until it was marked for deletion
         warn_all(writer.warnings)
     if as_json:
         write_document({"topic": name, "deleted": True})
@@ -268,7 +268,7 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
 def _write_description(description: dict[str, Any], partitions: int) -> None:
     write_line(
         f"{description['topic']}: {count(partitions, 'partition')}, "
-        f"{description['dialect']} dialect"
+        f"{description['dialect']} dialect, id {description['topic_id'] or 'none'}"
     )
     write_line()
     changed = topic_settings(description["config"]).changed()

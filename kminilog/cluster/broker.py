@@ -15,6 +15,7 @@ partition of its topics, and those of which the broker holds no replica stay emp
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
@@ -23,10 +24,11 @@ from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, write_topic
 from kminilog.storage.truncation import truncate_log
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
@@ -62,11 +64,12 @@ class Broker:
         """Tell if the broker was started and has neither stopped nor crashed since."""
         return self._log_dir is not None
 
-    def start(self, hosted: Iterable[TopicPartition]) -> None:
+    def start(self, hosted: Iterable[TopicPartition], topics: Iterable[Topic] = ()) -> None:
         """Open the log dir, recover what a crash has left, and open these replicas.
 
-        Raises LogDirLockedError, CorruptLogError if a replica is damaged, and LogDirError if one is
-        gone; the broker is then down.
+        `topics` are those of the cluster. Raises LogDirLockedError, CorruptLogError if a replica is
+        damaged, and LogDirError if one is gone, or if another topic has its name; the broker is
+        then down.
         """
         self._safe_point()
         # Before the log dir is opened: that lowers the points of logs that end below them.
@@ -74,6 +77,10 @@ class Broker:
         self._log_dir = LogDirWriter.open(self.path, create=True, scans=self._scans)
         try:
             self._refuse_missing(hosted := list(hosted))
+            held = {partition.topic for partition in hosted}
+            for topic in topics:
+                if topic.name in held:
+                    refuse_other_topic(self._log_dir, topic)
             on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
             for partition in hosted:
                 self._safe_point()
@@ -88,10 +95,12 @@ class Broker:
             self.crash()
             raise
 
-    def start_if_sound(self, hosted: Iterable[TopicPartition]) -> None:
+    def start_if_sound(
+        self, hosted: Iterable[TopicPartition], topics: Iterable[Topic] = ()
+    ) -> None:
         """Start, or stay down and note why in the warnings; raises LogDirLockedError only."""
         try:
-            self.start(hosted)
+            self.start(hosted, topics)
         except LogDirLockedError:  # nothing is broken: another process is at work there
             raise
         except KMiniLogError as error:
@@ -128,8 +137,8 @@ class Broker:
         """Create an empty topic, and open the replicas that this broker holds of it.
 
         `progress` is told how many directories are made. If an equal topic without messages exists
-        already, a crash has interrupted an earlier attempt; that topic is used. Raises
-        TopicExistsError for any other existing topic.
+        already, a crash has interrupted an earlier attempt; that topic is used, with the id of this
+        attempt. Raises TopicExistsError for any other existing topic.
         """
 
         def at(step: str) -> None:
@@ -142,8 +151,12 @@ class Broker:
         known = {known.name: known for known in log_dir.topics()}.get(topic.name)
         if known is None:
             log_dir.create_topic(topic, progress=at)
-        elif known != topic or any(log_dir.log(p).log_end_offset for p in topic.all_partitions()):
+        elif not _is_equal(known, topic) or any(
+            log_dir.log(p).log_end_offset for p in topic.all_partitions()
+        ):
             raise TopicExistsError(topic.name)
+        elif known != topic:
+            write_topic(log_dir.path, topic)
         for partition in hosted:
             self._safe_point()
             self._replicas[partition] = Replica(log_dir.log(partition))
@@ -184,6 +197,24 @@ class Broker:
         return self._log_dir
 
 
+def refuse_other_topic(log_dir: LogDir, topic: Topic) -> None:
+    """Raise LogDirError if the topic of this name in a broker's log dir is not that of the cluster.
+
+    Somebody has put other files there. High watermarks and recovery points are not theirs.
+    """
+    found = log_dir.topic(topic.name)
+    if found.topic_id != topic.topic_id:
+        raise LogDirError(
+            str(log_dir.path),
+            reason=f"its topic {topic.name} has the id {found.topic_id or 'none'}, that of the "
+            f"cluster has {topic.topic_id or 'none'}; put the files of that topic back",
+        )
+
+
+def _is_equal(topic: Topic, other: Topic) -> bool:
+    return replace(topic, topic_id=other.topic_id) == other
+
+
 def take_back(broker: Broker, topic: Topic) -> None:
     """Delete what `create_topic` has made of a topic that nobody has recorded.
 
@@ -193,7 +224,7 @@ def take_back(broker: Broker, topic: Topic) -> None:
     log_dir, names = broker._running, os.listdir(broker.path)
     known = {known.name: known for known in log_dir.topics()}.get(topic.name)
     own = [one for one in map(parse_topic_partition, names) if one and one.topic == topic.name]
-    if known not in (None, topic) or any(holds_messages(broker.path / str(one)) for one in own):
+    if (known and not _is_equal(known, topic)) or any(holds_messages(broker.path / str(one)) for one in own):
         return
     for partition in own:
         broker._replicas.pop(partition, None)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
-from kminilog.cluster.broker import HIGH_WATERMARK_FILE
+from kminilog.cluster.broker import HIGH_WATERMARK_FILE, refuse_other_topic
 from kminilog.cluster.leadership import Leadership, node_of, partition_info
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
@@ -116,7 +116,9 @@ class ClusterFiles(LogDir):
 
         Raises UnknownTopicOrPartitionError, and LeaderNotAvailableError if there is no leader.
         """
-        return self.broker(self._leader(topic_partition)).reader(topic_partition, on_gap=on_gap)
+        broker = self.broker(self._leader(topic_partition))
+        refuse_other_topic(broker, self.topic(topic_partition.topic))
+        return broker.reader(topic_partition, on_gap=on_gap)
 
     def readers(self, topic: Topic) -> Iterator[PartitionReader]:
         """Yield a reader of each partition, ascending; raises as `reader`."""

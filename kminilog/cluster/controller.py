@@ -13,7 +13,11 @@ fails; and no leader gives its leadership back to the preferred replica.
 from threading import RLock
 from typing import NamedTuple
 
-from kminilog.client_errors import ClientClosedError, LeaderNotAvailableError
+from kminilog.client_errors import (
+    ClientClosedError,
+    LeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker, take_back
 from kminilog.cluster.controller_state import ControllerState
@@ -65,7 +69,7 @@ class Controller:
         """
         with self._lock:
             broker = self._broker(node, is_running=False)
-            broker.start(self._hosted(node))
+            broker.start(self._hosted(node), self._state.topics.values())
             self._settle()
 
     def stop(self, node: int) -> None:
@@ -144,6 +148,13 @@ class Controller:
             led = {name: Leadership.of_new_partition(nodes) for name, nodes in partitions.items()}
             self._record(led, topic=topic)
 
+    def topic_id(self, name: str) -> str | None:
+        """Return the identity of a topic; UnknownTopicOrPartitionError if there is none."""
+        with self._lock:
+            if name not in self._state.topics:
+                raise UnknownTopicOrPartitionError(name)
+            return self._state.topics[name].topic_id
+
     def metadata(self) -> ClusterMetadata:
         """Return the current leaders and nodes; the same object until something changes."""
         with self._lock:
@@ -207,15 +218,15 @@ class Controller:
 
         All of them; or, with `as_stored`, those that were live. One that cannot start is then down.
         """
-        leaderships = self._state.partitions.values()
+        leaderships, topics = self._state.partitions.values(), self._state.topics.values()
         holders = {node for leadership in leaderships for node in leadership.replicas}
         if not holders <= set(self._brokers):
             raise ValueError(f"there are replicas on brokers {sorted(holders)}; name them all")
         for node in self._brokers:
             if not as_stored:
-                self._brokers[node].start(self._hosted(node))
+                self._brokers[node].start(self._hosted(node), topics)
             elif self._state.brokers[node]:
-                self._brokers[node].start_if_sound(self._hosted(node))
+                self._brokers[node].start_if_sound(self._hosted(node), topics)
         self._settle()
         for partition, leadership in self._state.partitions.items():
             if leadership.leader is not None and partition not in self._progress:

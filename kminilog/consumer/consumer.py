@@ -14,13 +14,14 @@ KafkaConsumer.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 from kminilog.client_errors import ClientClosedError, UnknownTopicOrPartitionError
 from kminilog.clock import Clock
 from kminilog.config import complete_config
-from kminilog.consumer.errors import UnknownMemberError
+from kminilog.consumer.errors import UnknownMemberError, UnknownTopicIdError
 from kminilog.consumer.fetching import Fetching, OffsetReset
 from kminilog.consumer.interface import ConsumerRecord, Coordination, MessageSource
 from kminilog.consumer.members import check_offsets
@@ -109,7 +110,7 @@ class Consumer:
             raise ValueError(f"pattern {pattern!r}: {error}") from None
         self._names = names
         if self._member is None:
-            self._fetching.keep_only([], {})
+            self._fetching.keep_only([])
             self._member = self._make_member()
         self._member.make_due()
 
@@ -121,7 +122,7 @@ class Consumer:
         """
         if self._member:
             raise ValueError("this consumer is subscribed; make another one to assign partitions")
-        self._fetching.keep_only(partitions, self._committed())
+        self._fetching.keep_only(partitions, self._committed, self._outdated)
 
     @property
     def is_settled(self) -> bool:
@@ -187,6 +188,9 @@ class Consumer:
         if others may own the partitions by now, ValueError without group.id, and
         OffsetOutOfRangeError for an offset above the end of its log; then nothing is committed.
         Without `offsets`, positions above the end are left out: the next `poll` resets them.
+
+        Raises UnknownTopicIdError if topics were deleted, or deleted and created again, since they
+        were read; then all the other offsets are committed.
         """
         coordinator, group = self._group()
         membership = self._member.membership if self._member else None
@@ -197,8 +201,15 @@ class Consumer:
         else:
             check_offsets(offsets)
             self._fetching.refuse_above_end(offsets)
-        coordinator.commit(group, offsets, membership)
         self._commit_due_ms = self._clock.now_ms() + self.config["auto.commit.interval.ms"]
+        topic_ids = self._fetching.topic_ids
+        try:
+            coordinator.commit(group, offsets, membership, topic_ids)
+        except UnknownTopicIdError as error:
+            rest = {p: offset for p, offset in offsets.items() if p not in error.partitions}
+            if rest:
+                coordinator.commit(group, rest, membership, topic_ids)
+            raise
 
     def committed(self) -> dict[TopicPartition, int]:
         """Return the committed offsets of the group; ValueError without group.id."""
@@ -218,19 +229,23 @@ class Consumer:
         if self._member:
             self._member.leave()
         elif self._commits_by_itself():
-            self.commit()
+            self._commit_what_counts()
 
     def _commit_if_due(self) -> None:
         if not self._commits_by_itself() or self._clock.now_ms() < self._commit_due_ms:
             return
         if self._member is None:
-            self.commit()
+            self._commit_what_counts()
         elif self._member.may_commit:
             try:
-                self.commit()
+                self._commit_what_counts()
             except NO_MEMBER:
                 if not self._member.is_waiting:  # while it waits, the next `sync` finds out
                     self._member.forget()
+
+    def _commit_what_counts(self) -> None:
+        with suppress(UnknownTopicIdError):  # the next fetch from that topic finds out
+            self.commit()
 
     def _commits_by_itself(self) -> bool:
         return self.config["enable.auto.commit"] and self.has_group
@@ -238,13 +253,14 @@ class Consumer:
     # ---- the group's doing
 
     def _take_over(self, partitions: Sequence[TopicPartition]) -> None:
-        self._fetching.keep_only([*self._fetching.partitions, *partitions], self._committed())
+        wanted = [*self._fetching.partitions, *partitions]
+        self._fetching.keep_only(wanted, self._committed, self._outdated)
         self._on_assigned(list(partitions))
 
     def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
         self._on_revoked(list(partitions))
         if self._commits_by_itself():
-            self.commit()
+            self._commit_what_counts()
         self._drop(partitions)
 
     def _lose(self, partitions: Sequence[TopicPartition]) -> None:
@@ -254,7 +270,7 @@ class Consumer:
 
     def _drop(self, partitions: Sequence[TopicPartition]) -> None:
         kept = [each for each in self._fetching.partitions if each not in set(partitions)]
-        self._fetching.keep_only(kept, {})
+        self._fetching.keep_only(kept)
 
     def _topics(self) -> tuple[str, ...]:
         if self._wanted is None:
@@ -269,6 +285,12 @@ class Consumer:
 
     def _committed(self) -> dict[TopicPartition, int]:
         return self.committed() if self.has_group else {}
+
+    def _outdated(self) -> Mapping[TopicPartition, int]:
+        if not self.has_group:
+            return {}
+        coordinator, group = self._group()
+        return coordinator.outdated(group)
 
     def _make_member(self) -> GroupMember:
         coordinator, group = self._group()

@@ -23,16 +23,17 @@ Source: ours; Kafka: GroupCoordinator (there in a broker), ZookeeperConsumerConn
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Literal
 
 from kminilog.chance import Chance
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import Clock
 from kminilog.consumer.assignors.registry import make_assignor
-from kminilog.consumer.errors import UnknownGroupError
+from kminilog.consumer.errors import UnknownGroupError, UnknownTopicIdError
 from kminilog.consumer.group import Group, Moment
 from kminilog.consumer.group_file import (
     GROUPS_DIR,
@@ -43,6 +44,7 @@ from kminilog.consumer.group_file import (
     write_group,
 )
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
+from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.durable_file import sync
 from kminilog.storage.log_dir import existing_directory
@@ -55,8 +57,9 @@ ID_BITS = 32
 class Coordinator:
     """The groups of one log dir. Any threads and processes may use one or several of these.
 
-    `partitions` returns how many partitions each topic has now. It is called with the lock held, so
-    that a later call never sees an older number. Besides what `Group` raises, each call raises
+    `partitions` returns how many partitions each topic has now, `topic_id` the identity of one, as
+    MessageSource does. They are called with the lock held, so that a later call never sees an older
+    answer. Besides what `Group` raises, each call raises
     LogDirError for a missing log dir or a broken file, and InvalidGroupError.
     """
 
@@ -64,12 +67,14 @@ class Coordinator:
         self,
         log_dir: Path | str,
         partitions: Callable[[], Mapping[str, int]],
+        topic_id: Callable[[str], str | None],
         *,
         clock: Clock,
         chance: Chance,
     ) -> None:
         self._log_dir = existing_directory(log_dir)
         self._partitions = partitions
+        self._topic_id = topic_id
         self._clock = clock
         self._chance = chance
 
@@ -103,43 +108,62 @@ class Coordinator:
         group: str,
         offsets: Mapping[TopicPartition, int],
         membership: Membership | None = None,
+        topic_ids: Mapping[TopicPartition, str | None] | None = None,
     ) -> None:
         """Store, for some partitions, the offset to read next; see Group.commit.
 
-        Without membership the group is created if it does not exist.
+        Without membership the group is created if it does not exist. `topic_ids` names the topics
+        that the offsets are of; one that it does not name is that of now. Raises
+        UnknownTopicIdError if one is not there any more, with another of its name or none.
         """
         with self._changing(group, is_made=membership is None) as state:
-            state.commit(offsets, membership, self._clock.now_ms())
+            now = self._topic_ids(partition.topic for partition in offsets)
+            named = topic_ids or {}
+            gone = {p for p in offsets if p.topic not in now or named.get(p, now[p.topic]) != now[p.topic]}
+            state.commit(offsets, membership, self._clock.now_ms(), now)
+            if gone:
+                raise UnknownTopicIdError(group, gone)
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group; empty if there is no such group."""
+        """Return the committed offsets of a group; empty if there is no such group.
+
+        Those of an earlier topic of the same name do not count.
+        """
         try:
-            return read_group(self._log_dir, group).committed
+            return self.describe(group).committed
         except UnknownGroupError:
             return {}
 
-    def describe(self, group: str) -> Group:
-        """Return a group as it is now: without those whose session is over. Writes nothing.
+    def outdated(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets that are of an earlier topic of the same name."""
+        try:
+            state = read_group(self._log_dir, group)
+        except UnknownGroupError:
+            return {}
+        return state.outdated(self._topic_ids(partition.topic for partition in state.committed))
 
-        Raises UnknownGroupError.
+    def describe(self, group: str) -> Group:
+        """Return a group as it is now. Writes nothing. Raises UnknownGroupError.
+
+        It is without members whose session is over, and without committed offsets of an earlier
+        topic of the same name.
         """
         state = read_group(self._log_dir, group)
         state.expire(self._clock.now_ms())
+        state.forget(state.outdated(self._topic_ids(p.topic for p in state.committed)))
         return state
 
     def groups(self) -> list[str]:
         """Return the ids of all groups, sorted."""
         return group_names(self._log_dir)
 
-    def forget_topic(self, topic: str) -> None:
-        """Drop the committed offsets of a deleted topic, so that a new topic begins without any."""
-        for group in self.groups():
-            with self._changing(group) as state:
-                state.committed = {
-                    partition: offset
-                    for partition, offset in state.committed.items()
-                    if partition.topic != topic
-                }
+    def _topic_ids(self, topics: Iterable[str]) -> dict[str, str | None]:
+        """Return the identity of each of these topics that can be read now."""
+        found = {}
+        for topic in set(topics):
+            with suppress(UnknownTopicOrPartitionError, LogDirError):
+                found[topic] = self._topic_id(topic)
+        return found
 
     def _moment(self) -> Moment:
         return Moment(self._clock.now_ms(), self._partitions(), make_assignor)
@@ -187,6 +211,21 @@ def delete_group(log_dir: Path, name: str, *, now_ms: int) -> None:
         group.expire(now_ms)
         group.refuse_members()
         remove_group(log_dir, name)
+
+
+def forget_topic(log_dir: Path, topic: str) -> None:
+    """Drop the committed offsets of a deleted topic in all groups.
+
+    They count in no later topic of that name, unless neither has an id. Raises LogDirError for the
+    broken file of a group.
+    """
+    for name in group_names(log_dir):
+        with _locked(_lock_path(log_dir, name)):
+            group = read_group(log_dir, name)
+            of_topic = [partition for partition in group.committed if partition.topic == topic]
+            if of_topic:
+                group.forget(of_topic)
+                write_group(log_dir, group)
 
 
 def _lock_path(log_dir: Path, group: str) -> Path:

@@ -4,12 +4,13 @@ Most of them tell a member that its group has continued without it. Then nothing
 commit was refused, and the present owner of the partition reads those messages again.
 
 Source: Kafka: Errors (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID,
-INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID).
+INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID, UNKNOWN_TOPIC_ID).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kminilog.errors import KMiniLogError
+from kminilog.format.names import TopicPartition
 
 
 class InvalidGroupError(KMiniLogError):
@@ -38,6 +39,19 @@ class UnknownMemberError(KMiniLogError):
         )
         self.group = group
         self.member = member
+
+
+class UnknownTopicIdError(KMiniLogError):
+    """Offsets of a topic that is gone, or of an earlier topic of the same name, are refused."""
+
+    def __init__(self, group: str, partitions: Collection[TopicPartition]) -> None:
+        topics = ", ".join(sorted({partition.topic for partition in partitions}))
+        super().__init__(
+            f"group {group}: offsets of topic {topics} were not committed: the topic that they were "
+            "read from is gone, even if another one has its name now; read that from its beginning"
+        )
+        self.group = group
+        self.partitions = frozenset(partitions)
 
 
 class GroupInUseError(KMiniLogError):

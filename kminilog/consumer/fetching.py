@@ -10,7 +10,12 @@ If a partition has no position, or one that is out of range, `reset` decides:
 
 If a position was out of range, `on_reset` gets a notice, because records are skipped or repeated.
 
-Source: S3; Kafka: Fetcher, auto.offset.reset.
+An offset counts only in the topic that it was read from. If that topic was deleted, and another one
+has its name now, reading begins anew: at the first offset of the new topic, because all of its
+messages came later. `on_reset` gets a notice of that, too. What was fetched is checked after the
+fetch: so it never comes from another topic than its position.
+
+Source: S3; Kafka: Fetcher, auto.offset.reset, KIP-516 (topic ids).
 """
 
 from collections import deque
@@ -26,11 +31,14 @@ from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 
 
+Starts = Mapping[TopicPartition, int]
+
+
 class OffsetReset(NamedTuple):
     """A position outside of the log, and the offset at which reading continues instead.
 
     `reset` is the value of auto.offset.reset. `is_committed` tells if the position was a committed
-    offset.
+    offset. With `is_replaced` it was one in an earlier topic of the same name.
     """
 
     topic_partition: TopicPartition
@@ -40,9 +48,16 @@ class OffsetReset(NamedTuple):
     reset: str
     next_offset: int
     is_committed: bool
+    is_replaced: bool = False
 
     def __str__(self) -> str:
         what = "the committed offset" if self.is_committed else "offset"
+        if self.is_replaced:
+            return (
+                f"{self.topic_partition}: topic {self.topic_partition.topic} was deleted and created "
+                f"again; {what} {self.offset} was one of the old topic; reading begins anew at "
+                f"{self.next_offset}"
+            )
         where = f"below the log start {self.log_start_offset}"
         if self.offset > self.log_end_offset:
             where = f"above the log end {self.log_end_offset}"
@@ -69,6 +84,8 @@ class Fetching:
         self._on_reset = on_reset
         self._turns: deque[TopicPartition] = deque()
         self._positions: dict[TopicPartition, int] = {}
+        self._topic_ids: dict[TopicPartition, str | None] = {}  # of what each position is in
+        self._former: dict[TopicPartition, tuple[str | None, int]] = {}  # given up: topic, position
         self._reached: dict[TopicPartition, int] = {}  # the log is known to go as far as that
         self._fetched: dict[TopicPartition, deque[Message]] = {}
         self._error: KMiniLogError | None = None
@@ -83,26 +100,40 @@ class Fetching:
         """The next offset of each partition for which it is known."""
         return dict(self._positions)
 
-    def keep_only(
-        self, partitions: Iterable[TopicPartition], starts: Mapping[TopicPartition, int]
-    ) -> None:
-        """Read these partitions from now on; new ones begin at `starts`, else by `reset`.
+    @property
+    def topic_ids(self) -> dict[TopicPartition, str | None]:
+        """The identity of the topic that each position is in."""
+        return {p: self._topic_ids[p] for p in self._turns if p in self._topic_ids}
 
-        `starts` has committed offsets; one above the end of its log does not count. A position by
-        `reset` is determined now if possible: with latest, it is the end that the log has now.
+    def keep_only(
+        self,
+        partitions: Iterable[TopicPartition],
+        committed: Callable[[], Starts] = dict,
+        outdated: Callable[[], Starts] = dict,
+    ) -> None:
+        """Read these partitions from now on; new ones begin where they are committed.
+
+        A committed offset above the end of its log does not count. Without one, a partition begins
+        at its first offset if it was read in an earlier topic: by this consumer, or by its group,
+        as `outdated` says. Else `reset` decides, now if possible: with latest, it is the end that
+        the log has now.
         """
         wanted = list(partitions)
         self._error = None
         for gone in set(self._turns) - set(wanted):
-            for known in (self._positions, self._reached, self._fetched):
-                known.pop(gone, None)
-        new = {p: starts[p] for p in wanted if p in starts and p not in self._turns}
-        self._positions |= new
+            self._give_up(gone)
+        new = {partition for partition in wanted if partition not in self._turns}
         self._turns = deque(wanted)
+        for partition in new:
+            with suppress(KMiniLogError):
+                self._note_topic(partition)
+        # Now, because an offset of a topic that came before the noted one must not count.
+        starts, old = (committed(), outdated()) if new else ({}, {})
+        self._positions |= {partition: starts[partition] for partition in new & starts.keys()}
         for partition in wanted:
             with suppress(NoOffsetError, LeaderNotAvailableError, UnknownTopicOrPartitionError):
                 if partition in new:
-                    self._check_start(partition)
+                    self._begin(partition, old.get(partition))
                 self.position(partition)  # on an error, `take` tries again or raises it
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -118,6 +149,7 @@ class Fetching:
         """
         self._require(partition)
         if partition not in self._positions:
+            self._note_topic(partition)
             self._positions[partition] = self._reset_position(partition)
         return self._positions[partition]
 
@@ -182,15 +214,73 @@ class Fetching:
         ]
 
     def _fetch(self, partition: TopicPartition) -> list[Message]:
-        offset = self.position(partition)
-        try:
-            return self._source.fetch(partition, offset, self._max_bytes)
-        except OffsetOutOfRangeError as error:
-            if self._reset == "none":
-                raise
-            # The log has lost its beginning to retention, or its end to a crash.
-            self._go_on(partition, error.log_start_offset, error.log_end_offset)
-            return self._source.fetch(partition, self._positions[partition], self._max_bytes)
+        may_reset = self._reset != "none"
+        while True:
+            self._note_topic(partition)
+            try:
+                messages = self._source.fetch(partition, self.position(partition), self._max_bytes)
+            except KMiniLogError as error:
+                if self._begins_anew(partition):
+                    continue
+                if not may_reset or not isinstance(error, OffsetOutOfRangeError):
+                    raise
+                # The log has lost its beginning to retention, or its end to a crash.
+                self._go_on(partition, error.log_start_offset, error.log_end_offset)
+                may_reset = False
+            else:
+                if not self._begins_anew(partition):
+                    return messages
+
+    # ---- the topic that a position is in
+
+    def _note_topic(self, partition: TopicPartition) -> None:
+        if partition not in self._topic_ids:
+            self._topic_ids[partition] = self._source.topic_id(partition.topic)
+
+    def _give_up(self, partition: TopicPartition) -> None:
+        position = self._positions.pop(partition, None)
+        if partition in self._topic_ids and position is not None:
+            self._former[partition] = self._topic_ids[partition], position
+        self._topic_ids.pop(partition, None)
+        self._reached.pop(partition, None)
+        self._fetched.pop(partition, None)
+
+    def _begin(self, partition: TopicPartition, outdated: int | None) -> None:
+        """Check a committed offset; without one, begin anew in a topic that follows another."""
+        former_id, former = self._former.pop(partition, (None, None))
+        if partition in self._positions:
+            self._check_start(partition)
+        elif outdated is not None:
+            self._begin_anew(partition, outdated, is_committed=True)
+        elif former is not None and former_id != self._topic_ids.get(partition):
+            self._begin_anew(partition, former)
+
+    def _begins_anew(self, partition: TopicPartition) -> bool:
+        """Begin anew if another topic has the name now, and tell if so.
+
+        Raises UnknownTopicOrPartitionError if none has it.
+        """
+        topic_id = self._source.topic_id(partition.topic)
+        if self._topic_ids[partition] == topic_id:
+            return False
+        self._begin_anew(partition, self._positions.get(partition, 0))
+        self._topic_ids[partition] = topic_id
+        return True
+
+    def _begin_anew(
+        self, partition: TopicPartition, offset: int, *, is_committed: bool = False
+    ) -> None:
+        self._fetched.pop(partition, None)
+        self._reached.pop(partition, None)
+        start = self._positions[partition] = self._source.beginning(partition)
+        end = self._source.log_end(partition)
+        self._on_reset(
+            OffsetReset(
+                partition, offset, start, end, self._reset, start, is_committed, is_replaced=True
+            )
+        )
+
+    # ---- positions outside of the log
 
     def _check_start(self, partition: TopicPartition) -> None:
         """Reset a committed offset above the end of the log: the log was cut since the commit."""

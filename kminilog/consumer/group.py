@@ -25,6 +25,7 @@ Source: S1 4 (groups, rebalance); Kafka 0.9 to 2.3: GroupCoordinator, GroupMetad
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from kminilog.consumer.assignors.interface import Assignor, Member, text_order
@@ -53,7 +54,10 @@ class Moment(NamedTuple):
 
 @dataclass
 class Group:
-    """The state of one group. `partitions` and `assignment` are those of its generation."""
+    """The state of one group. `partitions` and `assignment` are those of its generation.
+
+    `topic_ids` has the id of each topic with committed offsets, unless the topic has none.
+    """
 
     name: str
     state: str = EMPTY
@@ -63,6 +67,7 @@ class Group:
     members: dict[str, KnownMember] = field(default_factory=dict)
     assignment: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     committed: dict[TopicPartition, int] = field(default_factory=dict)
+    topic_ids: dict[str, str] = field(default_factory=dict)
 
     @property
     def owners(self) -> dict[TopicPartition, str]:
@@ -166,11 +171,16 @@ class Group:
         self._advance(moment)
 
     def commit(
-        self, offsets: Mapping[TopicPartition, int], membership: Membership | None, now_ms: int
+        self,
+        offsets: Mapping[TopicPartition, int],
+        membership: Membership | None,
+        now_ms: int,
+        topic_ids: Mapping[str, str | None] = MappingProxyType({}),
     ) -> None:
         """Store, for some partitions, the offset to read next.
 
-        Members of the current generation may commit until the next one begins. Without membership,
+        `topic_ids` are the identities of the topics; of a topic that has another one than before,
+        no earlier offset is kept. Members of the current generation may commit until the next one begins. Without membership,
         a commit is accepted only while there are no members. Raises UnknownMemberError,
         DuplicateInstanceError, IllegalGenerationError, GroupInUseError, and ValueError.
         """
@@ -182,7 +192,25 @@ class Group:
         else:
             self.refuse_members()
         check_offsets(offsets)
+        self.forget(self.outdated(topic_ids))
         self.committed |= offsets
+        self.topic_ids |= {topic: found for topic, found in topic_ids.items() if found}
+
+    def outdated(self, topic_ids: Mapping[str, str | None]) -> dict[TopicPartition, int]:
+        """Return the committed offsets that are not of the topics with these identities."""
+        return {
+            partition: offset
+            for partition, offset in self.committed.items()
+            if partition.topic in topic_ids
+            and topic_ids[partition.topic] != self.topic_ids.get(partition.topic)
+        }
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """Drop the committed offsets of these partitions."""
+        for partition in partitions:
+            del self.committed[partition]
+        kept = {partition.topic for partition in self.committed}
+        self.topic_ids = {topic: known for topic, known in self.topic_ids.items() if topic in kept}
 
     def refuse_members(self) -> None:
         """Raise GroupInUseError if there are members."""
@@ -204,6 +232,7 @@ class Group:
         assert (self.state == EMPTY) == (not self.members)
         assert self.assignment.keys() <= self.members.keys()
         assert sum(map(len, self.assignment.values())) == len(self.owners), "owned twice"
+        assert self.topic_ids.keys() <= {partition.topic for partition in self.committed}
         static = [m.instance_id for m in self.members.values() if m.instance_id]
         assert len(static) == len(set(static))
         if self.state == STABLE:

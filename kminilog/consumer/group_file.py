@@ -6,8 +6,11 @@
                   "heard_ms": 1700000000000, "instance_id": null, "owned": [],
                   "is_waiting": false, "is_told": false}],
      "assignment": {"consumer-5d2c81f0": ["orders-0", "orders-1"]},
-     "committed": {"orders-0": 17}}
+     "committed": {"orders-0": 17},
+     "topic_ids": {"orders": "mnwWBMMJ1r5yq4w8sFP1hA"}}
 
+A committed offset counts only in the topic that it was read from. `topic_ids` names it; a topic
+without an id is not named, nor is any in the file of an earlier release, which knew no ids.
 The file is replaced atomically, so a reader needs no lock and sees one whole state. The coordinator
 holds the lock that a writer needs. A group id is the name of a file, so it follows the rules for
 topics. Source: ours; Kafka keeps members in ZooKeeper or in the memory of a coordinator, committed
@@ -109,6 +112,7 @@ def to_json(group: Group) -> dict[str, Any]:
             member: to_names(partitions) for member, partitions in group.assignment.items()
         },
         "committed": {str(partition): offset for partition, offset in group.committed.items()},
+        "topic_ids": group.topic_ids,
     }
 
 
@@ -128,9 +132,12 @@ def from_json(facts: Mapping[str, Any]) -> Group:
         members={member.id: member for member in members},
         assignment={member: from_names(names) for member, names in facts["assignment"].items()},
         committed={from_name(n): number(offset) for n, offset in facts["committed"].items()},
+        topic_ids={name: typed(known, str) for name, known in facts.get("topic_ids", {}).items()},
     )
     for name in group.partitions:
         check_topic(name)
+    if not group.topic_ids.keys() <= {partition.topic for partition in group.committed}:
+        raise ValueError("it has a topic id without a committed offset")
     if len(group.members) < len(members):
         raise ValueError("a member stands in it twice")
     if group.state not in (EMPTY, PREPARING, STABLE):

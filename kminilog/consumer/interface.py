@@ -36,6 +36,14 @@ class MessageSource(Protocol):
         """Return how many partitions each topic has now."""
         ...
 
+    def topic_id(self, topic: str) -> str | None:
+        """Return the identity of the topic that has this name now; None is one, too.
+
+        A later topic of the same name has another one. Raises UnknownTopicOrPartitionError if there
+        is none. Fast, because it is asked after each fetch.
+        """
+        ...
+
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
         """Return messages from `offset` on, about `max_bytes` of them; none at the end.
 
@@ -95,10 +103,22 @@ class Coordination(Protocol):
         group: str,
         offsets: Mapping[TopicPartition, int],
         membership: Membership | None = None,
+        topic_ids: Mapping[TopicPartition, str | None] | None = None,
     ) -> None:
-        """Store, for some partitions, the offset to read next."""
+        """Store, for some partitions, the offset to read next.
+
+        `topic_ids` names the topics that they were read from; without it, those of now. Raises
+        UnknownTopicIdError, with nothing stored, if one of them is not there any more.
+        """
         ...
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group; empty if there is no such group."""
+        """Return the committed offsets of a group; empty if there is no such group.
+
+        Those of an earlier topic of the same name do not count.
+        """
+        ...
+
+    def outdated(self, group: str) -> dict[TopicPartition, int]:
+        """Return the committed offsets that do not count, because they are of an earlier topic."""
         ...

@@ -11,11 +11,13 @@ Source: S1; Kafka: Log.read.
 
 from collections.abc import Callable
 
+from kminilog.client_errors import TopicDeletedError, UnknownTopicOrPartitionError
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.changes import change_count
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader
@@ -31,15 +33,37 @@ class LogDirSource:
     def __init__(self, log_dir: LogDir, *, on_gap: OnGap | None = None) -> None:
         self._log_dir = log_dir
         self._on_gap = on_gap
-        self._readers: dict[TopicPartition, PartitionReader] = {}
+        self._readers: dict[TopicPartition, tuple[str | None, PartitionReader]] = {}
+        self._topic_ids: dict[str, str | None] = {}  # as they were at `_change_count`
+        self._change_count: int | None = None
+        self._seen: set[str] = set()
 
     def topics(self) -> dict[str, int]:
         """Return how many partitions each topic has now; reads all settings files.
 
-        A topic whose settings file is broken is left out.
+        A topic whose settings file is broken, or that is marked for deletion, is left out.
         """
         topics = self._log_dir.topics(on_broken=lambda error: None)
-        return {topic.name: topic.partitions for topic in topics}
+        return {t.name: t.partitions for t in topics if not t.is_marked_for_deletion}
+
+    def topic_id(self, topic: str) -> str | None:
+        """Return the identity of a topic; reads its settings file again after a change.
+
+        Raises TopicDeletedError for a topic that was there before, and as `LogDir.topic_id`.
+        """
+        count = change_count(self._log_dir.path)
+        if count != self._change_count:
+            self._change_count = count
+            self._topic_ids.clear()
+        if topic not in self._topic_ids:
+            try:
+                self._topic_ids[topic] = self._log_dir.topic_id(topic)
+            except UnknownTopicOrPartitionError:
+                if topic in self._seen:
+                    raise TopicDeletedError(topic) from None
+                raise
+            self._seen.add(topic)
+        return self._topic_ids[topic]
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
         """Return messages from `offset` on; see PartitionReader.read."""
@@ -47,7 +71,8 @@ class LogDirSource:
             return self._reader(topic_partition).read(offset, max_bytes)
         except LogDirError:
             self._readers.pop(topic_partition, None)
-            self._log_dir.topic(topic_partition.topic)  # gone, most likely: then that is the error
+            self._topic_ids.pop(topic_partition.topic, None)
+            self.topic_id(topic_partition.topic)  # gone, most likely: then that is the error
             raise
 
     def beginning(self, topic_partition: TopicPartition) -> int:
@@ -63,11 +88,13 @@ class LogDirSource:
     log_end = end
 
     def _reader(self, topic_partition: TopicPartition) -> PartitionReader:
-        if topic_partition not in self._readers:
-            self._readers[topic_partition] = self._log_dir.reader(
-                topic_partition, on_gap=self._on_gap
-            )
-        return self._readers[topic_partition]
+        """Return a reader of a partition of the topic of now; an older one knows other files."""
+        topic_id = self.topic_id(topic_partition.topic)
+        known = self._readers.get(topic_partition)
+        if known is None or known[0] != topic_id:
+            known = topic_id, self._log_dir.reader(topic_partition, on_gap=self._on_gap)
+            self._readers[topic_partition] = known
+        return known[1]
 
 
 class ClusterSource:
@@ -80,6 +107,10 @@ class ClusterSource:
         """Return how many partitions each topic has now."""
         metadata = self._cluster.metadata()
         return {topic: len(metadata.partitions_for_topic(topic)) for topic in metadata.topics}
+
+    def topic_id(self, topic: str) -> str | None:
+        """Return the identity of a topic."""
+        return self._cluster.topic_id(topic)
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
         """Return messages from `offset` on that are below the high watermark."""
@@ -119,11 +150,15 @@ class ClusterFilesSource:
         self._files = files
         self._let_copy = let_copy
         self._on_gap = on_gap
-        self._readers: dict[TopicPartition, tuple[int | None, PartitionReader]] = {}
+        self._readers: dict[TopicPartition, tuple[object, PartitionReader]] = {}
 
     def topics(self) -> dict[str, int]:
         """Return how many partitions each topic has now."""
         return {topic.name: topic.partitions for topic in self._files.topics()}
+
+    def topic_id(self, topic: str) -> str | None:
+        """Return the identity of a topic."""
+        return self._files.topic_id(topic)
 
     def fetch(self, topic_partition: TopicPartition, offset: int, max_bytes: int) -> list[Message]:
         """Return messages from `offset` on that are below the high watermark.
@@ -160,8 +195,9 @@ class ClusterFilesSource:
     def _reader(self, topic_partition: TopicPartition) -> PartitionReader:
         """Return a reader of the copy of the present leader."""
         leader = self._files.leadership(topic_partition).leader
+        copy = leader, self.topic_id(topic_partition.topic)
         known = self._readers.get(topic_partition)
-        if known is None or known[0] != leader:
-            known = (leader, self._files.reader(topic_partition, on_gap=self._on_gap))
+        if known is None or known[0] != copy:
+            known = copy, self._files.reader(topic_partition, on_gap=self._on_gap)
             self._readers[topic_partition] = known
         return known[1]

@@ -24,7 +24,7 @@ from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError
+from kminilog.consumer.errors import ConsumerTimeoutError, NoOffsetError, UnknownTopicIdError
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
@@ -227,8 +227,10 @@ class KafkaStream(Iterator[ConsumerRecord]):
                     self._read[partition] = self._consumer.position(partition)
 
     def _on_reset(self, reset: OffsetReset) -> None:
-        """Forget what was read above the end of a log that was cut."""
+        """Forget what was read above the end of a log that was cut, or in an earlier topic."""
         self._tell_reset(reset)
+        if reset.is_replaced:
+            self._forget([reset.topic_partition])
         with self._lock:
             if self._read.get(reset.topic_partition, 0) > reset.log_end_offset:
                 self._read[reset.topic_partition] = reset.next_offset
@@ -253,7 +255,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
         with self._lock:
             read = dict(self._read)
         if read and self.config["enable.auto.commit"] and self._consumer.has_group:
-            with suppress(*NO_MEMBER):  # the next poll hears of it
+            with suppress(*NO_MEMBER, UnknownTopicIdError):  # the next poll hears of it
                 self._consumer.commit(read)
 
 

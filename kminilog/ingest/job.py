@@ -9,6 +9,7 @@ only on its key and its place (bulk/partitioning.py), so the same source gives t
 time. Source: ours.
 """
 
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
 from kminilog.storage.publish.publication import publish, staging_path
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 
 PLANS = ("auto", "sorted", "runs")
 _LOAD_AGAIN = "give another --job-id to load them again, with all of the source"
@@ -196,7 +197,8 @@ def topic_for(
     topic = existing_topic(writer, name)
     if topic is None:
         count = 1 if partitions is None else partitions
-        return Topic(name, count, dialect or DOCUMENTED, settings or TopicSettings())
+        settings, topic_id = settings or TopicSettings(), new_topic_id(random.Random())
+        return Topic(name, count, dialect or DOCUMENTED, settings, topic_id=topic_id)
     for wanted, actual, option in (
         (partitions, topic.partitions, "partitions"),
         (dialect and dialect.name, topic.dialect.name, "dialect"),

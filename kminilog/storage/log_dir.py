@@ -106,6 +106,22 @@ class LogDir:
         """Return one topic; UnknownTopicOrPartitionError if it does not exist."""
         return read_topic(self.path, name)
 
+    def topic_id(self, name: str) -> str | None:
+        """Return the identity of the topic that has this name now: its id, or None.
+
+        Raises as `kept_topic`.
+        """
+        return self.kept_topic(name).topic_id
+
+    def kept_topic(self, name: str) -> Topic:
+        """Return one topic; UnknownTopicOrPartitionError if it is marked for deletion, too."""
+        topic = self.topic(name)
+        if topic.is_marked_for_deletion:
+            error = UnknownTopicOrPartitionError(name)
+            error.add_note(f"{name} is marked for deletion: `topic delete` deletes the rest of it")
+            raise error
+        return topic
+
     def orphans(self) -> list[TopicPartition]:
         """Return the partitions whose directories hold messages, but belong to no topic, ascending.
 

@@ -132,6 +132,7 @@ class LogDirWriter(LogDir):
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
         self._ends.forget(topic.name)
         write_topic(self.path, topic)
+        count_change(self.path)  # somebody may have deleted the files of an earlier topic by hand
 
     def alter_topic(
         self,
@@ -165,11 +166,12 @@ class LogDirWriter(LogDir):
     def delete_topic(self, name: str, *, progress: Progress | None = None) -> None:
         """Delete a topic with all its messages and manifests, and its settings last.
 
-        After a crash or an error the topic still exists, without some of its directories; call
-        this again. `warnings` names manifests that it could not read and therefore keeps.
+        First it is marked for deletion: from then on nobody commits offsets of it. After a crash or
+        an error the topic still exists, without some of its directories; call this again. `warnings` names manifests that it could not read and therefore keeps.
         Raises UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
         """
-        self.topic(name)
+        write_topic(self.path, replace(self.topic(name), is_marked_for_deletion=True))
+        count_change(self.path)
         for topic_partition in [known for known in self._logs if known.topic == name]:
             self.release(topic_partition)
         self._damage = {known: e for known, e in self._damage.items() if known.topic != name}

@@ -1,18 +1,28 @@
 """A topic, and its settings file `<topic>.json` in the log dir.
 
-    {"topic": "orders", "partitions": 2, "dialect": "documented", "config": {"segment.bytes": 4096}}
+    {"topic": "orders", "topic_id": "mnwWBMMJ1r5yq4w8sFP1hA", "partitions": 2,
+     "dialect": "documented", "config": {"segment.bytes": 4096}}
 
-Creating a topic writes this file last: without it there is no topic. Deleting a topic deletes it
-last: after a crash, the rest can still be deleted. A setting that it does not name has its
-default. Source: ours; Kafka keeps the same facts in ZooKeeper.
+Creating a topic writes this file last: without it there is no topic. Deleting a topic first marks
+it for deletion here, and deletes this file last: after a crash, the rest can still be deleted. A
+setting that it does not name has its default.
+
+The id tells a topic from a later one of the same name. It is drawn at random when the topic is
+created, and never changes. Whoever remembers something of a topic, such as a committed offset,
+remembers its id, too. A topic without an id was made by an earlier release, or in Python without
+one: having none is an identity, too. Source: ours; Kafka: KIP-516 (2.8) for the id; Kafka keeps the
+same facts in ZooKeeper.
 """
 
 import json
+import re
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from kminilog.chance import Chance
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config_parsing import topic_settings
 from kminilog.errors import LogDirError
@@ -25,16 +35,30 @@ from kminilog.storage.json_file import read_json, typed
 
 TOPIC_SUFFIX = ".json"
 MAX_PARTITIONS = 100_000
+_ID_BYTES = 16
+_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _REMEDY = "mend it or move it away: without it there is no topic, and nobody reads its messages"
+
+
+def new_topic_id(chance: Chance) -> str:
+    """Return an id for a new topic: 128 random bits, written as Kafka writes them.
+
+    >>> from random import Random
+    >>> new_topic_id(Random(1))
+    'zWE-MNjxat-Rt1hKImWx9Q'
+    """
+    drawn = chance.getrandbits(_ID_BYTES * 8).to_bytes(_ID_BYTES, "big")
+    return urlsafe_b64encode(drawn).decode().rstrip("=")
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic's name, number of partitions, dialect and settings.
+    """A topic's name, number of partitions, dialect, settings and id.
 
     `has_grown` tells if it had fewer partitions once: then older keys may be elsewhere than new
-    ones. Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
-    partitions below 1 or above MAX_PARTITIONS.
+    ones. A topic that is marked for deletion is about to be deleted, or a crash has interrupted
+    that. Raises InvalidTopicError for a name that Kafka does not allow, ValueError for a number of
+    partitions below 1 or above MAX_PARTITIONS, and for an id that is none.
     """
 
     name: str
@@ -42,11 +66,15 @@ class Topic:
     dialect: Dialect = DOCUMENTED
     settings: TopicSettings = field(default_factory=TopicSettings)
     has_grown: bool = False
+    topic_id: str | None = None
+    is_marked_for_deletion: bool = False
 
     def __post_init__(self) -> None:
         check_topic(self.name)
         if type(self.partitions) is not int or not 1 <= self.partitions <= MAX_PARTITIONS:
             raise ValueError(f"a topic has 1 to {MAX_PARTITIONS} partitions, not {self.partitions}")
+        if self.topic_id is not None and not _ID.fullmatch(self.topic_id):
+            raise ValueError(f"{self.topic_id!r} is no topic id")
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
@@ -60,6 +88,8 @@ class Topic:
             _dialect(facts["dialect"]),
             topic_settings(typed(facts["config"], dict)),
             typed(facts.get("has_grown", False), bool),
+            typed(facts["topic_id"], str) if "topic_id" in facts else None,
+            typed(facts.get("marked_for_deletion", False), bool),
         )
 
     def partition(self, number: int) -> TopicPartition:
@@ -78,10 +108,12 @@ class Topic:
         """Return the content of the settings file."""
         return {
             "topic": self.name,
+            **({"topic_id": self.topic_id} if self.topic_id else {}),
             "partitions": self.partitions,
             "dialect": self.dialect.name,
             "config": self.settings.changed(),
             **({"has_grown": True} if self.has_grown else {}),
+            **({"marked_for_deletion": True} if self.is_marked_for_deletion else {}),
         }
 
 

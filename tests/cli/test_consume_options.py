@@ -15,6 +15,7 @@ from kminilog.consumer.members import JoinRequest
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import WallClock
 from tests.cli.command_line import PROGRAM, CommandLine, Run, assert_one_line, environment
@@ -181,7 +182,7 @@ def test_consume_until_end_of_a_member_that_gives_up_partitions_is_the_end_of_th
     wide, monkeypatch
 ):
     wide.ok("produce", "wide", "--partition", 0, stdin=b"more\n" * 30)
-    groups = Coordinator(wide.log_dir, lambda: {"wide": 3}, clock=WallClock(), chance=Random(0))
+    groups = Coordinator(wide.log_dir, lambda: {"wide": 3}, LogDir(wide.log_dir).topic_id, clock=WallClock(), chance=Random(0))
     real, joined = consume_run.flush, []
 
     def flush() -> None:

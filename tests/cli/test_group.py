@@ -10,6 +10,7 @@ from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine, assert_one_line, assert_short_form
@@ -21,7 +22,7 @@ HOUR_MS = 3_600_000
 @pytest.fixture
 def coordinator(orders: CommandLine) -> Coordinator:
     """Of the log dir with the topic `orders`: one partition, 20 messages."""
-    return Coordinator(orders.log_dir, lambda: {"orders": 1}, clock=SystemClock(), chance=Random(0))
+    return Coordinator(orders.log_dir, lambda: {"orders": 1}, LogDir(orders.log_dir).topic_id, clock=SystemClock(), chance=Random(0))
 
 
 def join(coordinator: Coordinator, **more: object) -> Membership:

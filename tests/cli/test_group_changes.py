@@ -9,6 +9,7 @@ from kminilog.consumer.members import JoinRequest
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from tests.cli.command_line import CommandLine, Run, assert_one_line
 from tests.damage import files_of
@@ -21,7 +22,8 @@ RESET = ["reset", "--to", "earliest"]
 @pytest.fixture
 def coordinator(orders: CommandLine) -> Coordinator:
     """Of the log dir with the topic `orders`; its group `readers` has committed offset 12."""
-    found = Coordinator(orders.log_dir, dict, clock=SystemClock(), chance=Random(0))
+    topic_id = LogDir(orders.log_dir).topic_id
+    found = Coordinator(orders.log_dir, dict, topic_id, clock=SystemClock(), chance=Random(0))
     found.commit("readers", {ORDERS_0: 12})
     return found
 
@@ -152,14 +154,17 @@ def test_group_reset_makes_the_group_that_the_hint_of_consume_names(orders, coor
 
 def test_group_reset_leaves_out_topics_that_are_gone_and_says_so(orders, coordinator):
     gone = TopicPartition("gone", 4)
-    coordinator.commit("readers", {gone: 7})
+    earlier = Coordinator(
+        orders.log_dir, dict, lambda topic: None, clock=SystemClock(), chance=Random(0)
+    )
+    earlier.commit("readers", {gone: 7})
     run = orders("group", "reset", "readers", "--to", "latest", "--yes")
     assert run.code == 0
     assert run.err == (
         "kminilog: gone-4 does not exist any more: its committed offset stays as it is\n"
     )
     assert coordinator.committed("readers") == {ORDERS_0: 20, gone: 7}
-    coordinator.commit("others", {gone: 7})
+    earlier.commit("others", {gone: 7})
     run = orders("group", "reset", "others", "--to", "latest", "--yes")
     assert (run.code, run.out) == (2, "")
     assert "group others has read nothing that is there: give --topic" in run.err

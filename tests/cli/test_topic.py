@@ -40,8 +40,10 @@ def test_topic_create_makes_log_dir_partitions_and_settings(kminilog):
         "segment.bytes=99",
     )
     assert run.out == "created topic t: 2 partitions, kafka dialect\n"
-    assert json.loads((kminilog.log_dir / "t.json").read_text()) == {
+    settings = json.loads((kminilog.log_dir / "t.json").read_text())
+    assert settings == {
         "topic": "t",
+        "topic_id": settings["topic_id"],
         "partitions": 2,
         "dialect": "kafka",
         "config": {"segment.bytes": 99},

@@ -69,7 +69,9 @@ def say(text: str) -> None:
 
 def main(mode: str, log_dir: str, *arguments: str) -> None:
     clock = SystemClock()
-    coordinator = Coordinator(log_dir, lambda: PARTITIONS, clock=clock, chance=random.Random())
+    coordinator = Coordinator(
+        log_dir, lambda: PARTITIONS, lambda topic: None, clock=clock, chance=random.Random()
+    )
     if mode == "follow":
         follow(coordinator, clock, *arguments)
     elif mode == "count":

@@ -61,7 +61,7 @@ class Place:
         }
         config = {"group.id": group, "auto.offset.reset": reset, **config}
         source = LogDirSource(LogDir(self.path))
-        coordinator = Coordinator(self.path, source.topics, clock=self.clock, chance=self.chance)
+        coordinator = Coordinator(self.path, source.topics, source.topic_id, clock=self.clock, chance=self.chance)
         return Consumer(source, config, clock=self.clock, coordinator=coordinator, **options)
 
     def member(self, group: str = "readers", **options) -> Consumer:
@@ -644,7 +644,7 @@ def test_cluster_offset_between_high_watermark_and_log_end_is_no_reset(tmp_path)
         cluster.produce(orders(0), encode(KAFKA, 0, None, b"x"), acks=1)
         source = ClusterSource(cluster)
         assert (source.end(orders(0)), source.log_end(orders(0))) == (0, 1)
-        coordinator = Coordinator(tmp_path, source.topics, clock=clock, chance=Random(1))
+        coordinator = Coordinator(tmp_path, source.topics, source.topic_id, clock=clock, chance=Random(1))
         coordinator.commit("readers", {orders(0): 1})
         config = {"group.id": "readers", "auto.offset.reset": "earliest"}
         consumer = Consumer(source, config, clock=clock, coordinator=coordinator)

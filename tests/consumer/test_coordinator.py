@@ -39,8 +39,13 @@ class Desk:
     def __init__(self, log_dir: Path, seed: int = 0) -> None:
         self.clock = ManualClock(1_000)
         self.partitions = {"orders": 4}
+        self.topic_ids: dict[str, str] = {}
         self.coordinator = Coordinator(
-            log_dir, lambda: self.partitions, clock=self.clock, chance=random.Random(seed)
+            log_dir,
+            lambda: self.partitions,
+            self.topic_ids.get,
+            clock=self.clock,
+            chance=random.Random(seed),
         )
 
 
@@ -55,7 +60,7 @@ def file_of(log_dir: Path, group: str = "readers") -> Path:
 
 def of_this_machine(log_dir: Path) -> Coordinator:
     return Coordinator(
-        log_dir, lambda: {"orders": 12}, clock=SystemClock(), chance=random.Random(1)
+        log_dir, lambda: {"orders": 12}, lambda topic: None, clock=SystemClock(), chance=random.Random(1)
     )
 
 

@@ -57,7 +57,7 @@ def streams(
             return super().join(group, request)
 
     def make_coordinator(source: LogDirSource) -> Coordinator:
-        return LateCoordinator(path, source.topics, clock=clock, chance=Random())
+        return LateCoordinator(path, source.topics, source.topic_id, clock=clock, chance=Random())
 
     return open_streams(
         count,
@@ -80,7 +80,7 @@ def read_until_timeout(stream: KafkaStream) -> list[bytes | None]:
 
 def committed(path: Path) -> int:
     source = LogDirSource(LogDir(path))
-    coordinator = Coordinator(path, source.topics, clock=SystemClock(), chance=Random())
+    coordinator = Coordinator(path, source.topics, source.topic_id, clock=SystemClock(), chance=Random())
     return sum(coordinator.committed("readers").values())
 
 
@@ -103,8 +103,9 @@ def test_stream_does_not_count_the_time_until_it_has_its_share(path):
 
 
 def test_stream_does_not_count_the_time_while_another_member_keeps_the_group_waiting(path):
+    source = LogDirSource(LogDir(path))
     coordinator = Coordinator(
-        path, LogDirSource(LogDir(path)).topics, clock=SystemClock(), chance=Random()
+        path, source.topics, source.topic_id, clock=SystemClock(), chance=Random()
     )
     other = coordinator.join("readers", JoinRequest(("orders",)))
     assert coordinator.sync("readers", other)
@@ -197,7 +198,7 @@ def test_stream_whose_fetcher_fails_says_why(path):
 
 
 def test_stream_with_a_committed_offset_above_the_log_end_begins_by_reset_and_says_so(path):
-    coordinator = Coordinator(path, dict, clock=SystemClock(), chance=Random())
+    coordinator = Coordinator(path, dict, lambda topic: None, clock=SystemClock(), chance=Random())
     coordinator.commit("readers", {TopicPartition("orders", 0): 1 << 40})
 
     def read_all() -> int:

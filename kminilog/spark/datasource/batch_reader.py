@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.bulk.message_batches import (
     all_messages,
     sound_messages,
@@ -19,6 +20,7 @@ from kminilog.bulk.message_batches import (
 from kminilog.plain_text import offsets
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
+    REPLACED,
     SegmentRange,
     grouped,
     lost_messages,
@@ -92,6 +94,10 @@ def _range_to_batches(
                 missing = range(next_offset, found["offset"][0].as_py())
                 if wanted.end_offset is not None and missing:
                     warn(_gap(wanted, segment, missing, found["position"][0].as_py()))
+                if _is_replaced(log_dir, wanted):  # asked after the read: these may be its messages
+                    if options.fail_on_data_loss:
+                        raise lost_messages(where, log_dir, REPLACED)
+                    return
                 yield to_batch(where, segment.name, found, options.columns)
                 next_offset = found["offset"][-1].as_py() + 1
             missing = range(next_offset, wanted.end_offset or 0)
@@ -104,6 +110,13 @@ def _range_to_batches(
         except FileNotFoundError:  # deleted, or moved by a job that is being published: look again
             if wanted.end_offset is None and next_offset != wanted.start_offset:
                 return
+
+
+def _is_replaced(log_dir: LogDir, wanted: SegmentRange) -> bool:
+    try:
+        return log_dir.topic(wanted.topic_partition.topic).topic_id != wanted.topic_id
+    except UnknownTopicOrPartitionError:
+        return False  # deleted: what was read is still of the topic that was planned
 
 
 def _gap(wanted: SegmentRange, segment: Segment, missing: range, position: int) -> Gap:

@@ -24,12 +24,14 @@ from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 
 PIECE_BYTES = 64 << 20
+REPLACED = "its topic was deleted, and another topic has its name now"
 
 
 class SegmentRange(NamedTuple):
     """Messages of one segment, `start_offset` to `end_offset` - 1.
 
-    Without an end it is the whole segment, as it is when a task reads it.
+    Without an end it is the whole segment, as it is when a task reads it. `topic_id` is the
+    identity of the topic when the plan was made: a later topic of the same name has another one.
     """
 
     topic_partition: TopicPartition
@@ -37,6 +39,7 @@ class SegmentRange(NamedTuple):
     start_offset: int
     end_offset: int | None
     size_bytes: int
+    topic_id: str | None = None
 
 
 def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]:
@@ -56,18 +59,20 @@ def selected_ranges(log_dir: LogDir, options: ReadOptions) -> list[SegmentRange]
                 continue
             reader = open_reader(log_dir, topic_partition, options)
             if options.fail_on_damage:
-                found += ranges_between(reader, options.start_offset, options.end_offset)
+                ranges = ranges_between(reader, options.start_offset, options.end_offset)
             else:
-                found += _whole_segments(reader)
+                ranges = _whole_segments(reader)
+            found += [planned._replace(topic_id=topic.topic_id) for planned in ranges]
     return found
 
 
 def chosen_topics(log_dir: LogDir, options: ReadOptions) -> list[Topic]:
     """Return the topics that the options name, or all topics if they name none.
 
-    Raises UnknownTopicOrPartitionError for a topic that does not exist.
+    Raises UnknownTopicOrPartitionError for a topic that does not exist or is being deleted.
     """
-    return [log_dir.topic(name) for name in dict.fromkeys(options.topics)] or log_dir.topics()
+    named = [log_dir.kept_topic(name) for name in dict.fromkeys(options.topics)]
+    return named or [topic for topic in log_dir.topics() if not topic.is_marked_for_deletion]
 
 
 def open_reader(

@@ -1,14 +1,17 @@
 """A streaming read of the data source; its position is the next offset of each partition.
 
-    {"orders-0": 1200, "orders-1": 0}     a partition that is not named begins at 0
+    {"orders-0": 1200, "orders-1": 0, "topic_ids": {"orders": "mnwWBMMJ1r5yq4w8sFP1hA"}}
 
-So a micro-batch is a range of offsets, and reading it again gives the same messages. It is an error
-if retention has deleted messages that were not read yet, or if a recovery has cut off messages that
-were. With failOnDataLoss=false reading goes on instead: with the first message that is left, or at
-the end. Source: Spark's Kafka source.
+A partition that is not named begins at 0. So a micro-batch is a range of offsets, and reading it
+again gives the same messages. It is an error if retention has deleted messages that were not read
+yet, if a recovery has cut off messages that were, or if another topic has the name now: `topic_ids`
+tells (a topic without an id is not in it). With failOnDataLoss=false reading goes on instead: with
+the first message that is left, or at the end, or with the first message of the new topic. Source:
+Spark's Kafka source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -21,10 +24,11 @@ from pyspark.sql.streaming.datasource import (
 
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.plain_text import offsets
+from kminilog.plain_text import offsets as offsets_in_words
 from kminilog.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (
+    REPLACED,
     chosen_topics,
     end_offset,
     grouped,
@@ -36,6 +40,32 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
 
 Offsets = dict[str, int]
+Position = dict[str, Any]
+_TOPIC_IDS = "topic_ids"  # no partition has this name: theirs end with a number
+
+
+class _Logs(NamedTuple):
+    """The partitions by name, and the identities of their topics, as they are now."""
+
+    readers: dict[str, PartitionReader]
+    topic_ids: dict[str, str | None]
+
+    def position(self, offsets: Offsets, former_ids: Mapping[str, str] | None = None) -> Position:
+        """Return these offsets with the ids of their topics; `former_ids` for those that are gone.
+
+        A topic that has no id is not among them.
+        """
+        ids = {**(former_ids or {}), **self.topic_ids}
+        named = {topic: ids[topic] for topic in sorted({*map(_topic_of, offsets)}) if ids.get(topic)}
+        return dict(sorted(offsets.items())) | ({_TOPIC_IDS: named} if named else {})
+
+    def ends(self) -> Offsets:
+        """Return where each partition ends."""
+        return {name: end_offset(reader) for name, reader in self.readers.items()}
+
+    def has_topic_of(self, position: Position, name: str) -> bool:
+        """Tell if a position is in the topic that a partition belongs to now."""
+        return _topic_id(position, name) == self.topic_ids[_topic_of(name)]
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -44,14 +74,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self._log_dir = LogDir(options.log_dir)
-        self._final: Offsets | None = None
+        self._final: Position | None = None
 
-    def initialOffset(self) -> Offsets:  # noqa: N802
+    def initialOffset(self) -> Position:  # noqa: N802
         """Return where a query without a checkpoint begins, as startingOffsets says."""
-        readers = self._readers()
+        logs = self._logs()
         if self._options.starts_at_end:
-            return _sorted({name: end_offset(reader) for name, reader in readers.items()})
-        return _sorted({name: reader.log_start_offset for name, reader in readers.items()})
+            return logs.position(logs.ends())
+        return logs.position({name: log.log_start_offset for name, log in logs.readers.items()})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all."""
@@ -60,41 +90,48 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end of the query: the ends of the logs now."""
-        self._final = self._ends()
+        self._final = self.reportLatestOffset()
 
-    def reportLatestOffset(self) -> Offsets:  # noqa: N802
+    def reportLatestOffset(self) -> Position:  # noqa: N802
         """Return the ends of the logs, which Spark shows in the progress of a query."""
-        return _sorted(self._ends())
+        logs = self._logs()
+        return logs.position(logs.ends())
 
-    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
         """Return the position after the next micro-batch, which begins at `start`.
 
         A limit is shared out among the partitions that have unread messages. Raises LogDirError for
         messages that are gone, except with failOnDataLoss=false.
         """
-        readers = self._readers()
-        begins = self._begins({name: start.get(name, 0) for name in {*readers, *start}}, readers)
-        ends = self._ends() if self._final is None else self._final
+        logs, offsets = self._logs(), _offsets(start)
+        begins = self._begins(start, dict.fromkeys(logs.readers, 0) | offsets, logs)
+        ends = logs.ends() if self._final is None else self._fixed_ends(self._final, logs)
         lags = {name: max(ends.get(name, 0) - begin, 0) for name, begin in begins.items()}
         if isinstance(limit, ReadMaxRows):
             lags = _shared_out(limit.max_rows, lags)
         reached = {name: begin + lags[name] for name, begin in begins.items()}
-        known = {name: offset for name, offset in reached.items() if offset or name in start}
-        return _sorted({**start, **known})
+        known = {name: offset for name, offset in reached.items() if offset or name in offsets}
+        return logs.position({**offsets, **known}, start.get(_TOPIC_IDS))
 
-    def partitions(self, start: Offsets, end: Offsets) -> Sequence[RangeGroup]:
+    def partitions(self, start: Position, end: Position) -> Sequence[RangeGroup]:
         """Return what each task of a micro-batch reads; no group for an empty one.
 
         Raises LogDirError as `latestOffset` does.
         """
-        readers = self._readers()
-        wanted = {name: offset for name, offset in end.items() if offset > start.get(name, 0)}
-        self._begins(wanted, readers)  # the ends must be there, too
-        begins = self._begins({name: start.get(name, 0) for name in wanted}, readers)
+        logs, after = self._logs(), _offsets(end)
+        before = {name: 0 for name in after} | {
+            name: offset
+            for name, offset in _offsets(start).items()
+            if _topic_id(start, name) == _topic_id(end, name)  # else it begins anew
+        }
+        wanted = {name: offset for name, offset in after.items() if offset > before[name]}
+        there = self._begins(end, wanted, logs)  # the ends must be there, too
+        begins = self._begins(end, {name: before[name] for name in there}, logs)
         ranges = [
-            found
+            found._replace(topic_id=_topic_id(end, name))
             for name, begin in begins.items()
-            for found in ranges_between(readers[name], begin, wanted[name])
+            if logs.has_topic_of(end, name)
+            for found in ranges_between(logs.readers[name], begin, wanted[name])
         ]
         return [RangeGroup(group) for group in grouped(ranges, self._options.cores)]
 
@@ -105,35 +142,48 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # ---- where the logs begin and end
 
-    def _readers(self) -> dict[str, PartitionReader]:
-        return {
-            str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
-            for topic in chosen_topics(self._log_dir, self._options)
-            for topic_partition in topic.all_partitions()
-        }
+    def _logs(self) -> _Logs:
+        topics = chosen_topics(self._log_dir, self._options)
+        return _Logs(
+            {
+                str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
+                for topic in topics
+                for topic_partition in topic.all_partitions()
+            },
+            {topic.name: topic.topic_id for topic in topics},
+        )
 
-    def _ends(self) -> Offsets:
-        return {name: end_offset(reader) for name, reader in self._readers().items()}
+    @staticmethod
+    def _fixed_ends(final: Position, logs: _Logs) -> Offsets:
+        """Return the ends that were fixed, without those of topics that are others now."""
+        ends = {name: offset for name, offset in _offsets(final).items() if name in logs.readers}
+        return {name: end for name, end in ends.items() if logs.has_topic_of(final, name)}
 
-    def _begins(self, positions: Offsets, readers: Mapping[str, PartitionReader]) -> Offsets:
+    def _begins(self, position: Position, offsets: Offsets, logs: _Logs) -> Offsets:
         """Return where reading each partition begins; partitions that are gone are left out.
 
-        Raises LogDirError for messages that are gone, except with failOnDataLoss=false.
+        `position` says of which topics the offsets are; of partitions that it does not name, they
+        are of the topics of now. Raises LogDirError for messages that are gone, except with
+        failOnDataLoss=false.
         """
         begins: Offsets = {}
-        for name, position in positions.items():
-            if name not in readers:
+        for name, offset in offsets.items():
+            if name not in logs.readers:
                 self._refuse_loss(
                     name, "the partition has been deleted, or its topic is not named any more"
                 )
                 continue
-            first, end = readers[name].log_start_offset, readers[name].log_end_offset
-            if position < first:
-                gone = offsets(range(position, first), "have")
+            first, end = logs.readers[name].log_start_offset, logs.readers[name].log_end_offset
+            if name in position and not logs.has_topic_of(position, name):
+                self._refuse_loss(name, REPLACED)
+                begins[name] = first
+                continue
+            if offset < first:
+                gone = offsets_in_words(range(offset, first), "have")
                 self._refuse_loss(name, f"{gone} been deleted")
-            elif position > end:
-                self._refuse_loss(name, f"it ends at {end}, but {position} was reached before")
-            begins[name] = min(max(position, first), end)
+            elif offset > end:
+                self._refuse_loss(name, f"it ends at {end}, but {offset} was reached before")
+            begins[name] = min(max(offset, first), end)
         return begins
 
     def _refuse_loss(self, name: str, reason: str) -> None:
@@ -157,5 +207,14 @@ def _shared_out(total: int, lags: Mapping[str, int]) -> Offsets:
     return shares
 
 
-def _sorted(offsets: Mapping[str, int]) -> Offsets:
-    return dict(sorted(offsets.items()))
+def _offsets(position: Position) -> Offsets:
+    return {name: offset for name, offset in position.items() if name != _TOPIC_IDS}
+
+
+def _topic_id(position: Position, name: str) -> str | None:
+    found: str | None = position.get(_TOPIC_IDS, {}).get(_topic_of(name))
+    return found
+
+
+def _topic_of(name: str) -> str:
+    return name.rpartition("-")[0]

@@ -195,7 +195,7 @@ def _log_bytes(writer: LogDirWriter) -> dict[TopicPartition, int]:
 @contextmanager
 def _consumer(path: Path, clock: Clock, chance: Chance) -> Iterator[Consumer]:
     source = LogDirSource(LogDir(path))
-    coordinator = Coordinator(path, source.topics, clock=clock, chance=chance)
+    coordinator = Coordinator(path, source.topics, source.topic_id, clock=clock, chance=chance)
     with Consumer(source, CONSUMER_CONFIG, clock=clock, coordinator=coordinator) as consumer:
         consumer.subscribe([TOPIC])
         yield consumer

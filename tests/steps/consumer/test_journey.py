@@ -54,7 +54,7 @@ def stored_by_hand(path, line, dialect, partitions):
     topic, partition, offset = future.result()
     located = LogDir(path).reader(TopicPartition(topic, partition)).find(offset).located
     source = LogDirSource(LogDir(path))
-    coordinator = Coordinator(path, source.topics, clock=clock, chance=chance)
+    coordinator = Coordinator(path, source.topics, source.topic_id, clock=clock, chance=chance)
     config = {"group.id": "g", "auto.offset.reset": "earliest"}
     with Consumer(source, config, clock=clock, coordinator=coordinator) as consumer:
         consumer.subscribe(["orders"])
