@@ -14,6 +14,7 @@ from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import flush, warn
 from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.errors import UnknownTopicIdError
@@ -96,9 +97,14 @@ class ConsumeRun:
             self._note_ends(partitions)
 
     def on_revoked(self, partitions: list[TopicPartition]) -> None:
-        """Commit what was written, while this member still owns the partitions."""
+        """Commit what was written, while this member still owns them; name deleted topics."""
         self._commit()
         self._forget(partitions)
+        for topic in sorted({partition.topic for partition in partitions}):
+            try:
+                self._source.topic_id(topic)
+            except UnknownTopicOrPartitionError as error:
+                warn(f"{error}; the group reads it once there is a topic of that name")
 
     def on_lost(self, partitions: list[TopicPartition]) -> None:
         """Report the loss; this member may no longer commit for these partitions."""

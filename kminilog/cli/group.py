@@ -81,7 +81,11 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
 @click.pass_obj
 def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show members, assignment, committed offsets and lag of GROUP."""
-    group = _coordinator(log_dir_path).describe(name)
+    coordinator = _coordinator(log_dir_path)
+    group = coordinator.describe(name)
+    for partition, offset in sorted(coordinator.outdated(name).items()):
+        why = f"topic {partition.topic} was deleted and created again"
+        warn(f"{partition}: the committed offset {offset} does not count any more: {why}")
     source = offsets_of(topics_at(log_dir_path), on_gap=on_gap)
     description = _describe(group, source, WallClock().now_ms())
     if as_json:

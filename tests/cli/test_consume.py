@@ -311,6 +311,34 @@ def test_consume_group_after_a_topic_was_made_anew_reads_it_from_the_beginning(o
     assert orders.ok("consume", "orders", *options).out == "new\n" * 30
 
 
+@pytest.mark.parametrize("options", [[], ["--streams", "2"]], ids=["one member", "streams"])
+def test_consume_group_reads_all_of_a_topic_that_is_replaced_while_it_runs(numbers, options):
+    config = ["--config", "auto.commit.interval.ms=50"]
+    process = numbers.start("consume", "t", "--group", "g", "--max-messages=49", *config, *options)
+    assert process.stdout
+    assert process.stderr
+    assert [process.stdout.readline() for _ in range(40)] == [b"value%d\n" % n for n in range(40)]
+    numbers.ok("topic", "delete", "t", "--yes")
+    numbers.ok("topic", "create", "t", "--partitions", 1)
+    numbers.ok("produce", "t", stdin=b"".join(b"new %d\n" % n for n in range(90)))
+    assert [process.stdout.readline() for _ in range(9)] == [b"new %d\n" % n for n in range(9)]
+    err = process.stderr.read().decode()
+    assert process.wait(timeout=60) == 0
+    assert err.endswith("reading begins anew at 0\n")
+    (partition,) = numbers.ok("group", "describe", "g", "--json").document["partitions"]
+    assert (partition["committed"], partition["lag"]) == (9, 81)
+
+
+def test_consume_of_a_topic_that_is_deleted_meanwhile_says_so(numbers):
+    process = numbers.start("consume", "t")
+    assert process.stdout
+    assert [process.stdout.readline() for _ in range(40)] == [b"value%d\n" % n for n in range(40)]
+    numbers.ok("topic", "delete", "t", "--yes")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, b"")
+    assert err == b"kminilog: Topic t was deleted while it was read: nothing is left of it\n"
+
+
 def test_consume_group_of_latest_goes_on_where_it_was(orders):
     options = ["--group", "g", "--offset", "latest", "--config", "consumer.timeout.ms=300"]
     assert orders.ok("consume", "orders", *options).out == ""

@@ -164,6 +164,26 @@ def test_group_describe_of_a_topic_that_is_gone_shows_what_was_committed(orders,
     )
 
 
+@pytest.mark.parametrize("command", ["describe", "reset"])
+def test_group_leaves_out_offsets_of_a_topic_that_was_created_again(orders, coordinator, command):
+    coordinator.commit("readers", {TopicPartition("orders", 0): 5})
+    with LogDirWriter.open(orders.log_dir) as writer:
+        writer.delete_topic("orders")
+    orders.ok("topic", "create", "orders", "--partitions", 1)
+    if command == "describe":
+        run = orders("group", "describe", "readers", "--json")
+        assert (run.code, run.document["partitions"]) == (0, [])
+        assert run.err == (
+            "kminilog: orders-0: the committed offset 5 does not count any more: topic orders was "
+            "deleted and created again\n"
+        )
+        return
+    options = ["--topic", "orders", "--to", "earliest", "--yes", "--json"]
+    (move,) = orders.ok("group", "reset", "readers", *options).document["partitions"]
+    assert (move["committed"], move["new_offset"]) == (None, 0)
+    assert orders.ok("group", "describe", "readers", "--json").document["partitions"][0]["lag"] == 0
+
+
 def test_group_describe_leaves_out_members_that_died(orders, coordinator):
     request = JoinRequest(("orders",), session_timeout_ms=1)
     coordinator.join("readers", request)

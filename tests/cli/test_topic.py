@@ -51,6 +51,27 @@ def test_topic_create_makes_log_dir_partitions_and_settings(kminilog):
     assert sorted(path.name for path in kminilog.log_dir.glob("t-*")) == ["t-0", "t-1"]
 
 
+def test_topic_has_an_id_from_its_creation_which_no_other_topic_has(kminilog, tmp_path):
+    ids = []
+    (tmp_path / "lines.txt").write_text("x\n")
+    for make in (
+        ["topic", "create", "t", "--partitions", 1],
+        ["topic", "create", "t", "--partitions", 1],
+        ["ingest", tmp_path / "lines.txt", "--topic", "t", "--engine", "local"],
+    ):
+        kminilog.ok(*make)
+        ids.append(kminilog.ok("topic", "describe", "t", "--json").document["topic_id"])
+        assert f"id {ids[-1]}" in kminilog.ok("topic", "describe", "t").out.splitlines()[0]
+        kminilog("topic", "alter", "t", "--partitions", 2)
+        assert kminilog.ok("topic", "list", "--json").document[0]["topic_id"] == ids[-1]
+        kminilog.ok("topic", "delete", "t", "--yes")
+    assert len({*ids}) == 3
+    with LogDirWriter.open(kminilog.log_dir) as writer:
+        writer.create_topic(Topic("t"))
+    assert kminilog.ok("topic", "describe", "t", "--json").document["topic_id"] is None
+    assert "id none" in kminilog.ok("topic", "describe", "t").out.splitlines()[0]
+
+
 def test_topic_create_takes_the_documented_dialect_by_default(kminilog):
     created = kminilog.ok("topic", "create", "t", "--partitions", 1, "--json").document
     assert created["dialect"] == "documented"
@@ -205,6 +226,17 @@ def test_topic_alter_adds_partitions_and_says_that_keys_move(orders):
     assert run.code == 0
     assert [found["partition"] for found in run.document["partitions"]] == [0, 1, 2]
     assert "keys may go to other ones" in run.err
+
+
+def test_topic_whose_deletion_was_interrupted_names_the_way_to_delete_the_rest(orders):
+    settings = orders.log_dir / "orders.json"
+    facts = json.loads(settings.read_text())
+    settings.write_text(json.dumps(facts | {"marked_for_deletion": True}))
+    run = orders("consume", "orders")
+    assert_one_line(run, 2, "orders is marked for deletion: `topic delete` deletes the rest of it")
+    assert orders("topic", "create", "orders", "--partitions", 1).code == 2
+    orders.ok("topic", "delete", "orders", "--yes")
+    assert orders.ok("topic", "create", "orders", "--partitions", 1).out
 
 
 def test_topic_delete_removes_everything_of_it(orders):

@@ -1,19 +1,21 @@
 """The consumer, alone and in groups, on real files, with a clock that is moved by hand."""
 
+import shutil
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from kminilog.client_errors import ClientClosedError
+from kminilog.client_errors import ClientClosedError, TopicDeletedError
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.consumer.consumer import Consumer
-from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.errors import NoOffsetError, UnknownMemberError
+from kminilog.consumer.coordinator import Coordinator, forget_topic
+from kminilog.consumer.errors import NoOffsetError, UnknownMemberError, UnknownTopicIdError
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import ClusterSource, LogDirSource
@@ -26,7 +28,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import Gap, KMiniLogWarning
 from kminilog.storage.retention import delete_expired
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 from kminilog.storage.truncation import truncate_log
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
@@ -44,9 +46,25 @@ class Place:
         self.clock = ManualClock(1_000_000)
         self.chance = Random(1)
         self.written: Counter[int] = Counter()
+        settings = TopicSettings(segment_bytes=300)
+        self.topic = Topic("orders", partitions, dialect, settings)
         with LogDirWriter.open(path, create=True) as writer:
-            settings = TopicSettings(segment_bytes=300)
-            writer.create_topic(Topic("orders", partitions, dialect, settings))
+            writer.create_topic(self.topic)
+
+    def delete(self) -> None:
+        with LogDirWriter.open(self.path) as writer:
+            writer.delete_topic("orders")
+
+    def create(self, count: int = 0, **changes) -> None:
+        """Create the topic again, with messages in partition 0 of which each says that it is new."""
+        topic_id = new_topic_id(self.chance)
+        with LogDirWriter.open(self.path) as writer:
+            writer.create_topic(replace(self.topic, topic_id=topic_id, **changes))
+            writer.log(orders(0)).append([(None, b"new %d" % n) for n in range(count)])
+
+    def replace(self, count: int, **changes) -> None:
+        self.delete()
+        self.create(count, **changes)
 
     def write(self, partition: int, count: int = 1) -> None:
         with LogDirWriter.open(self.path) as writer:
@@ -566,6 +584,181 @@ def test_cooperative_member_that_closes_while_it_waits_commits_what_it_read(plac
     assert offsets(first.poll()) == [5, 6]
     first.close()
     assert first.committed()[orders(0)] == 7
+
+
+# ---- a topic that is deleted, and perhaps created again
+
+
+def new(count: int) -> list[bytes]:
+    return [b"new %d" % number for number in range(count)]
+
+
+def values(records: list[ConsumerRecord]) -> list[bytes | None]:
+    return [record.value for record in records]
+
+
+@pytest.fixture(params=[True, False], ids=["has an id", "has no id"])
+def old(place, request) -> Place:
+    """A log dir whose topic has 3 messages; without an id, as one of an earlier release."""
+    if request.param:
+        place.replace(0)
+    place.write(0, 3)
+    return place
+
+
+REPLACED = "orders-0: topic orders was deleted and created again; "
+
+
+@pytest.mark.parametrize("count", [0, 2, 9])
+@pytest.mark.parametrize("reset", ["earliest", "latest", "none"])
+def test_topic_that_is_replaced_is_read_anew_from_its_beginning_and_told(old, count, reset):
+    told: list[OffsetReset] = []
+    consumer = old.consumer(on_reset=told.append, reset=reset)
+    consumer.assign([orders(0)])
+    consumer.seek(orders(0), 0)
+    assert offsets(consumer.poll()) == [0, 1, 2]
+    old.replace(count)
+    assert values(consumer.poll()) == new(count)
+    assert list(map(str, told)) == [
+        f"{REPLACED}offset 3 was one of the old topic; reading begins anew at 0"
+    ]
+    assert consumer.poll() == []
+
+
+@pytest.mark.parametrize("strategy", ["range", "sticky", "cooperative-sticky"])
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_member_reads_a_topic_that_is_replaced_between_two_heartbeats(old, reset, strategy):
+    """Every commit counts for the topic that was read, with an automatic one in between, too."""
+    told: list[OffsetReset] = []
+    config = {"partition_assignment_strategy": strategy, "auto_commit_interval_ms": 1}
+    member = old.member(reset=reset, config=config, on_reset=told.append)
+    old.poll_all(member)
+    old.written[0] = 3
+    old.write(0, 2)
+    assert offsets(member.poll())[-2:] == [3, 4]
+    old.replace(9)
+    old.clock.sleep_ms(1)
+    got = list(chain(*old.poll_all(member)))
+    assert values(got) == new(9)
+    assert [reset.offset for reset in told] == [5, 0, 0, 0][: len(told)]
+    member.close()
+    assert member.committed()[orders(0)] == 9
+    assert old.member().committed() == member.committed()
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_member_beside_a_deletion_waits_and_reads_the_new_topic_once_it_exists(
+    old, reset, is_forgotten
+):
+    told: list[OffsetReset] = []
+    member = old.member(reset=reset, on_reset=told.append)
+    old.poll_all(member)
+    old.delete()
+    assert list(chain(*old.poll_all(member))) == []
+    assert member.assignment == ()
+    if is_forgotten:
+        forget_topic(old.path, "orders")
+    old.create(9, partitions=1)
+    assert values(list(chain(*old.poll_all(member)))) == new(9)
+    (reset,) = told
+    assert (reset.offset, reset.is_replaced, reset.is_committed) == (3, True, not is_forgotten)
+    assert member.committed() == {orders(0): 9}
+
+
+@pytest.mark.parametrize("count", [None, 0, 2, 9])
+def test_commit_for_a_topic_that_is_gone_or_replaced_is_refused_and_others_count(old, count):
+    with LogDirWriter.open(old.path) as writer:
+        writer.create_topic(Topic("views", 1, KAFKA))
+        writer.log(TopicPartition("views", 0)).append([(None, b"x")] * 4)
+    member = old.consumer("readers")
+    member.subscribe(["orders", "views"])
+    assert len(list(chain(*old.poll_all(member)))) == 7
+    old.delete() if count is None else old.replace(count)
+    for offsets_to_commit in (None, {orders(0): 3, TopicPartition("views", 0): 4}):
+        with pytest.raises(UnknownTopicIdError, match="offsets of topic orders were not committed"):
+            member.commit(offsets_to_commit)
+        counting = {place: at for place, at in member.committed().items() if at}
+        if count is not None:
+            assert counting == {TopicPartition("views", 0): 4}
+        assert old.consumer("readers")._coordinator.outdated("readers").get(orders(0), 3) == 3
+    member.close()
+
+
+def test_committed_offsets_of_an_earlier_topic_do_not_count_and_are_told(old):
+    with old.member() as member:
+        old.poll_all(member)
+    old.replace(9)
+    told: list[OffsetReset] = []
+    member = old.member(on_reset=told.append, reset="latest")
+    assert member.committed() == {}
+    assert values(list(chain(*old.poll_all(member)))) == new(9)
+    assert str(told[0]) == (
+        f"{REPLACED}the committed offset 3 was one of the old topic; reading begins anew at 0"
+    )
+    assert member.committed()[orders(0)] == 9
+    member.close()
+    later: list[OffsetReset] = []
+    old.poll_all(old.member(on_reset=later.append))
+    assert later == [], "it is told once"
+
+
+def test_topic_that_is_replaced_by_one_in_the_other_dialect_is_read_in_that(old):
+    consumer = old.consumer(on_reset=str)
+    consumer.assign([orders(0)])
+    consumer.poll()
+    (other,) = (found for found in DIALECTS.values() if found is not old.topic.dialect)
+    old.replace(9, dialect=other)
+    assert values(consumer.poll()) == new(9)
+
+
+def test_topic_that_is_replaced_during_a_fetch_gives_none_of_its_messages_for_an_old_offset(old):
+    class Late(LogDirSource):
+        is_late = False
+
+        def fetch(self, topic_partition, offset, max_bytes):
+            if self.is_late:
+                self.is_late = False
+                old.replace(9)
+            return super().fetch(topic_partition, offset, max_bytes)
+
+    source, told = Late(LogDir(old.path)), []
+    consumer = Consumer(
+        source, {"auto.offset.reset": "earliest"}, clock=old.clock, on_reset=told.append
+    )
+    consumer.assign([orders(0)])
+    consumer.poll()
+    source.is_late = True
+    assert values(consumer.poll()) == new(9)
+    assert [reset.is_replaced for reset in told] == [True]
+
+
+def test_topic_whose_files_were_deleted_by_hand_and_that_is_created_again_is_read_anew(old):
+    consumer = old.consumer(on_reset=str)
+    consumer.assign([orders(0)])
+    consumer.poll()
+    for path in old.path.glob("orders*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    old.create(9)
+    assert values(consumer.poll()) == new(9)
+
+
+def test_reader_beside_a_deletion_ends_with_a_sentence_about_it_at_each_of_its_steps(tmp_path):
+    place = Place(tmp_path / "log-dir", partitions=120)
+    place.write(0, 3)
+    consumer, said = place.consumer(), []
+    consumer.assign([orders(0), orders(119)])
+    assert offsets(consumer.poll()) == [0, 1, 2]
+
+    def poll(step: str) -> None:
+        with pytest.raises(TopicDeletedError) as caught:
+            consumer.poll()
+        said.append(str(caught.value))
+
+    with LogDirWriter.open(place.path) as writer:
+        writer.delete_topic("orders", progress=poll)
+    poll("afterwards")
+    assert said == ["Topic orders was deleted while it was read: nothing is left of it"] * 3
 
 
 # ---- the end of the log

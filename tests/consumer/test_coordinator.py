@@ -5,20 +5,23 @@ import random
 import subprocess
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
-from kminilog.consumer.coordinator import Coordinator, delete_group
+from kminilog.consumer.coordinator import Coordinator, delete_group, forget_topic
 from kminilog.consumer.errors import (
     GroupInUseError,
     IllegalGenerationError,
     InvalidGroupError,
     UnknownGroupError,
     UnknownMemberError,
+    UnknownTopicIdError,
 )
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE
-from kminilog.consumer.members import JoinRequest, Membership
+from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError
@@ -31,6 +34,7 @@ from tests.processes import finish, kill, read_line, start
 PROCESS = "consumer.member_process"
 ORDERS_0 = TopicPartition("orders", 0)
 REQUEST = JoinRequest(("orders",), session_timeout_ms=100)
+GONE = object()
 
 
 class Desk:
@@ -39,14 +43,25 @@ class Desk:
     def __init__(self, log_dir: Path, seed: int = 0) -> None:
         self.clock = ManualClock(1_000)
         self.partitions = {"orders": 4}
-        self.topic_ids: dict[str, str] = {}
+        self.topic_ids: dict[str, Any] = {}
         self.coordinator = Coordinator(
             log_dir,
             lambda: self.partitions,
-            self.topic_ids.get,
+            self.topic_id,
             clock=self.clock,
             chance=random.Random(seed),
         )
+
+    def topic_id(self, topic: str) -> str | None:
+        found = self.topic_ids.get(topic)
+        if found is GONE:
+            raise UnknownTopicOrPartitionError(topic)
+        return found
+
+    def join(self) -> Assigned:
+        share = self.coordinator.sync("readers", self.coordinator.join("readers", REQUEST))
+        assert share
+        return share
 
 
 @pytest.fixture
@@ -238,6 +253,9 @@ BROKEN = {
     "empty with members": json.dumps({**GOOD, "members": [MEMBER]}),
     "not assigned": json.dumps({**GOOD, "state": "Stable", "members": [MEMBER]}),
     "member without topics": json.dumps({**GOOD, "members": [{**MEMBER, "topics": "orders"}]}),
+    "topic ids are a list": json.dumps({**GOOD, "topic_ids": []}),
+    "topic id is a number": json.dumps({**GOOD, "topic_ids": {"orders": 5}}),
+    "topic id of what is not committed": json.dumps({**GOOD, "topic_ids": {"bills": "x"}}),
     "member is a text": json.dumps({**GOOD, "members": ["a"]}),
 }
 
@@ -297,6 +315,61 @@ def test_group_id_with_any_legal_name_has_files_of_its_own(desk, group):
 def test_log_dir_that_is_missing_is_an_error(tmp_path):
     with pytest.raises(LogDirError, match="no such directory"):
         Desk(tmp_path / "nothing")
+
+
+# ---- topics that are deleted, and perhaps created again
+
+
+BILLS_0 = TopicPartition("bills", 0)
+
+
+def test_commit_stores_the_id_of_its_topic_beside_the_offsets(tmp_path, desk):
+    desk.topic_ids = {"orders": "first"}
+    desk.coordinator.commit("readers", {ORDERS_0: 7, BILLS_0: 2})
+    assert json.loads(file_of(tmp_path).read_text())["topic_ids"] == {"orders": "first"}
+
+
+@pytest.mark.parametrize(
+    ("named", "now"),
+    [("first", "second"), ("first", None), (None, "second"), ("first", GONE), (None, GONE)],
+)
+def test_commit_for_another_topic_than_that_of_now_changes_nothing(tmp_path, desk, named, now):
+    share = desk.join()
+    desk.coordinator.commit("readers", {BILLS_0: 2}, share.membership)
+    before = file_of(tmp_path).read_bytes()
+    desk.topic_ids = {"orders": now}
+    with pytest.raises(UnknownTopicIdError, match="the topic that they were read from is gone"):
+        desk.coordinator.commit(
+            "readers", {ORDERS_0: 7, BILLS_0: 3}, share.membership, {ORDERS_0: named}
+        )
+    assert file_of(tmp_path).read_bytes() == before
+    if now is not GONE:
+        desk.coordinator.commit("readers", {ORDERS_0: 7}, share.membership, {ORDERS_0: now})
+        assert desk.coordinator.committed("readers") == {BILLS_0: 2, ORDERS_0: 7}
+
+
+def test_committed_offsets_count_only_in_the_topic_that_they_were_read_from(tmp_path, desk):
+    """The file keeps them until the first commit in the new topic; no id is an identity, too."""
+    for number, topic_id in enumerate(["first", "second", None, "third"], 1):
+        before = desk.coordinator.committed("readers")
+        desk.topic_ids = {"orders": topic_id}
+        assert desk.coordinator.committed("readers") == {}
+        assert desk.coordinator.outdated("readers") == before
+        if before:
+            assert desk.coordinator.describe("readers").committed == {}
+        desk.coordinator.commit("readers", {TopicPartition("orders", number): 9})
+        assert desk.coordinator.outdated("readers") == {}
+        assert desk.coordinator.committed("readers") == {TopicPartition("orders", number): 9}
+
+
+def test_committed_offsets_of_a_topic_that_is_gone_stay_until_they_are_forgotten(tmp_path, desk):
+    desk.topic_ids = {"orders": "first"}
+    desk.coordinator.commit("readers", {ORDERS_0: 7, BILLS_0: 2})
+    desk.topic_ids = {"orders": GONE}
+    assert desk.coordinator.committed("readers") == {ORDERS_0: 7, BILLS_0: 2}
+    forget_topic(tmp_path, "orders")
+    assert desk.coordinator.committed("readers") == {BILLS_0: 2}
+    assert json.loads(file_of(tmp_path).read_text())["topic_ids"] == {}
 
 
 # ---- beside a producer

@@ -19,7 +19,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 from kminilog.storage.truncation import truncate_log
 from kminilog.system import SystemClock
 
@@ -221,6 +221,24 @@ def test_stream_of_a_log_that_is_cut_commits_no_offset_above_its_end(path):
         with pytest.warns(KMiniLogWarning, match=f"offset {EACH} is above the log end 20; reading"):
             cut_and_read(stream)
     assert committed(path) == 20 + (PARTITIONS - 1) * EACH
+
+
+def test_stream_of_a_topic_that_is_replaced_drops_what_is_queued_of_the_old_one(path):
+    new = [b"new %d" % number for number in range(EACH * 2)]
+    (stream,) = streams(path)
+    with stream:
+        assert next(stream).value in ALL
+        while stream.queued_count < len(ALL) - 1:
+            time.sleep(0.01)
+        with pytest.warns(KMiniLogWarning, match="was deleted and created again") as told:
+            with LogDirWriter.open(path) as writer:
+                writer.delete_topic("orders")
+                writer.create_topic(Topic("orders", PARTITIONS, topic_id=new_topic_id(Random(1))))
+                writer.log(TopicPartition("orders", 0)).append([(None, value) for value in new])
+            while len(told) < PARTITIONS:
+                time.sleep(0.01)
+        assert read_until_timeout(stream) == new
+    assert committed(path) == len(new)
 
 
 def test_stream_left_with_an_error_gives_the_record_at_hand_again(path):
