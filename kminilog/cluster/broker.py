@@ -24,7 +24,6 @@ from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
-from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
@@ -80,7 +79,7 @@ class Broker:
             held = {partition.topic for partition in hosted}
             for topic in topics:
                 if topic.name in held:
-                    refuse_other_topic(self._log_dir, topic)
+                    refuse_other_topic(self.path, self._log_dir.topic(topic.name), topic)
             on_record = read_checkpoint(self.path, HIGH_WATERMARK_FILE)
             for partition in hosted:
                 self._safe_point()
@@ -197,15 +196,14 @@ class Broker:
         return self._log_dir
 
 
-def refuse_other_topic(log_dir: LogDir, topic: Topic) -> None:
-    """Raise LogDirError if the topic of this name in a broker's log dir is not that of the cluster.
+def refuse_other_topic(path: Path, found: Topic, topic: Topic) -> None:
+    """Raise LogDirError if the topic in a broker's log dir is not that of the cluster.
 
     Somebody has put other files there. High watermarks and recovery points are not theirs.
     """
-    found = log_dir.topic(topic.name)
     if found.topic_id != topic.topic_id:
         raise LogDirError(
-            str(log_dir.path),
+            str(path),
             reason=f"its topic {topic.name} has the id {found.topic_id or 'none'}, that of the "
             f"cluster has {topic.topic_id or 'none'}; put the files of that topic back",
         )

@@ -9,7 +9,7 @@ Source: S0 1; Kafka: MetadataCache, ReplicaManager.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
@@ -31,17 +31,23 @@ from kminilog.storage.topics import OnBroken, Topic
 
 
 class BrokerFiles(LogDir):
-    """The log dir of a broker: LogDirError, with what to do, if it or one of its topics is gone."""
+    """The log dir of a broker of a cluster that has these topics.
 
-    def __init__(self, path: Path) -> None:
+    LogDirError, with what to do, if it or one of its topics is gone, or is another one.
+    """
+
+    def __init__(self, path: Path, topics: Mapping[str, Topic]) -> None:
         if not path.is_dir():
             raise LogDirError(str(path), reason="no such directory; put its files back")
         super().__init__(path)
+        self._topics = topics
 
     def topic(self, name: str) -> Topic:
         """Return one topic of which this broker has copies."""
         try:
-            return super().topic(name)
+            topic = super().topic(name)
+            refuse_other_topic(self.path, topic, self._topics.get(name, topic))
+            return topic
         except UnknownTopicOrPartitionError:
             reason = f"its topic {name} is gone; put its files back"
             raise LogDirError(str(self.path), reason=reason) from None
@@ -81,7 +87,7 @@ class ClusterFiles(LogDir):
 
     def broker(self, node: int) -> LogDir:
         """Return the log dir of a broker, live or not."""
-        return BrokerFiles(broker_path(self.path, node))
+        return BrokerFiles(broker_path(self.path, node), self.state().topics)
 
     def high_watermark(self, topic_partition: TopicPartition) -> int:
         """Return the high watermark that the leader has stored; 0 if it has stored none.
@@ -116,9 +122,7 @@ class ClusterFiles(LogDir):
 
         Raises UnknownTopicOrPartitionError, and LeaderNotAvailableError if there is no leader.
         """
-        broker = self.broker(self._leader(topic_partition))
-        refuse_other_topic(broker, self.topic(topic_partition.topic))
-        return broker.reader(topic_partition, on_gap=on_gap)
+        return self.broker(self._leader(topic_partition)).reader(topic_partition, on_gap=on_gap)
 
     def readers(self, topic: Topic) -> Iterator[PartitionReader]:
         """Yield a reader of each partition, ascending; raises as `reader`."""

@@ -19,6 +19,7 @@ from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import STATE_FILE
 from kminilog.storage import partition_directories
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.system import SystemClock
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
@@ -618,6 +619,31 @@ def test_replica_with_messages_of_a_later_format_is_down_and_keeps_them(two_copi
     before = log.read_bytes()
     assert_one_line(two_copies.act("start", "0"), 2, "format v1; 1 whole message")
     assert log.read_bytes() == before
+
+
+def test_topic_has_the_same_id_on_all_brokers(two_copies):
+    described = two_copies.ok("topic", "describe", "orders", "--json").document
+    found = {LogDir(two_copies.path / f"broker-{n}").topic_id("orders") for n in range(4)}
+    assert found == {described["topic_id"]}
+    assert None not in found
+
+
+@pytest.mark.parametrize("dialect", ["documented", "kafka"])
+def test_broker_whose_topic_was_replaced_is_refused_by_readers_and_by_the_cluster(empty, dialect):
+    options = ["--partitions", "1", "--replicas", "2", "--dialect", dialect]
+    empty.ok("topic", "create", "orders", *options)
+    empty("produce", "orders", "--acks", "-1", stdin=ROUND)
+    alone = ["--log-dir", str(empty.path / "broker-0")]
+    empty.run(*alone, "topic", "delete", "orders", "--yes")
+    empty.run(*alone, "topic", "create", "orders", "--partitions", "1")
+    empty.run(*alone, "produce", "orders", stdin=b"strange\n" * 9)
+    told = "broker-0: its topic orders has the id "
+    assert_one_line(empty("consume", "orders", *END), 2, told, "put the files of that topic back")
+    run = empty("produce", "orders", "--acks", "-1", stdin=ROUND)
+    assert run.code == 0
+    assert run.err.startswith("kminilog: broker 0 cannot start, so it is down now: ")
+    assert told in run.err
+    assert empty.values() == sorted(["0:a", "1:b", "2:c", "3:d"] * 2)
 
 
 def test_leader_that_lost_its_end_is_told_by_consume_and_describe(empty):

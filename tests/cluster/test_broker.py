@@ -1,13 +1,17 @@
+from dataclasses import replace
+from random import Random
+
 import pytest
 
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE, Broker
-from kminilog.errors import CorruptLogError
+from kminilog.errors import CorruptLogError, LogDirError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 from tests.cluster.clusters import ORDERS, SETTINGS, request
 from tests.damage import flip_byte
 
@@ -89,6 +93,27 @@ def test_create_topic_takes_over_an_empty_one_that_a_crash_has_left(tmp_path):
     one.create_topic(TOPIC, [OTHER])
     assert one.replica(OTHER).log.log_end_offset == 0
     one.stop()
+
+
+def test_create_topic_gives_an_empty_one_that_a_crash_has_left_the_id_of_this_attempt(tmp_path):
+    one = Broker(0, tmp_path)
+    for topic_id in (new_topic_id(Random(1)), new_topic_id(Random(2))):
+        one.start([])
+        one.create_topic(replace(TOPIC, topic_id=topic_id), [ORDERS])
+        assert LogDir(tmp_path).topic_id("orders") == topic_id
+        one.crash()
+
+
+def test_start_with_another_topic_of_that_name_is_refused_and_the_broker_stays_down(broker):
+    """Its high watermark and its copies are those of the topic that was there before."""
+    broker.stop()
+    mine = replace(TOPIC, topic_id=new_topic_id(Random(1)))
+    told = f"its topic orders has the id none, that of the cluster has {mine.topic_id}; put"
+    with pytest.raises(LogDirError, match=told):
+        broker.start([ORDERS], [mine])
+    assert not broker.is_running
+    broker.start([ORDERS], [TOPIC, Topic("others", topic_id=mine.topic_id)])
+    broker.stop()
 
 
 @pytest.mark.parametrize("topic", [TOPIC, Topic("orders", 3, KAFKA, SETTINGS)])

@@ -12,13 +12,14 @@ import pytest
 
 from kminilog.client_errors import ClientClosedError, TopicDeletedError
 from kminilog.clock import ManualClock
+from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator, forget_topic
 from kminilog.consumer.errors import NoOffsetError, UnknownMemberError, UnknownTopicIdError
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord
-from kminilog.consumer.readers import ClusterSource, LogDirSource
+from kminilog.consumer.readers import ClusterFilesSource, ClusterSource, LogDirSource
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError, SettingError
 from kminilog.format.dialect import DIALECTS, KAFKA
 from kminilog.format.message import encode
@@ -741,6 +742,26 @@ def test_topic_whose_files_were_deleted_by_hand_and_that_is_created_again_is_rea
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     old.create(9)
     assert values(consumer.poll()) == new(9)
+
+
+def test_cluster_that_is_replaced_under_its_reader_is_read_anew(tmp_path):
+    """The files of a cluster are read while nobody has it open."""
+    clock, told = ManualClock(), []
+    for name, count in (("old", 3), ("new", 9)):
+        with closing(MiniCluster.open(tmp_path / name, brokers=1, clock=clock)) as cluster:
+            cluster.create_topic(Topic("orders", topic_id=new_topic_id(Random(name))))
+            for value in new(count):
+                cluster.produce(orders(0), encode(KAFKA, 0, None, value), acks=1)
+    (tmp_path / "old").rename(tmp_path / "cluster")
+    source = ClusterFilesSource(ClusterFiles(tmp_path / "cluster"), let_copy=lambda: None)
+    config = {"auto.offset.reset": "earliest"}
+    consumer = Consumer(source, config, clock=clock, on_reset=told.append)
+    consumer.assign([orders(0)])
+    assert values(consumer.poll()) == new(3)
+    (tmp_path / "cluster").rename(tmp_path / "old")
+    (tmp_path / "new").rename(tmp_path / "cluster")
+    assert values(consumer.poll()) == new(9)
+    assert [reset.is_replaced for reset in told] == [True]
 
 
 def test_reader_beside_a_deletion_ends_with_a_sentence_about_it_at_each_of_its_steps(tmp_path):

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -31,7 +33,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 from tests.damage import flip_byte, message_positions
 
 MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
@@ -260,6 +262,26 @@ def test_range_whose_segment_is_deleted_meanwhile_is_an_error_or_passed_over(log
             list(batches)
     else:
         assert next(batches).column("offset")[0].as_py() == second.first_offset
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_range_of_a_topic_that_is_created_again_meanwhile_gives_nothing_of_the_new_one(
+    log_dir, dialect, fails
+):
+    text = {"path": str(log_dir.path), "failOnDataLoss": str(fails).lower(), "topic": "orders"}
+    options = read_options(text)
+    ranges = selected_ranges(log_dir, options)
+    with LogDirWriter.open(log_dir.path) as writer:
+        old = writer.topic("orders")
+        writer.delete_topic("orders")
+        writer.create_topic(replace(old, topic_id=new_topic_id(Random(1))))
+        writer.log(PARTITION).append(MESSAGES)
+    if fails:
+        with pytest.raises(KMiniLogError, match="orders-0: its topic was deleted, and another"):
+            list(ranges_to_batches(options, ranges))
+    else:
+        assert list(ranges_to_batches(options, ranges)) == []
+    assert list(ranges_to_batches(options, selected_ranges(log_dir, options)))
 
 
 def test_large_segments_are_read_by_several_tasks(log_dir, monkeypatch):

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from threading import Event, Thread
 from typing import Any
 
@@ -23,7 +25,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.segment import Segment
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id, write_topic
 from tests.damage import flip_byte
 
 SMALL = TopicSettings(segment_bytes=500, index_interval_bytes=100)
@@ -184,6 +186,75 @@ def test_topic_that_is_deleted_is_an_error_or_passed_over(writer):
     assert offsets_of(reader, start, {**start, "others-0": 3}) == {}
 
 
+@pytest.fixture(params=[KAFKA, DOCUMENTED], ids=lambda dialect: dialect.name)
+def create_again(writer: LogDirWriter, request: pytest.FixtureRequest) -> Callable[[int], None]:
+    """Delete the topic `orders`, and create it again with so many messages in partition 0."""
+    chance = Random(1)
+
+    def create(count: int) -> None:
+        writer.delete_topic("orders")
+        writer.create_topic(Topic("orders", 2, request.param, SMALL, new_topic_id(chance)))
+        append(writer, "orders", 0, count)
+
+    return create
+
+
+@pytest.mark.parametrize("first_count", [None, 30])
+@pytest.mark.parametrize("count", [5, 40])
+def test_topic_that_was_created_again_is_an_error_or_read_from_its_start(
+    writer, create_again, first_count, count
+):
+    """Its first topic has no id, as one of an earlier release, or one that is in the position."""
+    append(writer, "orders", 0, 30) if first_count is None else create_again(first_count)
+    reader = stream_of(writer, topic="orders")
+    start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    assert ("topic_ids" in start) == (first_count is not None)
+    assert start["orders-0"] == 30
+    create_again(count)
+    gone = "orders-0: its topic was deleted, and another topic has its name now"
+    reader = stream_of(writer, topic="orders")
+    for attempt in (
+        lambda: reader.latestOffset(start, ReadAllAvailable()),
+        lambda: reader.partitions({**start, "orders-0": 3}, start),
+    ):
+        with pytest.raises(KMiniLogError, match=gone):
+            attempt()
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    assert offsets_of(reader, {**start, "orders-0": 3}, start) == {}
+    reached = reader.latestOffset(start, ReadAllAvailable())
+    assert (reached["orders-0"], reached["topic_ids"] == start.get("topic_ids")) == (count, False)
+    assert offsets_of(reader, start, reached) == {"orders-0": list(range(count))}
+    assert reader.latestOffset(reached, ReadAllAvailable()) == reached
+
+
+def test_topic_that_is_created_again_after_the_end_of_the_query_was_fixed_is_not_in_it(
+    writer, create_again
+):
+    append(writer, "orders", 0, 30)
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    reader.prepareForTriggerAvailableNow()
+    create_again(40)
+    assert reader.latestOffset({}, ReadAllAvailable()) == {}
+
+
+def test_topic_that_is_gone_keeps_its_id_in_the_position(writer, create_again):
+    create_again(5)
+    reader = stream_of(writer, failOnDataLoss="false")
+    start = reader.latestOffset({}, ReadAllAvailable())
+    writer.delete_topic("orders")
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+
+
+def test_stream_beside_a_deletion_says_so(writer):
+    append(writer, "orders", 0, 3)
+    write_topic(writer.path, replace(writer.topic("orders"), is_marked_for_deletion=True))
+    start = {"orders-0": 1, "orders-1": 0}
+    with pytest.raises(KMiniLogError, match="Topic orders doesn't exist"):
+        stream_of(writer, topic="orders").latestOffset(start, ReadAllAvailable())
+    with pytest.raises(KMiniLogError, match="orders-0: the partition has been deleted, or its"):
+        stream_of(writer).latestOffset(start, ReadAllAvailable())
+
+
 def test_damage_at_the_end_of_a_log_stops_a_stream(writer):
     append(writer, "orders", 0, 3)
     log = writer.reader(TopicPartition("orders", 0)).segments()[-1].log_path
@@ -248,6 +319,20 @@ def test_query_stopped_and_restarted_beside_a_producer_has_each_offset_once(
     ends = [LogDir(writer.path).reader(TopicPartition("orders", p)).log_end_offset for p in (0, 1)]
     assert min(ends) > 50
     assert rows == Counter((p, offset) for p in (0, 1) for offset in range(ends[p]))
+
+
+def test_query_restarted_after_its_topic_was_created_again_fails_or_begins_anew(
+    spark, stream, writer, create_again, tmp_path
+):
+    create_again(30)
+    sink, checkpoint = tmp_path / "sink", tmp_path / "checkpoint"
+    assert sum(run_available(stream(topic="orders"), sink, checkpoint)) == 30
+    create_again(40)
+    with pytest.raises(KMiniLogError, match="orders-0: its topic was deleted, and another topic"):
+        run_available(stream(topic="orders"), sink, checkpoint)
+    anew = stream(topic="orders", failOnDataLoss="false")
+    assert sum(run_available(anew, sink, checkpoint)) == 40
+    assert spark.read.parquet(str(sink)).count() == 70
 
 
 def test_query_over_what_is_available_keeps_to_the_limit_and_to_its_checkpoint(

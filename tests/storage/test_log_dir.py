@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError, TopicExistsError
 from kminilog.settings import TopicSettings
+from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import (
     CHECKPOINT_FILE,
     parse_checkpoint,
@@ -24,7 +26,7 @@ from kminilog.storage.checkpoint import (
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
-from kminilog.storage.topics import Topic
+from kminilog.storage.topics import Topic, new_topic_id
 
 ORDERS_0 = TopicPartition("orders", 0)
 
@@ -141,6 +143,10 @@ def test_create_topic_over_empty_leftovers_of_a_crash_takes_them(tmp_path):
         '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": []}',
         '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": null}',
         '{"topic": "orders", "partitions": 2, "partitions": 3, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "topic_id": 5, "partitions": 2, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "topic_id": "../x", "partitions": 2, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": {}, '
+        '"marked_for_deletion": 1}',
         pytest.param("[" * 100_000, id="too deep"),
     ],
 )
@@ -294,6 +300,37 @@ def test_alter_topic_adds_partitions_and_changes_settings(log_dir):
             writer.alter_topic("orders", partitions=2)
     assert LogDir(log_dir).topic("orders").partitions == 3
     assert LogDir(log_dir).reader(ORDERS_0).log_end_offset == 5
+
+
+def test_topic_keeps_its_id_and_each_new_one_counts_as_a_change_for_readers(tmp_path):
+    topic_id = new_topic_id(Random(1))
+    with LogDirWriter.open(tmp_path) as writer:
+        before = change_count(tmp_path)
+        writer.create_topic(Topic("orders", topic_id=topic_id))
+        assert change_count(tmp_path) == before + 1
+        writer.alter_topic("orders", partitions=2, settings=TopicSettings(segment_bytes=100))
+    assert LogDir(tmp_path).topic_id("orders") == topic_id
+    assert json.loads((tmp_path / "orders.json").read_text())["topic_id"] == topic_id
+
+
+def test_delete_topic_first_marks_it_so_that_readers_know(log_dir):
+    """The mark counts as a change: readers that poll the counter look at the settings again."""
+    seen: list[str] = []
+    before = change_count(log_dir)
+
+    def look(step: str) -> None:
+        with pytest.raises(UnknownTopicOrPartitionError) as caught:
+            LogDir(log_dir).topic_id("orders")
+        seen.extend(caught.value.__notes__)
+        assert change_count(log_dir) > before
+
+    with LogDirWriter.open(log_dir) as writer:
+        writer.alter_topic("orders", partitions=60)
+        with pytest.raises(ZeroDivisionError):
+            writer.delete_topic("orders", progress=lambda step: (look(step), 1 / 0))
+        assert writer.topic("orders").is_marked_for_deletion
+        writer.delete_topic("orders")
+    assert seen == ["orders is marked for deletion: `topic delete` deletes the rest of it"]
 
 
 def test_delete_topic_leaves_nothing_of_it(log_dir):
