@@ -1,5 +1,7 @@
 """`consume`: from an offset on, over partitions and topics, until it is to end."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -11,6 +13,7 @@ from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import new_topic_id
 from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import flip_byte, message_positions
 
@@ -84,22 +87,25 @@ def test_consume_pattern_takes_the_topics_whose_whole_name_matches(kminilog):
 
 
 class Clock(ManualClock):
-    """A clock that only `sleep_ms` moves; at 0.7 s somebody writes a message."""
+    """A clock that only `sleep_ms` moves; at 0.7 s something happens."""
 
-    def __init__(self, kminilog: CommandLine) -> None:
+    def __init__(self, happen: Callable[[], object]) -> None:
         super().__init__()
-        self.kminilog = kminilog
+        self.happen = happen
 
     def sleep_ms(self, duration_ms: int) -> None:
         is_due = self.now_ms() < 700 <= self.now_ms() + duration_ms
         super().sleep_ms(duration_ms)
         if is_due:
-            with LogDirWriter.open(self.kminilog.log_dir) as writer:
-                writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+            self.happen()
 
 
 def test_consume_waits_for_more_until_the_timeout_after_the_last_message(orders, monkeypatch):
-    clock = Clock(orders)
+    def write() -> None:
+        with LogDirWriter.open(orders.log_dir) as writer:
+            writer.log(TopicPartition("orders", 0)).append([(None, b"late")])
+
+    clock = Clock(write)
     monkeypatch.setattr(consume, "SystemClock", lambda: clock)
     options = ["--offset", 19, "--config", "consumer.timeout.ms=1000", "--json"]
     records = orders.ok("consume", "orders", *options).records
@@ -320,13 +326,36 @@ def test_consume_group_reads_all_of_a_topic_that_is_replaced_while_it_runs(numbe
     assert [process.stdout.readline() for _ in range(40)] == [b"value%d\n" % n for n in range(40)]
     numbers.ok("topic", "delete", "t", "--yes")
     numbers.ok("topic", "create", "t", "--partitions", 1)
+    while not process.stderr.readline().endswith(b"reading begins anew at 0\n"):
+        pass  # a line says that the topic was deleted
     numbers.ok("produce", "t", stdin=b"".join(b"new %d\n" % n for n in range(90)))
     assert [process.stdout.readline() for _ in range(9)] == [b"new %d\n" % n for n in range(9)]
-    err = process.stderr.read().decode()
-    assert process.wait(timeout=60) == 0
-    assert err.endswith("reading begins anew at 0\n")
+    assert (process.stderr.read(), process.wait(timeout=60)) == (b"", 0)
     (partition,) = numbers.ok("group", "describe", "g", "--json").document["partitions"]
     assert (partition["committed"], partition["lag"]) == (9, 81)
+
+
+@pytest.mark.parametrize("count", [0, 3, 90])
+def test_consume_group_commits_no_offset_of_a_topic_that_was_replaced(numbers, monkeypatch, count):
+    """Between two polls: neither the consumer nor its group has noticed the deletion."""
+
+    def replace_topic() -> None:
+        with LogDirWriter.open(numbers.log_dir) as writer:
+            topic = writer.topic("t")
+            writer.delete_topic("t")
+            writer.create_topic(replace(topic, topic_id=new_topic_id(Random(1))))
+            writer.log(TopicPartition("t", 0)).append([(None, b"new")] * count)
+
+    monkeypatch.setattr(consume, "SystemClock", lambda: Clock(replace_topic))
+    options = ["--config", "auto.commit.interval.ms=100", "--config", "consumer.timeout.ms=1000"]
+    run = numbers("consume", "t", "--group", "g", *options)
+    assert (run.code, run.out.splitlines()[40:]) == (0, ["new"] * count)
+    assert run.err == (
+        "kminilog: t-0: topic t was deleted and created again; offset 40 was one of the old topic; "
+        "reading begins anew at 0\n"
+    )
+    (partition,) = numbers.ok("group", "describe", "g", "--json").document["partitions"]
+    assert (partition["committed"], partition["lag"]) == (count, 0)
 
 
 def test_consume_of_a_topic_that_is_deleted_meanwhile_says_so(numbers):

@@ -21,7 +21,7 @@ from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import ClusterFilesSource, ClusterSource, LogDirSource
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError, SettingError
-from kminilog.format.dialect import DIALECTS, KAFKA
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
@@ -672,18 +672,14 @@ def test_commit_for_a_topic_that_is_gone_or_replaced_is_refused_and_others_count
     with LogDirWriter.open(old.path) as writer:
         writer.create_topic(Topic("views", 1, KAFKA))
         writer.log(TopicPartition("views", 0)).append([(None, b"x")] * 4)
-    member = old.consumer("readers")
+    member = old.consumer("readers", config={"enable_auto_commit": False})
     member.subscribe(["orders", "views"])
     assert len(list(chain(*old.poll_all(member)))) == 7
     old.delete() if count is None else old.replace(count)
-    for offsets_to_commit in (None, {orders(0): 3, TopicPartition("views", 0): 4}):
+    for number, committed in enumerate((None, {orders(0): 3, TopicPartition("views", 0): 2})):
         with pytest.raises(UnknownTopicIdError, match="offsets of topic orders were not committed"):
-            member.commit(offsets_to_commit)
-        counting = {place: at for place, at in member.committed().items() if at}
-        if count is not None:
-            assert counting == {TopicPartition("views", 0): 4}
-        assert old.consumer("readers")._coordinator.outdated("readers").get(orders(0), 3) == 3
-    member.close()
+            member.commit(committed)
+        assert member.committed() == {TopicPartition("views", 0): 4 - 2 * number}
 
 
 def test_committed_offsets_of_an_earlier_topic_do_not_count_and_are_told(old):
@@ -734,22 +730,37 @@ def test_topic_that_is_replaced_during_a_fetch_gives_none_of_its_messages_for_an
     assert [reset.is_replaced for reset in told] == [True]
 
 
-def test_topic_whose_files_were_deleted_by_hand_and_that_is_created_again_is_read_anew(old):
+@pytest.mark.parametrize("is_created", [True, False])
+def test_topic_whose_files_were_deleted_by_hand_is_gone_or_read_anew(old, is_created):
     consumer = old.consumer(on_reset=str)
     consumer.assign([orders(0)])
     consumer.poll()
     for path in old.path.glob("orders*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    old.create(9)
-    assert values(consumer.poll()) == new(9)
+    if is_created:
+        old.create(9)
+        assert values(consumer.poll()) == new(9)
+    else:
+        with pytest.raises(TopicDeletedError):
+            consumer.poll()
+
+
+def test_source_reads_the_topic_of_now_with_its_settings(old):
+    source = LogDirSource(LogDir(old.path))
+    (other,) = (found for found in DIALECTS.values() if found is not old.topic.dialect)
+    assert (source.end(orders(0)), source.log_end(orders(0))) == (3, 3)
+    old.replace(9, dialect=other)
+    assert (source.end(orders(0)), source.log_end(orders(0))) == (9, 9)
+    assert [message.value for message in source.fetch(orders(0), 0, 1 << 20)] == new(9)
 
 
 def test_cluster_that_is_replaced_under_its_reader_is_read_anew(tmp_path):
     """The files of a cluster are read while nobody has it open."""
     clock, told = ManualClock(), []
-    for name, count in (("old", 3), ("new", 9)):
+    for name, count, dialect in (("old", 3, KAFKA), ("new", 9, DOCUMENTED)):
         with closing(MiniCluster.open(tmp_path / name, brokers=1, clock=clock)) as cluster:
-            cluster.create_topic(Topic("orders", topic_id=new_topic_id(Random(name))))
+            topic_id = new_topic_id(Random(name))
+            cluster.create_topic(Topic("orders", dialect=dialect, topic_id=topic_id))
             for value in new(count):
                 cluster.produce(orders(0), encode(KAFKA, 0, None, value), acks=1)
     (tmp_path / "old").rename(tmp_path / "cluster")
@@ -760,6 +771,8 @@ def test_cluster_that_is_replaced_under_its_reader_is_read_anew(tmp_path):
     assert values(consumer.poll()) == new(3)
     (tmp_path / "cluster").rename(tmp_path / "old")
     (tmp_path / "new").rename(tmp_path / "cluster")
+    assert source.log_end(orders(0)) == 9
+    assert [message.value for message in source.fetch(orders(0), 0, 1 << 20)] == new(9)
     assert values(consumer.poll()) == new(9)
     assert [reset.is_replaced for reset in told] == [True]
 
