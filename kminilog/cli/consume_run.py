@@ -116,8 +116,6 @@ class ConsumeRun:
         """Report the reset and read on from there; the old committed offset is void."""
         warn(str(reset))
         self._written[reset.topic_partition] = reset.next_offset
-        if reset.is_replaced and reset.topic_partition in self._ends:
-            self._ends[reset.topic_partition] = reset.next_offset  # all that is there came later
 
     # ---- steps
 
