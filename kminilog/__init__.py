@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kminilog.storage.log_dir import LogDir
     from kminilog.storage.log_dir_writer import LogDirWriter
     from kminilog.storage.notices import KMiniLogWarning
-    from kminilog.storage.topics import Topic
+    from kminilog.storage.topics import Topic, new_topic_id
     from kminilog.system import SystemClock
 
 __version__ = "0.1.0"
@@ -57,6 +57,7 @@ _HOMES = {
     "TopicPartition": "format.names",
     "TopicSettings": "settings",
     "murmur2": "format.hashing",
+    "new_topic_id": "storage.topics",
     "open_streams": "consumer.stream",
     "replicating": "producer.sender",
     "to_positive": "format.hashing",

@@ -38,11 +38,13 @@ from kminilog.storage.publish.manifests import (
     manifest_paths,
     read_manifest,
 )
+from kminilog.storage.topics import TOPIC_SUFFIX
 
 
 def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> Manifest | None:
     """Return the manifest of a committed job, also if somebody has renamed it; None without one.
 
+    It does not count if somebody has deleted the files of its topic: then the job is written again.
     `warn` gets a line for each manifest that cannot be read. Raises LogDirError or OSError if it is
     the one that is named after this job: nobody knows then what the job has written. Raises
     PublicationError if that one is of another job.
@@ -57,7 +59,8 @@ def committed_job(log_dir: Path, job_id: str, warn: Callable[[str], object]) -> 
             warn(f"{error}; by its name it is not of job {job_id}, which goes on")
             continue
         if manifest.job_id == job_id:
-            return manifest
+            is_there = (log_dir / (manifest.topic + TOPIC_SUFFIX)).exists()
+            return manifest if is_there else None
         if path == committed_path(log_dir, job_id):
             named = manifest
     if named:

@@ -25,7 +25,7 @@ from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_directories import Progress, delete_directories, make_directories
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.publish.manifests import forget_manifests
+from kminilog.storage.publish.manifests import forget_manifests, sweep_quarantine
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, plan_recovery
 from kminilog.storage.recovery_report import describe
@@ -131,6 +131,7 @@ class LogDirWriter(LogDir):
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
         self._ends.forget(topic.name)
+        forget_manifests(self.path, topic.name)
         write_topic(self.path, topic)
         count_change(self.path)  # somebody may have deleted the files of an earlier topic by hand
 
@@ -177,6 +178,7 @@ class LogDirWriter(LogDir):
         self._damage = {known: e for known, e in self._damage.items() if known.topic != name}
         delete_directories(self.path, name, progress=progress)
         self._warnings.update(dict.fromkeys(forget_manifests(self.path, name)))
+        sweep_quarantine(self.path)
         self._ends.forget(name)
         (self.path / (name + TOPIC_SUFFIX)).unlink()
         sync(self.path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -148,6 +149,14 @@ class TestWithEachEngine:
             refused = kminilog("ingest", other, *target, *reading)
         assert again.code == 0, again
         assert f"it was committed before, from {source}; nothing was written now" in again.out
+        by_hand = tmp_path / "by-hand"
+        shutil.copytree(kminilog.log_dir, by_hand)
+        for path in by_hand.glob("t*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        anew = WithEngine(by_hand, kminilog.engine)("ingest", source, *target, *reading)
+        assert (anew.code, "committed before" in anew.out) == (0, False), anew
+        assert CommandLine(by_hand).ok("verify").out.splitlines()[-1] == "verdict: ok"
+
         read, given = f"{source} (files: 1, 2290 bytes)", f"{other} (files: 1, 9 bytes)"
         assert_one_line(
             refused, 2, f"job j1: this id is taken by a job that read {read}, not {given}"

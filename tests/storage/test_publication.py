@@ -374,6 +374,17 @@ def test_committed_manifests_are_those_of_the_topic_and_go_with_it(log_dir, dial
     assert committed_manifests(log_dir) == []
 
 
+def test_create_topic_forgets_manifests_of_one_whose_files_were_deleted_by_hand(log_dir, dialect):
+    publish(log_dir, stage(log_dir, dialect))
+    (log_dir / MANIFEST_DIR / "broken.json").write_text("{")
+    for path in log_dir.glob("orders*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with LogDirWriter.open(log_dir) as writer:
+        writer.create_topic(Topic("orders", 2, dialect))
+        assert writer.warnings == []
+    assert [path.name for path in (log_dir / MANIFEST_DIR).iterdir()] == ["broken.json"]
+
+
 def test_delete_topic_finds_manifests_by_what_is_in_them_whatever_their_names(log_dir, dialect):
     publish(log_dir, stage(log_dir, dialect))
     manifests = log_dir / MANIFEST_DIR

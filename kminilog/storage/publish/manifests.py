@@ -188,10 +188,11 @@ def manifest_paths(log_dir: Path) -> list[Path]:
 
 
 def forget_manifests(log_dir: Path, topic: str) -> list[str]:
-    """Delete the manifests of a topic that is being deleted, and its jobs' quarantine files.
+    """Delete the manifests of a topic that is deleted, or created again.
 
     Reads every manifest, because somebody may have renamed one. Returns a line for each that it
     could not read and therefore keeps. Only for the holder of the lock, when no job is pending.
+    `sweep_quarantine` then deletes the quarantine files of its jobs.
     """
     lines = []
     for path in manifest_paths(log_dir):
@@ -202,5 +203,4 @@ def forget_manifests(log_dir: Path, topic: str) -> list[str]:
             continue
         if manifest.topic == topic:
             path.unlink()
-    sweep_quarantine(log_dir)
     return lines
