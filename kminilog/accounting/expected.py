@@ -11,7 +11,6 @@ for the same list of files; links count as what they lead to. A user's own class
 Source: ours.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,11 +57,10 @@ class ExpectedPartition:
         if it is known that there always were as many partitions: or else, `is_within`, for the
         messages of one job.
         """
-        paths = [*map(os.path.realpath, source.paths)]
         recorded = {
             (job.facts.get("partitioner"), job.facts.get("seed", 0), job.facts.get(PARTITIONS))
             for job in jobs
-            if [*map(os.path.realpath, recorded_paths(job))] == paths
+            if source.is_what_was_read(recorded_paths(job))
         }
         if len(recorded) == 1:
             placed_by, seed, partitions = recorded.pop()

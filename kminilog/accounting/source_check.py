@@ -130,10 +130,8 @@ def _changes(
     source: Source, files: Sequence[SourceFile], jobs: Sequence[Manifest]
 ) -> Iterator[Unchecked]:
     """Yield, for each job that has read this very source, how it has changed since."""
-    paths = [*map(os.path.realpath, source.paths)]
     for job in jobs:
-        if files and [*map(os.path.realpath, recorded_paths(job))] == paths:
-            if change := source_change(job, files):
+        if source.is_what_was_read(recorded_paths(job)) and (change := source_change(job, files)):
                 why = f"it has changed since job {job.job_id} read it: {change}"
                 yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
 

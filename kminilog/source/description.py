@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from kminilog.job_errors import SourceError
 from kminilog.source.compression import check_content, open_decompressed
-from kminilog.source.files import SourceFile, list_files
+from kminilog.source.files import SourceFile, list_files, path_of
 
 FORMATS = ("text", "csv", "json", "parquet")
 _READ_BYTES = 1 << 20
@@ -55,7 +55,12 @@ class Source:
         """Return the source as a manifest records it; paths become absolute."""
         if self == DATAFRAME:
             return asdict(self)
-        return {**asdict(self), "paths": [os.path.abspath(path) for path in self.paths]}
+        return {**asdict(self), "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
+
+    def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
+        """Return whether a job with these arguments has read this very source; links count too."""
+        own = [os.path.realpath(path_of(path)) for path in self.paths]
+        return self != DATAFRAME and own == [*map(os.path.realpath, job_paths)]
 
 
 DATAFRAME = Source(("a DataFrame",), "dataframe")

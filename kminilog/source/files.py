@@ -108,7 +108,7 @@ def _with_parents(path: str) -> list[str]:
 
 def _expand(argument: str) -> list[tuple[str, str | None]]:
     """The files of one argument by path, each with the directory that was named."""
-    given = _path_of(argument)
+    given = path_of(argument)
     names = [given] if os.path.exists(given) else _glob(given)
     found: dict[str, str | None] = {}
     for name in map(os.path.abspath, names):
@@ -124,8 +124,14 @@ def _expand(argument: str) -> list[tuple[str, str | None]]:
     return sorted(found.items(), key=lambda item: os.fsencode(item[0]))
 
 
-def _path_of(argument: str) -> str:
-    """Return an argument as a path: itself, or that of a URL `file:///...`."""
+def path_of(argument: str) -> str:
+    """Return an argument as a path: itself, or that of a URL `file:///...`.
+
+    Raises SourceError for any other URL.
+
+    >>> path_of("a b.txt"), path_of("file:///a%20b.txt")
+    ('a b.txt', '/a b.txt')
+    """
     scheme = _SCHEME.match(argument)
     if not scheme or os.path.exists(argument):
         return argument

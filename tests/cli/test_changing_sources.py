@@ -134,6 +134,17 @@ def test_verification_says_that_the_source_has_changed_since(kminilog, tmp_path,
         assert said in why
 
 
+def test_url_of_a_file_is_the_same_source_as_its_path(kminilog, tmp_path):
+    source = write_source(tmp_path / "a b.txt", "text")
+    kminilog.ok("ingest", source.as_uri(), "--topic", "t", "--partitions", 2, "--job-id", "j")
+    again = kminilog.ok("ingest", source, "--topic", "t", "--job-id", "j", "--json").document
+    assert again["already_committed"]
+    assert again["source"]["paths"] == [str(source)]
+    for name in (source, source.as_uri()):
+        report = kminilog.ok("verify", "t", "--against", name, "--json").document
+        assert (report["verdict"], report["scope"]["steps"]) == ("ok", ["sums"])
+
+
 def test_job_that_is_repeated_with_other_content_is_refused(kminilog, tmp_path):
     source = write_source(tmp_path / "source", "text")
     words = ["ingest", source, "--topic", "t", "--job-id", "j"]
