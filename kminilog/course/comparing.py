@@ -2,7 +2,8 @@
 
 A check calls a `Comparer` as often as it likes. The first comparison that does not hold ends the
 check: it raises `DifferenceError`. The code of a misconception is in it only if the student's
-function gave exactly the value to which that misconception leads, and the right one is another.
+function gave exactly the value to which that misconception leads, and no other that is known leads
+to the same value, the right one included.
 Values that are long are shown around their first difference. Source: ours; the idea of naming wrong
 values is that of Examplar.
 """
@@ -65,7 +66,7 @@ class Comparer:
         """Go on if `make()` gives `expected`; else raise DifferenceError, or WrongKindError.
 
         `call` is the call as the student would write it. `mistakes` maps codes of misconceptions to
-        the values to which they lead; those that equal `expected` here are ignored. A value of a
+        the values to which they lead; one that equals `expected` or another here names none. A value of a
         type that does the same, bytearray or an integer of numpy, is as good; memoryview, which
         cannot be joined to bytes, is not.
 
@@ -80,12 +81,10 @@ class Comparer:
         misfit = _misfit(got, expected, is_deep=is_equal)
         if is_equal and misfit is None:
             return
-        for code, wrong in (mistakes or {}).items():
-            if _fits(got, wrong) and _equal(got, wrong) and not _equal(wrong, expected):
-                raise self._differs(call, got, expected, code)
-        if misfit:
+        code = None if is_equal else _only_code(got, mistakes)
+        if misfit and code is None:
             raise WrongKindError(call, *misfit)
-        raise self._differs(call, got, expected, None)
+        raise self._differs(call, got, expected, code)
 
     def _differs(self, call: str, got: Any, expected: Any, code: str | None) -> DifferenceError:
         if self._is_secret:
@@ -98,14 +97,12 @@ class Comparer:
         make: Callable[[], Any],
         error: type[Exception],
         mistakes: Mapping[str, Any] | None = None,
-        *,
-        code: str | None = None,
     ) -> None:
-        """Go on if `make()` raises `error`. Else raise DifferenceError, with `code` for any value.
+        """Go on if `make()` raises `error`; else raise DifferenceError.
 
         `mistakes` maps codes to values that a misconception gives in place of the refusal.
 
-        >>> Comparer().refuses("entry_for(-1)", lambda: 3, ValueError, code="accepts-negative")
+        >>> Comparer().refuses("entry_for(-1)", lambda: 3, ValueError, {"accepts-negative": 3})
         Traceback (most recent call last):
         ...
         kminilog.course.comparing.DifferenceError: call: entry_for(-1), got: 3, expected: ValueError
@@ -115,9 +112,7 @@ class Comparer:
             got = make()
         except error:
             return
-        for wrong_code, wrong in (mistakes or {}).items():
-            if _fits(got, wrong) and _equal(got, wrong):
-                code = wrong_code
+        code = _only_code(got, mistakes)
         raise _differs(call, as_text(got), error.__name__, code)
 
     def at_most(self, what: str, count: int, limit: int, code: str | None) -> None:
@@ -137,7 +132,8 @@ class Comparer:
     ) -> None:
         """Go on if `is_true`; else raise DifferenceError: the call gave `got`, not `expected`.
 
-        For what `equal` cannot compare: a property, a count, the kind of an outcome.
+        For what `equal` cannot compare: a property, a count, the kind of an outcome. A `code` only
+        where what is false is the misconception itself.
         """
         self.count += 1
         if not is_true:
@@ -202,6 +198,16 @@ def _differs(call: str, got: str, expected: str, code: str | None) -> Difference
     return DifferenceError("differs", code, call=call, got=got, expected=expected)
 
 
+def _only_code(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
+    """Return the code of the misconception that leads to a value, if one does and no other."""
+    codes = [
+        code
+        for code, wrong in (mistakes or {}).items()
+        if _fits(got, wrong) and _equal(got, wrong)
+    ]
+    return codes[0] if len(codes) == 1 else None
+
+
 def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
@@ -235,10 +241,15 @@ def _misfit(got: Any, wanted: Any, *, is_deep: bool = True) -> tuple[str, str] |
 
 
 def _fits(got: Any, wanted: Any) -> bool:
-    if isinstance(got, bool) or isinstance(wanted, bool):
-        return isinstance(got, bool) and isinstance(wanted, bool)
+    if _is_bool(got) or _is_bool(wanted):
+        return _is_bool(got) and _is_bool(wanted)
     if isinstance(wanted, int):
         return isinstance(got, Integral)
     if isinstance(wanted, bytes):
         return isinstance(got, bytes | bytearray)
     return wanted is None or isinstance(got, type(wanted))
+
+
+def _is_bool(value: Any) -> bool:
+    """Tell if a value is True or False, perhaps of numpy."""
+    return isinstance(value, bool) or getattr(value, "dtype", None) == bool

@@ -133,6 +133,8 @@ def _compare_slot(
         if dialect is DOCUMENTED
         else {"drops-boundary-message": max(below - 1, 0)}
     )
+    if below == not_above:  # a ceiling fails first at an offset that is no name
+        edge["ceiling-segment"] = min(floor + 1, len(names) - 1)
     right = max(floor, 0)
     compare.equal(
         f"segment_slot({dialect.name}, {names}, {offset})",
@@ -142,7 +144,6 @@ def _compare_slot(
             **edge,
             "slot-below-zero": floor,
             "name-not-slot": names[right],
-            "ceiling-segment": min(floor + 1, len(names) - 1),
         },
     )
 

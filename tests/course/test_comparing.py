@@ -47,6 +47,17 @@ def test_misconception_is_named_only_for_its_very_value():
     assert code_of(17) is None
 
 
+@pytest.mark.parametrize("same", [16, 16.0])
+def test_value_to_which_two_misconceptions_lead_names_neither(same):
+    mistakes = {"squares": 16, "adds-itself": same, "same": 8}
+    with pytest.raises(DifferenceError) as found:
+        Comparer().equal("f()", lambda: 16, 8, mistakes)
+    assert found.value.code == (None if isinstance(same, int) else "squares")
+    with pytest.raises(DifferenceError) as found:
+        Comparer().refuses("f()", lambda: 16, ValueError, mistakes)
+    assert found.value.code == (None if isinstance(same, int) else "squares")
+
+
 def message(value: object) -> Message:
     return Message(5, 20, 7, 0, 0, None, value)  # type: ignore[arg-type]
 
@@ -75,6 +86,7 @@ def test_value_that_is_alike_but_not_of_the_kind_names_the_kind_that_is_wanted(
         (message(bytearray(b"ab")), message(b"ab")),
         (np.int64(4), 4),
         ([np.uint32(4)], [4]),
+        (np.int64(4) > 3, True),
     ],
 )
 def test_value_of_a_kind_that_does_the_same_is_right(got, expected):
