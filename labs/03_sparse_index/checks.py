@@ -1,11 +1,14 @@
 """Checks of lab 3: what stands in an entry, who gets one, the search in them, and the walk."""
 
+import struct
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
 from struct import pack
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 from kminilog.course.comparing import Comparer
 from kminilog.format import index_entry as library_entry
@@ -57,8 +60,16 @@ def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
         for offset, position in ((368772, 497), (368776, 1407), (368771, 61)):
             _compare_entry(compare, entry_for, offset, position, base)
     _compare_entry(compare, entry_for, 7, 4100, 0)
-    kind = type(entry_for(7, 4100, 0)).__name__
-    compare.equal("type(entry_for(…))", lambda: kind, "IndexEntry", {"plain-tuple": "tuple"})
+    for numbers, code in (
+        ((20, 61, 20), "refuses-zero"),
+        ((27, 0, 20), "refuses-zero"),
+        ((2**40 + 5, 7, 2**40), "limits-whole-offset"),
+    ):
+        _compare_entry(compare, entry_for, *numbers, code)
+    got = entry_for(7, 4100, 0)
+    code = "plain-tuple" if type(got) is tuple else None
+    is_entry = isinstance(got, IndexEntry)
+    compare.holds(is_entry, "type(entry_for(…))", type(got).__name__, "IndexEntry", code)
     for numbers in (
         (2**32, 5, 0),
         (5, 2**32, 0),
@@ -70,28 +81,35 @@ def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
         (5, -1, 0),
     ):
         _compare_refusal(compare, entry_for, *numbers)
-    for offset, position, base in ((2**31 - 1, 5, 0), (2**40 + 2**31 - 1, 2**31 - 1, 2**40)):
-        call = f"entry_for({offset}, {position}, {base})"
-        try:
-            entry_for(offset, position, base)
-        except ValueError:
-            compare.holds(False, call, "ValueError", "an entry", "refuses-greatest")
-        _compare_entry(compare, entry_for, offset, position, base)
+    for numbers in ((2**31 - 1, 5, 0), (2**40 + 2**31 - 1, 2**31 - 1, 2**40)):
+        _compare_entry(compare, entry_for, *numbers, "refuses-greatest")
 
 
 def _compare_entry(
-    compare: Comparer, entry_for: Callable[..., Any], offset: int, position: int, base: int
+    compare: Comparer,
+    entry_for: Callable[..., Any],
+    offset: int,
+    position: int,
+    base: int,
+    code_of_refusal: str | None = None,
 ) -> None:
     right = library_entry.entry_for(offset, position, base)
-    compare.equal(
-        f"entry_for({offset}, {position}, {base})",
-        lambda: tuple(entry_for(offset, position, base)),
-        tuple(right),
+    call = f"entry_for({offset}, {position}, {base})"
+    try:
+        got = entry_for(offset, position, base)
+    except ValueError as error:
+        if code_of_refusal is None:
+            raise
+        return compare.holds(False, call, type(error).__name__, "an entry", code_of_refusal)
+    return compare.equal(
+        call,
+        lambda: IndexEntry(*got) if type(got) is tuple and len(got) == 2 else got,
+        right,
         {
-            "absolute-offsets": (offset, position),
-            "counts-from-first-message": (right.relative_offset - 1, position),
-            "counts-from-one": (right.relative_offset + 1, position),
-            "swapped-fields": (position, right.relative_offset),
+            "absolute-offsets": IndexEntry(offset, position),
+            "counts-from-first-message": IndexEntry(right.relative_offset - 1, position),
+            "counts-from-one": IndexEntry(right.relative_offset + 1, position),
+            "swapped-fields": IndexEntry(position, right.relative_offset),
         },
     )
 
@@ -142,7 +160,7 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
         ),
         ((4095, 4096, 4097), 0, 4096, {"due-when-equal": [4096, 4097]}),
         ((0, 1, 2), 0, 0, {"due-when-equal": [0, 1, 2]}),
-        ((60, 61, 121, 122), 61, 60, {"due-when-equal": [121, 122]}),
+        ((61, 62, 121, 122), 61, 60, {"due-when-equal": [121, 122]}),
         ((2**31 - 2, 2**31 - 1), 0, 2**31 - 2, {"due-when-equal": [2**31 - 2, 2**31 - 1]}),
     ]
     for positions, last, interval, mistakes in cases:
@@ -158,38 +176,39 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
 
 
 class Counted(Sequence[int]):
-    """A sequence that counts how often one of its elements is read."""
+    """A sequence that knows which of its slots have been read."""
 
     def __init__(self, values: Sequence[int]) -> None:
         self._values = values
-        self.probes = 0
+        self.slots: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __getitem__(self, slot: Any) -> Any:
-        found = self._values[slot]
-        self.probes += len(found) if isinstance(slot, slice) else 1
-        return found
+        read = range(len(self._values))[slot]
+        self.slots |= {read} if isinstance(read, int) else set(read)
+        return self._values[slot]
 
 
 def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
     documents = [1, 3, 6]
-    for offset in (3, 5, 0, 7, 1, 6, 2, 4, 10**6):
+    for offset in (3, 5, 0, 7, 1, 6, 2, 4, 10**6, -1):
         _compare_slot(compare, entry_slot, documents, offset)
     chance = Random(3)
-    for entries in ([], [4], [2, 9], sorted(chance.sample(range(10_000), 700))):
+    sizes = [sorted(chance.sample(range(200), count)) for count in range(1, 9)]
+    for entries in ([], [4], [2, 9], [0, 4], *sizes, sorted(chance.sample(range(10_000), 700))):
         near = {each + step for each in entries[:9] for step in (-1, 0, 1)}
-        for offset in sorted({0, 1, 5, 9_999, *near}):
-            if offset >= 0:
-                _compare_slot(compare, entry_slot, entries, offset)
+        for offset in sorted({-1, 0, 1, 5, 9_999, *near}):
+            _compare_slot(compare, entry_slot, entries, offset)
     for size in (100, 5000):
         entries = list(range(3, 3 * size + 3, 3))
-        limit = 3 * len(entries).bit_length() + 3  # three comparisons for each halving, at most
+        limit = 2 * len(entries).bit_length() + 2  # twice what a bisection looks at
         for offset in (0, 3 * size // 2, 3 * size + 9):
             counted = Counted(entries)
             entry_slot(counted, offset)
-            compare.at_most(f"reads of {size} entries", counted.probes, limit, "linear-scan")
+            what = f"entries looked at, of {size}"
+            compare.at_most(what, len(counted.slots), limit, "linear-scan")
 
 
 def _compare_slot(
@@ -197,7 +216,8 @@ def _compare_slot(
 ) -> None:
     right = library.entry_slot(entries, offset)
     text = str(entries) if len(entries) < 4 else f"{len(entries)} entries"
-    mistakes = {"slot-for-none": max(right, 0)}
+    call = f"entry_slot({text}, {offset})"
+    mistakes = {"slot-for-none": max(right, 0)} if entries else {}
     if offset in entries:
         mistakes |= {"off-by-one-upper": right + 1, "strictly-below": right - 1}
     else:
@@ -206,56 +226,74 @@ def _compare_slot(
         # One past the slot of an entry that is there is off by one; of another one, the ceiling.
         mistakes |= {"entry-not-slot": entries[right]}
         mistakes |= {} if offset in entries else {"ceiling-entry": right + 1}
-    compare.equal(
-        f"entry_slot({text}, {offset})", lambda: entry_slot(entries, offset), right, mistakes
-    )
+    if offset == 0 and offset in entries:
+        mistakes = {"zero-is-none": -1}
+    given = array("i", entries)  # what the index itself has
+    got = entry_slot(given, offset)
+    is_same = given.tolist() == entries
+    compare.holds(is_same, call, "other entries", "them unchanged", "changes-entries")
+    compare.equal(call, lambda: got, right, mistakes)
 
 
 # ---- 3.4
 
 
+class InTheWay(NamedTuple):
+    """What a walk to offset 9 meets that it must not pass, and the code of who walks on."""
+
+    what: str
+    data: bytes
+    code: str
+    next_offset: int = 5
+
+
 def exercise_4(compare: Comparer, walk: Callable[..., Any]) -> None:
     for dialect in BOTH:
         data = [encode(dialect, offset, None, b"value %d" % offset) for offset in range(5, 10)]
-        for offset in (7, 5, 9, 10, 99, 4):
+        for offset in (7, 5, 6, 9, 10, 99):
             _compare_walk(compare, walk, dialect, data, offset)
         _compare_hostile(compare, walk, dialect, data)
         chance = Random(5)
         many = [encode(dialect, n, b"k", b"." * chance.randrange(90)) for n in range(5, 60)]
         for offset in (5, 6, 30, 59, 60):
             _compare_walk(compare, walk, dialect, many, offset)
+        far = 2**40 + 5
+        late = [encode(dialect, far + n, b"", b"v" * 3000) for n in range(4)]
+        _compare_walk(compare, walk, dialect, late, far + 2, far)
 
 
 def _compare_walk(
-    compare: Comparer, walk: Callable[..., Any], dialect: Dialect, data: list[bytes], offset: int
+    compare: Comparer,
+    walk: Callable[..., Any],
+    dialect: Dialect,
+    data: list[bytes],
+    offset: int,
+    first: int = 5,
 ) -> None:
     """Compare walks to one offset: over all messages, from the second one, and behind `start`."""
     sound = b"".join(data)
-    first = len(data[0])
-    right = library.walk(sound, 0, 5, offset)
-    from_second = library.walk(sound, first, 6, offset)
-    behind = sound[: right[0] + 12][right[0] :]
-    size = 12 + int.from_bytes(behind[8:], "big") if behind else 0
-    mistakes = {
-        "stops-at-offset-above": (right[0] + size, right[1] + 1),
-        "returns-position-only": right[0],
-        "steps-by-size": (first - 12, 6),
-    }
+    at = len(data[0])
+    right = library.walk(sound, 0, first, offset)
+    mistakes: dict[str, Any] = {"returns-position-only": right[0], "steps-by-size": (at - 12, first + 1)}
+    if offset - first < len(data):
+        behind = right[0] + len(data[offset - first])
+        mistakes["stops-at-offset-above"] = (behind, offset + 1)
+    if first > 2**32:
+        mistakes["upper-bytes-lost"] = (0, first)
+    call = f"walk({dialect.name}, 0, {first}, {offset})"
+    compare.equal(call, lambda: walk(sound, 0, first, offset), right, mistakes)
+    if offset == first:
+        return
+    from_second = library.walk(sound, at, first + 1, offset)
     compare.equal(
-        f"walk({dialect.name}, 0, 5, {offset})",
-        lambda: walk(sound, 0, 5, offset),
-        right,
-        mistakes,
-    )
-    compare.equal(
-        f"walk({dialect.name}, {first}, 6, {offset})",
-        lambda: walk(sound, first, 6, offset),
+        f"walk({dialect.name}, {at}, {first + 1}, {offset})",
+        lambda: walk(sound, at, first + 1, offset),
         from_second,
-        {"ignores-start": (0, 6)},
+        {"ignores-start": (0, first + 1)},
     )
     compare.equal(
-        f"walk({dialect.name}, {first}, 6, {offset}, start=1000)",
-        lambda: walk(sound, first, 6, offset, start=1000),
+        f"walk({dialect.name}, {at}, {first + 1}, {offset}, start=1000)",
+        lambda: walk(sound, at, first + 1, offset, start=1000),
         from_second,
         {"adds-start": (from_second[0] + 1000, from_second[1])},
     )
@@ -264,48 +302,58 @@ def _compare_walk(
 def _compare_hostile(
     compare: Comparer, walk: Callable[..., Any], dialect: Dialect, data: list[bytes]
 ) -> None:
-    for what, damaged, code in _hostile(data):
-        right = library.walk(damaged, 0, 5, 9)
-        call = f"walk({dialect.name}, {what})"
+    for met in _hostile(data):
+        right = library.walk(met.data, 0, met.next_offset, 9)
+        call = f"walk({dialect.name}, {met.what})"
+        is_by_length = met.code in ("raises-at-end", "trust-length")
         try:
-            got = walk(damaged, 0, 5, 9)
-        except Exception as error:  # noqa: BLE001 - whatever the student's code raises
-            compare.holds(False, call, type(error).__name__, str(right), "raises-at-end")
-        compare.equal(call, lambda got=got: got, right, {code: _believing(damaged, code)})
+            got = walk(met.data, 0, met.next_offset, 9)
+        except (struct.error, IndexError) as error:
+            code = met.code if is_by_length else None
+            compare.holds(False, call, type(error).__name__, str(right), code)
+        mistakes = {} if met.code == "raises-at-end" else {met.code: _believing(met)}
+        compare.equal(call, lambda got=got: got, right, mistakes)
 
 
-def _hostile(data: list[bytes]) -> Iterator[tuple[str, bytes, str]]:
-    """Yield what stands in the way of a walk from 5 to 9, and the code of who walks on."""
+def _hostile(data: list[bytes]) -> Iterator[InTheWay]:
     joined = b"".join(data)
     at = len(data[0]) + len(data[1])
     last = at + len(data[2]) - 1
     flipped = joined[:last] + bytes([joined[last] ^ 1]) + joined[last + 1 :]
-    yield "a changed byte", flipped, "ignores-checksum"
-    yield "offset 7 missing", data[0] + data[1] + data[3] + data[4], "passes-gap"
-    yield "offset 6 twice", b"".join([data[0], data[1], *data[1:]]), "passes-repeated"
-    yield "a size of 4", joined[:at] + pack(">qiI", 7, 4, 0) + data[3] + data[4], "trust-length"
+    yield InTheWay("a changed byte", flipped, "ignores-checksum")
+    missing = data[0] + data[1] + data[3] + data[4]
+    yield InTheWay("offset 7 missing", missing, "passes-gap")
+    yield InTheWay("offset 5 where 4 belongs", joined, "passes-gap", 4)
+    wanted = data[0] + data[1] + data[4]
+    yield InTheWay("offsets 7 and 8 missing", wanted, "wanted-behind-gap")
+    twice = b"".join([data[0], data[1], *data[1:]])
+    yield InTheWay("offset 6 twice", twice, "passes-repeated")
+    yield InTheWay("offset 5 where 6 belongs", joined, "passes-repeated", 6)
+    for size in (4, 9, 0, -1, -12, 2**31 - 1):
+        covered = bytes(max(size - 4, 0) if size < 10 else 0)
+        small = pack(">qiI", 7, size, crc32(covered)) + covered
+        behind = data[3] + data[4]
+        yield InTheWay(f"a size of {size}", joined[:at] + small + behind, "trust-length")
     for end in (1, 11, 15, len(data[2]) - 1):
-        yield f"{end} bytes of a message", joined[: at + end], "raises-at-end"
-    yield "no bytes", b"", "raises-at-end"
+        yield InTheWay(f"{end} bytes of a message", joined[: at + end], "raises-at-end")
+    yield InTheWay("no bytes", b"", "raises-at-end")
 
 
-def _believing(data: bytes, code: str) -> tuple[int, int]:
-    """Return where a walk from 5 to 9 ends that leaves out one of its tests; -1 without a value."""
-    if code == "raises-at-end":
-        return -1, -1
-    position, next_offset = 0, 5
-    while position + 16 <= len(data):
-        offset = int.from_bytes(data[position : position + 8], "big")
-        size = int.from_bytes(data[position + 8 : position + 12], "big")
-        is_in_turn = offset == next_offset
-        if code == "passes-gap":
-            is_in_turn = offset >= next_offset
-        if code == "passes-repeated":
-            is_in_turn = offset <= next_offset
-        if offset >= 9 or not is_in_turn:
+def _believing(met: InTheWay) -> tuple[int, int]:
+    """Return where a walk to 9 ends that leaves out the test of which the code tells."""
+    position, next_offset = 0, met.next_offset
+    while 0 <= position <= len(met.data) - 16:
+        offset, size, crc = struct.unpack_from(">qiI", met.data, position)
+        end = position + 12 + size
+        is_in_turn = {
+            "passes-gap": offset >= next_offset,
+            "passes-repeated": offset <= next_offset,
+        }.get(met.code, offset == next_offset)
+        is_right = crc32(met.data[position + 16 : max(end, 0)]) == crc
+        if offset >= 9 or not is_in_turn or not (is_right or met.code == "ignores-checksum"):
             break
-        position, next_offset = position + 12 + size, offset + 1
-    return position, next_offset
+        position, next_offset = end, offset + 1
+    return position, 9 if met.code == "wanted-behind-gap" else next_offset
 
 
 # ---- 3.5
