@@ -164,6 +164,7 @@ def _check_fields(file: File, fields: Sequence[Field]) -> None:
 def _check_step(step: Step, files: Mapping[str, File]) -> None:
     for name, start, end in step.focus:
         assert files[name].start <= start < end <= files[name].end, (step.say, name, start, end)
+        assert end <= step.state.ends.get(name, 0), (step.say, name, end, "is not shown")
     for name, end in step.state.ends.items():
         assert files[name].start <= end <= files[name].end, (step.say, name, end)
     for table in step.state.tables:

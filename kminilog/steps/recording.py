@@ -10,7 +10,8 @@ cost only grows. If there are more steps than a document may have, the last one 
 left out. This module knows no scene. Source: ours.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from kminilog.steps.document import (
     MAX_BYTES,
@@ -101,6 +102,24 @@ class Recording:
     def hide(self, name: str) -> None:
         """Show a file no longer."""
         del self._ends[name]
+
+    @contextmanager
+    def shown_alone(self, range: Range, add: Callable[[str], None]) -> Iterator[list[Range]]:
+        """Show bytes that a step looks at, for this step; yield the range to be in focus.
+
+        If they are not in view, they become a part of their own in place of their file: `add` adds
+        it under the name that it is given.
+        """
+        seen = self.in_view(range)
+        if seen:
+            yield seen
+            return
+        part, end = f"{range.file} at byte {range.start}", self._ends.pop(range.file, None)
+        self.show(part) if self.has_file(part) else add(part)
+        yield [range._replace(file=part)]
+        self.hide(part)
+        if end is not None:
+            self.show(range.file, end)
 
     def spend(self, *, probes: int = 0, reads: int = 0, bytes: int = 0) -> None:
         """Add to the cost that the next steps show."""

@@ -2,8 +2,11 @@
 
 import pytest
 
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
 from kminilog.printable import printable
 from kminilog.steps.document import Document
+from kminilog.steps.message import record
 from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
 from kminilog.steps.page.render import render_page
 from tests.browser import LOW_CONTRAST, Page, started_browser
@@ -132,6 +135,41 @@ def shown_files(page: Page) -> list[str]:
     """The names of the files whose bytes are to be seen."""
     titles = page.page.locator("#bytes .file h3").all_inner_texts()
     return [title.rsplit(": ", 1)[0] for title in titles]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_heading_tells_the_size_of_a_file_at_that_step(browser, pages, name):
+    files = {file.name: file for file in made(name).files}
+    with Page(browser, pages / f"{name}.html") as page:
+        for number, step in enumerate(made(name).steps, start=1):
+            page.page.evaluate(f"location.hash = '#step/{number}'")
+            page.page.wait_for_selector(f"section.current[id='step/{number}']")
+            if step.ask:
+                answer(page, step.ask, is_right=True)
+            titles = page.page.locator("#bytes .file h3").all_inner_texts()
+            sizes = dict(title.rsplit(": ", 1) for title in titles)
+            for file, end in step.state.ends.items():
+                whole = len(files[file].data) == files[file].size_bytes
+                here = f"{files[file].size_bytes} bytes, {end - files[file].start} of them here"
+                assert sizes[file] == (f"{end} bytes" if whole else here)
+
+
+def test_page_of_a_damaged_file_opens_at_the_damage(browser, tmp_path):
+    data = bytearray(b"".join(encode(KAFKA, n, None, b"value") for n in range(50)))
+    data[33 * len(data) // 50 + 20] ^= 1
+    (log := tmp_path / "00000000000000000000.log").write_bytes(data)
+    path = tmp_path / "record.html"
+    path.write_text(render_page(record.document(log, KAFKA)))
+    for size in SIZES:
+        with Page(browser, path, viewport=dict(zip(("width", "height"), size, strict=True))) as page:
+            assert page.page.evaluate(IS_FOCUS_IN_SIGHT)
+
+
+IS_FOCUS_IN_SIGHT = """() => {
+  const panel = document.getElementById("bytes").getBoundingClientRect();
+  const byte = document.querySelector("#bytes .in-focus .byte").getBoundingClientRect();
+  return panel.top <= byte.top && byte.bottom <= panel.bottom;
+}"""
 
 
 def test_page_breaks_no_word_of_a_table_on_a_phone(browser, pages):

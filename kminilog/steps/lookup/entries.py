@@ -4,6 +4,7 @@ Of a large index only the entries around the one that was taken are shown. Sourc
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.plain_text import count
@@ -52,13 +53,15 @@ def record_entries(recording: Recording, search: Search) -> None:
         position = entries[probe.slot].position if probe.slot < len(entries) else None
         probed.append((probe.slot, probe.value, position, f"on to the {side}"))
         recording.spend(probes=1)
-        recording.step(
-            f"Entry {probe.slot} is for {probe.value}: {compared(probe, relative)}. Go on to the "
-            f"{side} of it.",
-            focus=_of_entry(recording, name, probe.slot),
-            values={**values, "low": low, "high": high},
-            tables=[Table("Probes", _PROBED, tuple(probed), (len(probed) - 1,))],
-        )
+        add = partial(_add_entries, recording, entries, probe.slot, 1)
+        with recording.shown_alone(_of_entry(name, probe.slot), add) as focus:
+            recording.step(
+                f"Entry {probe.slot} is for {probe.value}: {compared(probe, relative)}. Go on to "
+                f"the {side} of it.",
+                focus=focus,
+                values={**values, "low": low, "high": high},
+                tables=[Table("Probes", _PROBED, tuple(probed), (len(probed) - 1,))],
+            )
     _record_entry(recording, search, segment, values)
 
 
@@ -95,7 +98,9 @@ def _record_entry(
     recording.step(
         said,
         ask=question_with_enough_choices(question),
-        focus=[] if slot is None else _of_entry(recording, segment.index.path.name, slot),
+        focus=[]
+        if slot is None
+        else recording.in_view(_of_entry(segment.index.path.name, slot)),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],
     )
@@ -108,8 +113,14 @@ def _show_index(
         return
     slot = entries.index(taken) if taken else 0
     first = first_shown(len(entries), slot, _SHOWN_ENTRIES)
-    shown_entries = entries[first : first + _SHOWN_ENTRIES]
-    data = b"".join(encode_entry(entry) for entry in shown_entries)
+    _add_entries(recording, entries, first, _SHOWN_ENTRIES, name)
+
+
+def _add_entries(
+    recording: Recording, entries: Sequence[IndexEntry], first: int, count: int, name: str
+) -> None:
+    """Add the bytes of some entries under a name."""
+    data = b"".join(encode_entry(entry) for entry in entries[first : first + count])
     start = first * ENTRY_SIZE_BYTES
     fields = [
         field._replace(start=field.start + start, end=field.end + start)
@@ -119,9 +130,9 @@ def _show_index(
     recording.file(name, data, fields, start=start, size_bytes=size_bytes)
 
 
-def _of_entry(recording: Recording, name: str, slot: int) -> list[Range]:
+def _of_entry(name: str, slot: int) -> Range:
     start = slot * ENTRY_SIZE_BYTES
-    return recording.in_view(Range(name, start, start + ENTRY_SIZE_BYTES))
+    return Range(name, start, start + ENTRY_SIZE_BYTES)
 
 
 def _entries_table(

@@ -4,6 +4,7 @@ The log is shown from where the walk began; of a long walk, only its end. Source
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.plain_text import count, shown_in
@@ -37,12 +38,15 @@ def record_walk(recording: Recording, search: Search) -> None:
                     values={"byte": stand.position, "offset there": offset},
                 )
             continue
-        recording.step(
-            f"At byte {stand.position} stands offset {offset}, not {search.offset}. Its size is "
-            f"{size}: the next message begins {SIZE_END + size} bytes on.",
-            focus=recording.in_view(Range(name, stand.position, stand.position + CRC_END)),
-            values={"byte": stand.position, "offset there": offset, "size": size},
-        )
+        header = Range(name, stand.position, stand.position + CRC_END)
+        add = partial(_add_log, recording, segment, [stand], CRC_END)
+        with recording.shown_alone(header, add) as focus:
+            recording.step(
+                f"At byte {stand.position} stands offset {offset}, not {search.offset}. Its size "
+                f"is {size}: the next message begins {SIZE_END + size} bytes on.",
+                focus=focus,
+                values={"byte": stand.position, "offset there": offset, "size": size},
+            )
     _record_result(recording, search, segment)
 
 
@@ -91,12 +95,25 @@ def _show_log(
     last = stands[-1]
     end = last.position + SIZE_END + last.fields[1]
     first = next(s for s in stands if s is last or end - s.position <= _SHOWN_LOG_BYTES)
+    bytes_count = min(end - first.position, _SHOWN_LOG_BYTES)
+    _add_log(recording, segment, stands[stands.index(first) :], bytes_count, name)
+
+
+def _add_log(
+    recording: Recording,
+    segment: Segment,
+    stands: Sequence[HeaderRead],
+    bytes_count: int,
+    name: str,
+) -> None:
+    """Add bytes of the log, from the first of some messages on, under a name."""
+    first = stands[0]
     with open(segment.log_path, "rb", opener=open_regular) as file:
         size_bytes = file.seek(0, 2)
         file.seek(first.position)
-        data = file.read(min(end - first.position, _SHOWN_LOG_BYTES))
+        data = file.read(bytes_count)
     fields: list[Field] = []
-    for stand in stands[stands.index(first) :]:
+    for stand in stands:
         at = stand.position - first.position
         part = data[at : at + SIZE_END + stand.fields[1]]
         fields += message_fields(name, segment.dialect, stand.position, part)

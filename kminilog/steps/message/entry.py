@@ -78,6 +78,7 @@ def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset:
     recording.step(
         f"{path.name} has {count(len(data), 'byte')}: {len(data) // ENTRY_SIZE_BYTES} entries of "
         f"{ENTRY_SIZE_BYTES}. The number in its name, {base_offset}, is not stored in them.",
+        focus=recording.in_view(Range(path.name, start, start + ENTRY_SIZE_BYTES)) if start else [],
         values={"base offset": base_offset},
     )
     slot_data = data[start : start + ENTRY_SIZE_BYTES]

@@ -13,7 +13,7 @@ from pathlib import Path
 from kminilog.format.dialect import Dialect
 from kminilog.plain_text import count, shown
 from kminilog.steps.document import Document, Field, Range, Table, Value
-from kminilog.steps.layout import message_fields
+from kminilog.steps.layout import NUMBERS, message_fields
 from kminilog.steps.message.meanings import meaning, question
 from kminilog.steps.message.stretches import Neighbourhood, Stretch, neighbourhood, read_range
 from kminilog.steps.recording import Recording
@@ -75,9 +75,21 @@ def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: S
         f"{path.name} has {count(around.size_bytes, 'byte')}: "
         f"{count(around.message_count, 'message')}{damaged}. Bytes {chosen.start} to "
         f"{chosen.end - 1} are {what}.",
+        focus=_first_look(recording, path.name, chosen, around),
         values={"messages": around.message_count, "damaged places": around.damage_count},
         tables=[Table("In the file", columns, rows, (slot - first,))],
     )
+
+
+def _first_look(
+    recording: Recording, file: str, chosen: Stretch, around: Neighbourhood
+) -> list[Range]:
+    """Return what the panel of bytes opens at: the damage, or a message behind others."""
+    if chosen.damage:
+        return recording.in_view(Range(file, chosen.start, chosen.end))
+    is_behind = chosen is not around.near[0]
+    offset = Range(file, chosen.start, chosen.start + NUMBERS["offset"])
+    return recording.in_view(offset) if is_behind else []
 
 
 def _row(one: Stretch) -> tuple[Value, ...]:

@@ -66,9 +66,10 @@
       const part = make("section", "file");
       const file = files.get(name);
       const end = ends[name];
-      const shown = end - file.start;
-      const whole = shown === file.size_bytes ? "" : `, ${shown} of them here`;
-      part.append(make("h3", "", `${name}: ${file.size_bytes} bytes${whole}`));
+      // A file that the document has whole grows step by step; of any other, this is a part.
+      const isWhole = file.data.length === file.size_bytes;
+      const size = isWhole ? `${end} bytes` : `${file.size_bytes} bytes, ${end - file.start} of them here`;
+      part.append(make("h3", "", `${name}: ${size}`));
       const focus = isWaiting ? [] : step.focus.filter((range) => range.file === name);
       const isBeside = !focus.length && step.focus.length && !isWaiting;
       part.append(hexView(file, end, focus, isBeside ? SHOWN_BESIDE : SHOWN_BYTES));

@@ -8,18 +8,20 @@ call, and tests compare the two for any bytes. Source: S0 7; Kafka: Utils.murmur
 issue 1154 for the key, and for what others have computed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from zlib import crc32
 
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.steps.document import Document, Field, Range, Table
+from kminilog.plain_text import shown_in
+from kminilog.steps.document import Document, Field, Range, Table, Value
 from kminilog.steps.recording import Recording, ask
 
 SEED = 0x9747B28C
 MULTIPLIER = 0x5BD1E995
 _MASK = 0xFFFFFFFF
 _FILE = "key"
+_SHOWN_COLUMNS = 60
 
 
 class Round(NamedTuple):
@@ -97,10 +99,11 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
         raise ValueError(f"{partitions} partitions: give at least 1")
     recording = Recording("murmur2", "murmur2: from a key to its partition")
     recording.file(_FILE, key, _fields(key))
-    _say_key(recording, key)
+    told: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
+    _say_key(recording, key, told)
     for number, one in enumerate(rounds(key)):
-        _say_round(recording, key, number, one)
-    _say_result(recording, key, partitions)
+        _say_round(recording, number, one, told)
+    _say_result(recording, key, partitions, told)
     return recording.document()
 
 
@@ -111,7 +114,7 @@ def result(key: bytes, partitions: int) -> Document:
     10
     """
     recording = Recording("murmur2", "murmur2: from the hash of a key to its partition")
-    _say_result(recording, key, partitions)
+    _say_result(recording, key, partitions, {})
     return recording.document()
 
 
@@ -128,17 +131,20 @@ def _fields(key: bytes) -> list[Field]:
     return fields
 
 
-def _say_key(recording: Recording, key: bytes) -> None:
+def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> None:
     words, tail = divmod(len(key), 4)
     said = (
         f"The key has {len(key)} bytes. murmur2 takes them as words of four bytes, least "
         f"significant byte first: {words} here, and a tail of {tail}."
     )
     focus = [Range(_FILE, 0, len(key))] if key else []
-    recording.step(said, focus=focus, values={"length": len(key), "words": words, "tail": tail})
+    values = {**told, "length": len(key), "words": words, "tail": tail}
+    recording.step(said, focus=focus, values=values)
 
 
-def _say_round(recording: Recording, key: bytes, number: int, one: Round) -> None:
+def _say_round(
+    recording: Recording, number: int, one: Round, told: Mapping[str, Value]
+) -> None:
     said = {
         "length": f"The hash begins with the seed 0x{SEED:08x}, and the length by exclusive or. So "
         "keys that differ only in zero bytes at the end get different hashes.",
@@ -152,17 +158,19 @@ def _say_round(recording: Recording, key: bytes, number: int, one: Round) -> Non
         "shift by 15": "The same by 15, without a multiplication.",
     }[one.what]
     focus = [Range(_FILE, one.start, one.end)] if one.end else []
-    values: dict[str, str | int | None] = {"round": number, "h": f"0x{one.h:08x}"}
+    values: dict[str, Value] = {**told, "round": number, "h": f"0x{one.h:08x}"}
     if one.what in ("word", "tail"):
         name = "k" if one.what == "word" else "tail"
         values[name] = f"0x{one.mixed:08x}"
     recording.step(said, focus=focus, values=values)
 
 
-def _say_result(recording: Recording, key: bytes, partitions: int) -> None:
+def _say_result(
+    recording: Recording, key: bytes, partitions: int, told: Mapping[str, Value]
+) -> None:
     hashed = murmur2(key)
     positive = to_positive(hashed)
-    values: dict[str, str | int | None] = {"h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
+    values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
     sign = "Its highest bit is set, so it is negative" if hashed < 0 else "It is not negative here"
     recording.step(
         f"Java has signed integers: the 32 bits are the number {hashed}. {sign}.", values=values

@@ -1,3 +1,4 @@
+import re
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.steps.document import Document
 from kminilog.steps.lookup import edges, find_offset
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -83,6 +85,42 @@ def test_find_offset_is_the_search_of_the_documents():
     assert taken.startswith("Entry 6,1407: the message with offset 368775 begins at byte 1407")
     index = next(file for file in made("find-offset").files if file.name.endswith(".index"))
     assert index.data.startswith(bytes.fromhex("00000003 000001f1"))  # the documents' 3,497
+
+
+def focused_numbers(document: Document, said: str) -> list[tuple[list[int], list[int]]]:
+    """What the steps of one kind say, and the first numbers of the bytes that they focus on.
+
+    These bytes must be shown, and no others of their kind of file.
+    """
+    found = []
+    for step in document.steps:
+        match = re.match(said, step.say)
+        if match:
+            (focus,) = step.focus
+            suffix = next(s for s in (".index", ".log") if s in focus.file)
+            assert [name for name in step.state.ends if suffix in name] == [focus.file]
+            file = next(file for file in document.files if file.name == focus.file)
+            data = file.data[focus.start - file.start : focus.end - file.start]
+            width = 4 if suffix == ".index" else 8
+            number = int.from_bytes(data[:width])
+            found.append(([focus.start, number], [*map(int, match.groups())]))
+    return found
+
+
+def test_find_offset_shows_the_bytes_of_every_probe():
+    probed = focused_numbers(made("find-offset"), r"Entry (\d+) is for (\d+): ")
+    assert len(probed) == 16
+    assert [shown for shown, _ in probed] == [[8 * entry, value] for _, (entry, value) in probed]
+
+
+@pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA])
+def test_find_offset_shows_the_bytes_of_each_stop_of_a_long_walk(tmp_path, dialect):
+    reader = written(tmp_path, dialect, [b"x"] * 200, segment_bytes=100_000, interval=50_000)
+    stops = focused_numbers(
+        find_offset.document(reader, 199), r"At byte (\d+) stands offset (\d+), "
+    )
+    assert len(stops) == 6
+    assert all(shown == said for shown, said in stops)
 
 
 @pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA])

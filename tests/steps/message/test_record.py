@@ -84,6 +84,24 @@ def test_record_says_what_verify_says_of_damage():
     assert (document.final.values["start"], document.final.values["end"]) == (62, 93)
 
 
+@pytest.mark.parametrize("dialect", [DOCUMENTED, KAFKA])
+def test_record_looks_at_the_damage_from_its_first_step_on(dialect):
+    data = bytearray(b"".join(encode(dialect, n, None, b"value") for n in range(50)))
+    size = len(data) // 50
+    data[33 * size + 20] ^= 1
+    (focus,) = of_bytes(bytes(data), LOG, dialect).steps[0].focus
+    assert (focus.start, focus.end) == (33 * size, 34 * size)
+    (focus,) = of_bytes(bytes(data), LOG, dialect, 7 * size + 9).steps[0].focus
+    assert (focus.start, focus.end) == (7 * size, 7 * size + 8)
+    assert not of_bytes(bytes(data), LOG, dialect, 3).steps[0].focus
+
+
+def test_record_of_an_index_looks_at_its_entry_from_the_first_step_on():
+    entries = b"".join(bytes([0, 0, 0, n, 0, 0, 1, n]) for n in range(1, 200))
+    (focus,) = of_bytes(entries + entries[:8], INDEX).steps[0].focus
+    assert (focus.start, focus.end) == (len(entries), len(entries) + 8)
+
+
 def test_record_of_an_index_says_where_it_is_not_believed():
     good = bytes.fromhex("00000003 000001f1 00000006 0000057f")
     assert of_bytes(good, INDEX).final.values["finding"] == "ok"

@@ -53,6 +53,11 @@ def test_murmur2_asks_for_the_partition_and_names_each_wrong_thought():
     assert [choice.answer for choice in ask.choices if choice.is_right] == ["10"]
 
 
+@pytest.mark.parametrize(("key", "told"), [(b"TT0124", '"TT0124"'), (b"", '""')])
+def test_murmur2_shows_its_key_at_each_step(key, told):
+    assert {step.state.values["key"] for step in document(key, 15).steps} == {told}
+
+
 def test_murmur2_of_the_empty_key_has_no_bytes_and_a_partition():
     assert document(b"", 15).final.values["murmur2"] == 275646681
 
