@@ -1,5 +1,6 @@
 """The producer, driven by hand, on a real cluster."""
 
+import socket
 from random import Random
 from typing import ClassVar
 
@@ -250,6 +251,15 @@ class Half:
 
 
 OUTSIDE = r"^Invalid partition given with record: {} is not in the range \[0...2\]\.$"
+
+
+def test_bootstrap_servers_are_accepted_and_no_socket_is_opened(spread, monkeypatch):
+    monkeypatch.setattr(socket, "socket", None)
+    for name in ("bootstrap.servers", "metadata.broker.list"):
+        producer = spread.producer(config={name: "10.65.132.2:9093", "acks": -1})
+        future = producer.send(ProducerRecord(TOPIC, None, b"a", 0))
+        producer.close()
+        assert future.result().partition == 0
 
 
 @pytest.mark.parametrize(

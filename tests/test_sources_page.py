@@ -1,0 +1,63 @@
+"""docs/sources.md leads from each section of the documents to pages, commands, steps and exercises."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from kminilog.cli.main import main
+from kminilog.cli.step import SCENES
+from kminilog.course.material import all_labs
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "sources.md").read_text()
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.split("## Their sections")[1].splitlines()
+    if re.match(r"\| S\d", line)
+]
+EXERCISES = {exercise.id for lab in all_labs() for exercise in lab.exercises}
+
+
+def slug(heading: str) -> str:
+    """The anchor that the pages' builder makes of a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def anchors(page: str) -> set[str]:
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", page, re.MULTILINE)}
+
+
+def test_sources_page_has_rows_for_every_document():
+    assert {row[0][:2] for row in ROWS} == {"S0", "S1", "S2", "S3", "S4"}
+    assert all(len(row) == 6 for row in ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1][:20]}")
+def test_sources_page_row_leads_to_what_is_there(row):
+    _, _, pages, commands, steps, exercises = row
+    links = re.findall(r"\[[^]]+\]\(([a-z-]+\.md)(?:#([^)]+))?\)", pages)
+    assert links
+    for name, anchor in links:
+        page = (DOCS / name).read_text()
+        assert not anchor or anchor in anchors(page), (name, anchor)
+    for command in re.findall(r"`([^`]+)`", commands):
+        exists(command)
+    assert set(re.findall(r"`([^`]+)`", steps)) <= set(SCENES)
+    assert set(re.findall(r"\d\.\d+", exercises)) <= EXERCISES
+
+
+def exists(text: str) -> None:
+    """Assert that a command exists, and that it has the options that are named."""
+    command: click.Command = main
+    context = click.Context(main)
+    for word in text.split():
+        if word.startswith("--"):
+            options = {opt for param in command.get_params(context) for opt in param.opts}
+            assert word in options, text
+        else:
+            assert isinstance(command, click.Group), text
+            found = command.get_command(context, word)
+            assert found, text
+            command = found
