@@ -1,12 +1,13 @@
 """The log of the documents' example: three segments, and the message with offset 368776.
 
     00000000000000000000    offsets 0 to 368769
-    00000000000000368769    offsets 368770 to 737337; index entry 3,497
+    00000000000000368769    offsets 368770 to 737337; index entries 3,497 and 6,1407 and 8,1686
     00000000000000737337    offset 737338 and a few more
 
 S1 5.2 and 5.3 search offset 368776 here. A log with these names needs as many messages, so the fast
 writer writes them. The third message of the second file begins at byte 497, the sixth at byte 1407,
-as in the documents' figure. Differs: the figure has an entry `1,0`, which no rule of Kafka's gives.
+as in the documents' figure and in `step sparse-index`. Differs: the figure has an entry `1,0`, which
+no rule of Kafka's gives.
 """
 
 from pathlib import Path
@@ -15,6 +16,7 @@ from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.steps.segment.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 
@@ -22,9 +24,6 @@ TOPIC = "documents"
 OFFSET = 368776
 _FIRST_NAME, _SECOND_NAME = 368769, 737337
 _FEW = 8
-_MESSAGE_BYTES = 40
-_LENGTHS = (248, 249, 103, 100, 707, 93, 186, 10_000)  # bytes 0, 248, 497, 600, 700, 1407, 1500, …
-_INTERVAL_BYTES = 278  # an entry at 497, 1407 and 1686, none at the four between them
 
 
 def write_documents_log(log_dir: Path) -> TopicPartition:
@@ -32,15 +31,16 @@ def write_documents_log(log_dir: Path) -> TopicPartition:
 
     It takes about a second, and 30 MB. Raises TopicExistsError if the topic is there.
     """
-    lengths = [_MESSAGE_BYTES] * (_FIRST_NAME + 1)
-    second = [*_LENGTHS, *[_MESSAGE_BYTES] * (_SECOND_NAME - _FIRST_NAME - len(_LENGTHS))]
+    lengths = [LATER_BYTES] * (_FIRST_NAME + 1)
+    second = message_sizes(_SECOND_NAME - _FIRST_NAME)
+    second[-1] += 10_000  # the first segment has more messages, and no more bytes
     segment_bytes = sum(second)
     lengths[0] += segment_bytes - sum(lengths)  # the first segment is as full as the second
-    settings = TopicSettings(segment_bytes=segment_bytes, index_interval_bytes=_INTERVAL_BYTES)
+    settings = TopicSettings(segment_bytes=segment_bytes, index_interval_bytes=INTERVAL_BYTES)
     partition = TopicPartition(TOPIC, 0)
     with LogDirWriter.open(log_dir, create=True) as writer:
         writer.create_topic(Topic(TOPIC, dialect=DOCUMENTED, settings=settings))
-        _write(writer, partition, [*lengths, *second, *[_MESSAGE_BYTES] * _FEW])
+        _write(writer, partition, [*lengths, *second, *[LATER_BYTES] * _FEW])
     return partition
 
 

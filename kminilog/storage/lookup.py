@@ -2,7 +2,7 @@
 
     names      [0  368769  737337]           bisect: the segment that holds the offset
     entries    [(1, 0)  (3, 497)  (6, 1407)] bisect: the nearest message that the index knows
-    messages   1407  1686  ...               walk: one after the other, until the offset is there
+    messages   1407  1500  1686  ...         walk: one after the other, until the offset is there
 
 Every search for an offset uses these functions: `find`, `read`, `consume` and all others. `find
 --explain` passes a recording tracer and prints what they touched. They open no files: the caller

@@ -47,7 +47,7 @@ def append_roll(
 @click.option(
     "--interval",
     type=int,
-    default=300,
+    default=248,
     show_default=True,
     metavar="N",
     help="Value of index.interval.bytes: a message gets an entry if it begins more than N bytes "
@@ -65,11 +65,12 @@ def append_roll(
 def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Document:
     """Write a segment, and see which of its messages get an entry in its index, and why.
 
-    The third message begins at byte 497, so that the documents' entry 3,497 comes out.
+    The third message begins at byte 497, so that the documents' entry 3,497 comes out. It is the
+    segment that `kminilog demo --documents` writes in its full size.
     """
     from kminilog.steps.segment.sparse_index import document
 
-    return document(dialect, interval, count, chance=Random(seed))
+    return document(dialect, interval, count)
 
 
 @scene(

@@ -24,7 +24,7 @@ from kminilog.storage.segment_search import Located
 
 DAMAGES = ("missing", "short", "wrong")
 INTERVAL_BYTES = 50
-FIRST_OFFSET = 368_770
+FIRST_OFFSET = 737_338  # of the third segment of the documents
 _TORN_BYTES = 3
 _SHIFT_BYTES = 7
 

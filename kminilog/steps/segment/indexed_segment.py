@@ -1,17 +1,17 @@
 """A segment whose messages have chosen sizes, and what the index rule said of each of them.
 
-    position   0        248      497        617 …     interval 300
-    message    368770   368771   368772     368773
-    entry                        3, 497               documented: offset - 368769, position
+    position   0        248      497     600     700     1407     1500     1686      interval 248
+    message    368770   368771   368772  368773  368774  368775   368776   368777
+    entry                        3, 497                  6, 1407           8, 1686   documented
 
-The sizes of the first messages are such that the documents' entry `3,497` comes out. They are the
-same in both dialects, and so are all positions. Source: S1 5.2.
+The sizes of the first messages are such that the entries of the documents' figure come out. They
+are the same in both dialects, and so are all positions. `demo --documents` writes the same segment
+in its full size. Source: S1 5.2.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kminilog.chance import Chance
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, is_due
 from kminilog.format.message import encoded_bytes
@@ -21,15 +21,9 @@ from kminilog.storage.offset_index import OffsetIndex
 from kminilog.storage.partition_log import PartitionLog
 
 FIRST_OFFSET = 368_770
-_FIRST_SIZES = (
-    248,
-    249,
-    120,
-    180,
-    75,
-    160,
-    190,
-)  # with 300, entries at 497, 872 (not at 797), 1222
+FIRST_SIZES = (248, 249, 103, 100, 707, 93, 186, 120)
+LATER_BYTES = 40
+INTERVAL_BYTES = 248  # entries at 497, 1407 and 1686; none at 248, which is not more
 
 
 class Placed(NamedTuple):
@@ -59,10 +53,14 @@ class Written(NamedTuple):
     entries: list[IndexEntry]
 
 
-def message_sizes(message_count: int, chance: Chance) -> list[int]:
-    """Return the size of each message, in bytes; only the later ones are random."""
-    later = max(message_count - len(_FIRST_SIZES), 0)
-    return [*_FIRST_SIZES[:message_count], *(60 + chance.randrange(120) for _ in range(later))]
+def message_sizes(message_count: int) -> list[int]:
+    """Return the size of each message, in bytes.
+
+    >>> message_sizes(9)
+    [248, 249, 103, 100, 707, 93, 186, 120, 40]
+    """
+    later = max(message_count - len(FIRST_SIZES), 0)
+    return [*FIRST_SIZES[:message_count], *[LATER_BYTES] * later]
 
 
 def write_segment(dialect: Dialect, interval_bytes: int, sizes: Sequence[int]) -> Written:

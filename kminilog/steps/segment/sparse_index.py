@@ -1,18 +1,18 @@
 """`step sparse-index`: which messages get an index entry, and what stands in it.
 
-    position   0        248      497        617 …     interval 300
+    position   0        248      497        600 …     interval 248
     message    368770   368771   368772     368773
-    behind     0        248      497 > 300  120       the last entry, else the beginning
+    behind     0        248      497 > 248  103       the last entry, else the beginning
     entry                        3, 497               documented: offset - 368769, position
 
-The sizes of the first messages are such that the documents' entry `3,497` comes out. A real log is
+The sizes of the first messages are such that the documents' entry `3,497` comes out, and then their
+6,1407 and 8,1686. A real log is
 written; `is_due` says of each message why it gets an entry or not, and the real index says if it
 got one. Source: S1 5.2; Kafka: LogSegment.append, OffsetIndex.
 """
 
 from collections.abc import Sequence
 
-from kminilog.chance import Chance
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, due_entries
 from kminilog.format.message import SIZE_END
@@ -22,6 +22,7 @@ from kminilog.steps.document import Ask, Document, Range, Table, Value
 from kminilog.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.steps.segment.indexed_segment import (
     FIRST_OFFSET,
+    INTERVAL_BYTES,
     Placed,
     Written,
     message_sizes,
@@ -29,7 +30,6 @@ from kminilog.steps.segment.indexed_segment import (
 )
 from kminilog.steps.segment.partition import PARTITION, add_index, add_log
 
-INTERVAL_BYTES = 300
 MESSAGE_COUNT = 14
 MOST_MESSAGES = 100  # with more, a document has too many fields
 _SHOWN_ROWS = 20
@@ -40,8 +40,6 @@ def document(
     dialect: Dialect = DOCUMENTED,
     interval_bytes: int = INTERVAL_BYTES,
     message_count: int = MESSAGE_COUNT,
-    *,
-    chance: Chance,
 ) -> Document:
     """Return the step-through; its last table has the entries that `OffsetIndex` reads.
 
@@ -49,7 +47,7 @@ def document(
     """
     if not 1 <= message_count <= MOST_MESSAGES:
         raise ValueError(f"{message_count} messages: give 1 to {MOST_MESSAGES}")
-    sizes = message_sizes(message_count, chance)
+    sizes = message_sizes(message_count)
     recording = Recording("sparse-index", "sparse-index: which messages get an index entry")
     written = write_segment(dialect, interval_bytes, sizes)
     add_log(recording, written.name + LOG_SUFFIX, dialect, written.log_data, is_shown=False)
