@@ -236,6 +236,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
                 self._read[reset.topic_partition] = reset.next_offset
 
     def _on_revoked(self, partitions: list[TopicPartition]) -> None:
+        self._drop_queued(partitions)  # first: what is handed out now is not in the commit
         try:
             self._commit()
         finally:
@@ -245,10 +246,15 @@ class KafkaStream(Iterator[ConsumerRecord]):
         self._tell_lost(LostShare(self.config["group.id"], partitions))
         self._forget(partitions)
 
-    def _forget(self, partitions: list[TopicPartition]) -> None:
+    def _drop_queued(self, partitions: list[TopicPartition]) -> None:
         with self._lock:
             for partition in partitions:
                 self._share[partition] = self._share.get(partition, 0) + 1
+
+    def _forget(self, partitions: list[TopicPartition]) -> None:
+        self._drop_queued(partitions)
+        with self._lock:
+            for partition in partitions:
                 self._read.pop(partition, None)
 
     def _commit(self) -> None:

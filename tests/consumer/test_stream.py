@@ -223,6 +223,32 @@ def test_stream_of_a_log_that_is_cut_commits_no_offset_above_its_end(path):
     assert committed(path) == 20 + (PARTITIONS - 1) * EACH
 
 
+def test_stream_hands_out_nothing_more_of_what_it_gives_up_while_it_commits(path):
+    """Else the next owner reads those records again: the commit does not name them."""
+    is_revoked, handed_out = threading.Event(), []
+
+    def look(_: object = None) -> None:
+        handed_out.append(stream._next_queued())
+        is_revoked.set()
+
+    (stream,) = streams(path, auto_commit_interval_ms=600_000)
+    source = LogDirSource(LogDir(path))
+    other = Coordinator(
+        path, source.topics, source.topic_id, clock=SystemClock(), chance=Random()
+    )
+    with stream:
+        assert next(stream).value in ALL
+        while stream.queued_count < len(ALL) - 1:
+            time.sleep(0.01)
+        commit = stream._consumer.commit
+        stream._consumer.commit = lambda offsets: (look(), commit(offsets))
+        membership = other.join("readers", JoinRequest(("orders",)))
+        assert is_revoked.wait(60)
+        other.leave("readers", membership)
+        assert handed_out == [None]
+        assert len(read_until_timeout(stream)) >= len(ALL) - 1
+
+
 def test_stream_of_a_topic_that_is_replaced_drops_what_is_queued_of_the_old_one(path):
     new = [b"new %d" % number for number in range(EACH * 2)]
     (stream,) = streams(path)
