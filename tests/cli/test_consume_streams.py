@@ -122,7 +122,8 @@ def test_streams_take_the_other_options(full):
     options = ["--key", "k3", "--format", "%t-%p %k\\n"]
     run = full.ok("consume", "--pattern", "t|u", *GROUP, *FAST, "--streams", 2, *options)
     assert set(run.out.splitlines()) == {f"t-{number} k3" for number in range(PARTITIONS)}
-    assert run.out.count("\n") == PARTITIONS * EACH // 5
+    # A record that is at hand when the second member joins comes again.
+    assert run.out.count("\n") - PARTITIONS * EACH // 5 in (0, 1)
 
 
 @pytest.mark.parametrize("streams", [[], ["--streams", "1"]])
