@@ -193,7 +193,7 @@ def create_again(writer: LogDirWriter, request: pytest.FixtureRequest) -> Callab
 
     def create(count: int) -> None:
         writer.delete_topic("orders")
-        writer.create_topic(Topic("orders", 2, request.param, SMALL, new_topic_id(chance)))
+        writer.create_topic(Topic("orders", 2, request.param, SMALL, topic_id=new_topic_id(chance)))
         append(writer, "orders", 0, count)
 
     return create
