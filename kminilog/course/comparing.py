@@ -9,8 +9,9 @@ values is that of Examplar.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -91,6 +92,34 @@ class Comparer:
             return DifferenceError("wrong-constant", code, answer=call, got=short(got))
         return _differs(call, as_text(got), as_text(expected), code)
 
+    def all_equal(
+        self,
+        cases: Sequence[tuple[str, Callable[[], Any], Any]],
+        readings: Sequence[tuple[str, Sequence[Any]]],
+    ) -> None:
+        """Compare several cases: call, make and expected, as `equal` does.
+
+        `readings` are codes of misconceptions, each with the values to which it leads, one for each
+        case. One case may agree with a misconception by chance, so a code must explain all.
+
+        >>> cases = [("double(2)", lambda: 4, 4), ("double(3)", lambda: 9, 6)]
+        >>> try: Comparer().all_equal(cases, [("adds-two", [4, 5]), ("squares", [4, 9])])
+        ... except DifferenceError as found: found.code
+        'squares'
+        """
+        got: list[Any] = []
+        error = None
+        try:
+            for _, make, _ in cases:
+                got.append(make())
+        except Exception as raised:  # noqa: BLE001 - whatever the student's code raises
+            error = raised
+        code = None if error else common_code(got, readings)
+        for (call, _, expected), value in zip(cases, got, strict=False):
+            self.equal(call, partial(_itself, value), expected, {code: value} if code else None)
+        if error:
+            raise error
+
     def refuses(
         self,
         call: str,
@@ -138,6 +167,19 @@ class Comparer:
         self.count += 1
         if not is_true:
             raise _differs(call, got, expected, code)
+
+
+def common_code(got: Sequence[Any], readings: Sequence[tuple[str, Sequence[Any]]]) -> str | None:
+    """Return the code of the first misconception that leads to all these values; None without one.
+
+    >>> common_code([4, 9], [("adds-two", [4, 5]), ("squares", [4, 9])])
+    'squares'
+    """
+    for code, wrong in readings:
+        pairs = list(zip(got, wrong, strict=True))
+        if all(_fits(*pair) and _equal(*pair) for pair in pairs):
+            return code
+    return None
 
 
 def as_text(value: Any) -> str:
@@ -210,6 +252,10 @@ def _only_code(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
 
 def _kind(value: Any) -> str:
     return "None" if value is None else type(value).__name__
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _equal(got: Any, wanted: Any) -> bool:

@@ -40,20 +40,10 @@ def test_translation_has_the_same_reasons(language):
 
 
 def codes_in(path: Path) -> set[str]:
-    """Return the texts of a checks.py that look like codes: of `mistakes`, and of arguments."""
-    tree = ast.parse(path.read_text())
-    found = {
-        key.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Dict)
-        for key in node.keys
-        if isinstance(key, ast.Constant) and isinstance(key.value, str)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            words = [*node.args[3:], *(each.value for each in node.keywords if each.arg == "code")]
-            found |= {word.value for word in words if isinstance(word, ast.Constant)}
-    return {each for each in found if isinstance(each, str) and CODE.fullmatch(each)}
+    """Return the texts of a checks.py that look like codes."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant)} - {"utf-8"}
+    return {text for text in texts if isinstance(text, str) and CODE.fullmatch(text)}
 
 
 @pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)

@@ -126,3 +126,44 @@ def test_texts_of_a_check_are_shown_around_their_first_difference_too():
         Comparer().holds(False, "f()", "=" * 50 + "1", "=" * 50 + "2")
     assert found.value.values["got"] == "…==========1"
     assert found.value.values["expected"] == "…==========2"
+
+
+def give(value):
+    if isinstance(value, Exception):
+        raise value
+    return value
+
+
+SQUARES = [("squares", [4, 9, 16])]
+
+
+@pytest.mark.parametrize(
+    ("got", "code", "call"),
+    [
+        ([4, 9, 16], "squares", "double(3)"),
+        ([4, 9, 8], None, "double(3)"),  # one case agrees by chance
+        ([4, 9, ValueError("no")], None, "double(3)"),
+        ([4, 6, 8.0], None, "double(4)"),
+    ],
+    ids=["all", "by-chance", "raises-later", "kind"],
+)
+def test_all_equal_gives_a_code_only_if_it_explains_every_case(got, code, call):
+    calls = [f"double({number})" for number in (2, 3, 4)]
+    gives = [lambda value=value: give(value) for value in got]
+    cases = list(zip(calls, gives, (4, 6, 8), strict=True))
+    with pytest.raises((DifferenceError, WrongKindError)) as found:
+        Comparer().all_equal(cases, SQUARES)
+    assert getattr(found.value, "code", None) == code
+    assert call in str(found.value)
+
+
+def test_all_equal_raises_what_a_case_raised_if_those_before_it_hold():
+    cases = [("double(2)", lambda: 4, 4), ("double(3)", lambda: give(ValueError("no")), 6)]
+    with pytest.raises(ValueError, match="no"):
+        Comparer().all_equal(cases, [("squares", [4, 9])])
+
+
+def test_all_equal_goes_on_if_every_case_holds():
+    compare = Comparer()
+    compare.all_equal([("double(2)", lambda: 4, 4), ("double(3)", lambda: 6, 6)], [])
+    assert compare.count == 2
