@@ -171,6 +171,7 @@ def _compare_decision(
 
 
 def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
+    cases, mistakes = [], []
     for messages, base_offset, interval_bytes, last in (
         ([(7, 0), (8, 40), (9, 80)], 7, 50, 0),
         ([(offset, 40 * offset) for offset in range(12)], 0, 50, 0),
@@ -185,12 +186,10 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
         every = [IndexEntry(offset - base_offset, position) for offset, position in messages]
         right = _due(every, interval_bytes, last)
         first = [each for each in every[:1] if each.position == 0]
-        compare.equal(
-            call,
-            lambda m=messages, b=base_offset, i=interval_bytes, at=last: _pairs(
-                list(due_entries(iter(m), b, i, at))
-            ),
-            _pairs(right),
+        rest = (base_offset, interval_bytes, last)
+        give = lambda m=messages, rest=rest: _pairs(list(due_entries(iter(m), *rest)))  # noqa: E731
+        cases.append((call, give, _pairs(right)))
+        mistakes.append(
             {
                 "absolute-offsets": [(offset + base_offset, at) for offset, at in right],
                 "index-every-message": every,
@@ -198,8 +197,15 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
                 "forgets-last-entry": [e for e in every if e.position - last > interval_bytes],
                 "due-at-interval": _due(every, interval_bytes - 1, last),
                 "ignores-last-indexed": _due(every, interval_bytes, 0),
-            },
+            }
         )
+    readings = [(code, [_pairs(each[code]) for each in mistakes]) for code in mistakes[0]]
+    compare.all_equal(cases, readings)
+    compare.equal(
+        "list(due_entries([(5, 60), (2147483652, 2147483647)], 5, 50))",
+        lambda: _pairs(list(due_entries([(5, 60), (2**31 + 4, 2**31 - 1)], 5, 50))),
+        [(0, 60), (2**31 - 1, 2**31 - 1)],
+    )
     kinds = {type(each).__name__ for each in due_entries([(7, 0), (8, 60)], 7, 50)}
     call, code = "due_entries(2 messages, 7, 50)", "plain-tuple" if kinds == {"tuple"} else None
     compare.holds(kinds == {"IndexEntry"}, call, ", ".join(kinds), "IndexEntry", code)
@@ -268,6 +274,9 @@ def _compare_index(
 # ---- 5.4 index sanity
 
 
+DESCENDING_AND_TORN = "3 entries that descend and 7 bytes"
+
+
 def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
     for entries in (
         [(3, 497)],
@@ -284,9 +293,10 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         kinds = {type(each) for each in decode_entries(data)}
         got = ", ".join(sorted(kind.__name__ for kind in kinds))
         compare.holds(kinds <= {IndexEntry}, call, f"a list of {got}", "IndexEntry")
-    for what, entries, torn_bytes, position in _torn():
+    for what, entries, torn_bytes in TORN:
         wrong = {"torn-entry-dropped": entries} | ({"truncate-to-zero": []} if entries else {})
-        _compare_refusal(compare, decode_entries, what, (entries, torn_bytes), position, wrong)
+        content = entries, torn_bytes
+        _compare_refusal(compare, decode_entries, what, content, 8 * len(entries), wrong)
     accepted = tuple(_accepts(decode_entries, entries) for _, entries, _ in OUT_OF_ORDER)
     blind = next((code for code, rule in BLIND.items() if accepted == _accepted_by(rule)), None)
     for what, entries, slot in OUT_OF_ORDER:
@@ -295,6 +305,13 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         _compare_refusal(compare, decode_entries, what, (entries, 0), 8 * slot, wrong)
 
 
+TORN = (  # what is wrong, the whole entries, and how many bytes follow them
+    ("9 bytes", [(0, 62)], 1),
+    ("3 bytes", [], 3),
+    ("2 entries and 7 bytes", [(1, 62), (3, 497)], 7),
+    ("300 entries and 4 bytes", [(n, 40 * n) for n in range(300)], 4),
+    (DESCENDING_AND_TORN, [(3, 497), (1, 62), (4, 900)], 7),
+)
 OUT_OF_ORDER = (  # what is wrong, the entries, and the slot of the first that does not ascend
     ("both descend", [(1, 62), (6, 1407), (3, 497)], 2),
     ("positions descend", [(1, 62), (3, 497), (6, 100), (8, 2000)], 2),
@@ -315,14 +332,6 @@ BLIND: dict[str, Callable[[Entry, Entry], bool]] = {  # which neighbours a misco
     "compares-as-pairs": lambda one, two: one < two,
     "one-ascends-is-enough": lambda one, two: one[0] < two[0] or one[1] < two[1],
 }
-
-
-def _torn() -> Iterator[tuple[str, list[Entry], int, int]]:
-    """Yield what is wrong, the whole entries, how many bytes follow them, and the error's place."""
-    yield "9 bytes", [(0, 62)], 1, 8
-    yield "3 bytes", [], 3, 0
-    yield "2 entries and 7 bytes", [(1, 62), (3, 497)], 7, 16
-    yield "2 that descend and 7 bytes", [(3, 497), (1, 62)], 7, 16
 
 
 def _accepted_by(rule: Callable[[Entry, Entry], bool]) -> tuple[bool, ...]:
@@ -357,10 +366,8 @@ def _compare_refusal(
     try:
         decode_entries(data)
     except CorruptBytesError as error:
-        at = error.position
-        is_order = torn_bytes and at is not None and at < 8 * len(entries)
-        code = "torn-not-first" if is_order else None
-        compare.holds(at == position, f"{call} at", str(at), str(position), code)
+        mistakes = {"torn-not-first": 8} if what == DESCENDING_AND_TORN else {}
+        compare.equal(f"{call} at", lambda at=error.position: at, position, mistakes)
 
 
 def _swapped(entry: IndexEntry) -> IndexEntry:
@@ -427,6 +434,16 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             False,
             (orphan, []),
             {"keeps-orphans": ([], []), "cut-is-stray": (orphan, CUTS)},
+        ),
+        (
+            "index and bak",
+            [*orphan, f"{SEVEN}.bak"],
+            True,
+            (orphan, [f"{SEVEN}.bak"]),
+            {
+                "keeps-orphans": ([], [f"{SEVEN}.bak"]),
+                "deletes-strays": ([f"{SEVEN}.bak", *orphan], []),
+            },
         ),
         (
             "index and deleted log",

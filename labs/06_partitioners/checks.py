@@ -1,6 +1,7 @@
 """Checks of lab 6: where records go, and who says so."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -119,25 +120,6 @@ def exercise_2(compare: Comparer, to_positive: Callable[..., Any]) -> None:
 # ---- 6.3
 
 
-def _same_reading(
-    compare: Comparer,
-    calls: Sequence[str],
-    give: Callable[[int], Any],
-    right: Sequence[Any],
-    readings: Sequence[tuple[str, Sequence[Any]]],
-) -> None:
-    """Compare all calls. A reading has its code only if it explains what every call gave.
-
-    One call may agree with a wrong reading by chance: there are few partitions, and the values of
-    `hash` are other ones in each process.
-    """
-    got = [give(number) for number in range(len(calls))]
-    code = next((code for code, wrong in readings if got == list(wrong)), None)
-    for call, given, expected in zip(calls, got, right, strict=True):
-        mistakes = {code: given} if code else {}
-        compare.equal(call, lambda given=given: given, expected, mistakes)
-
-
 def _masked(key: bytes) -> int:
     return library.murmur2(key) & 0x7FFFFFFF
 
@@ -163,10 +145,11 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
         ("builtin-hash", [(hash(key) & 0x7FFFFFFF) % n for key, n in rows]),
     ]
     right = [(h & 0x7FFFFFFF) % n for h, n in hashes]
-    calls = [f"partition(key {key[:20]!r}, {n} partitions)" for key, n in rows]
-    _same_reading(
-        compare, calls, lambda i: ask(rows[i][0], _cluster_of(rows[i][1])), right, readings
-    )
+    cases = [
+        (f"partition(key {key[:20]!r}, {n} partitions)", partial(ask, key, _cluster_of(n)), wanted)
+        for (key, n), wanted in zip(rows, right, strict=True)
+    ]
+    compare.all_equal(cases, readings)
     _compare_without_key(compare, partition)
 
     keys = [b"alice", b"bob", b"carol", b"dave", b"erin", b"frank"]
@@ -178,7 +161,8 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
 
     def compare_all(what: str, give: Callable[[bytes], Any], right: Any, *readings: Any) -> None:
         calls = [f"partition(key {key!r}, {what})" for key in keys]
-        _same_reading(compare, calls, lambda i: give(keys[i]), right, readings)
+        gives = [partial(give, key) for key in keys]
+        compare.all_equal(list(zip(calls, gives, right, strict=True)), readings)
 
     seven = [h % 7 for h in masked]
     compare_all(
@@ -226,16 +210,19 @@ def _compare_without_key(compare: Comparer, partition: Callable[..., Any]) -> No
     stuck = [Default24(Random(seed))._cache.partition(TOPIC, _cluster_of(n)) for n, seed in cases]
     empty = [_masked(b"") % n for n, _ in cases]
 
-    def ask(case: int, key: bytes | None) -> Any:
-        n, seed = cases[case]
+    def ask(n: int, seed: int, key: bytes | None) -> Any:
         own, text = Default24(Random(seed)), None if key is None else key.decode()
         return partition(own, TOPIC, text, key, "value", b"value", _cluster_of(n))
 
-    where = [f"{n} partitions, stuck to {at}" for (n, _), at in zip(cases, stuck, strict=True)]
-    calls = [f"partition(key b'', {each})" for each in where]
-    _same_reading(compare, calls, lambda i: ask(i, b""), empty, [("empty-as-null", stuck)])
-    calls = [f"partition(no key, {each})" for each in where]
-    _same_reading(compare, calls, lambda i: ask(i, None), stuck, [("null-is-hashed", empty)])
+    for key, right, code, wrong in (
+        (b"", empty, "empty-as-null", stuck),
+        (None, stuck, "null-is-hashed", empty),
+    ):
+        what = "no key" if key is None else "key b''"
+        where = [f"{n} partitions, stuck to {at}" for (n, _), at in zip(cases, stuck, strict=True)]
+        calls = [f"partition({what}, {each})" for each in where]
+        gives = [partial(ask, *case, key) for case in cases]
+        compare.all_equal(list(zip(calls, gives, right, strict=True)), [(code, wrong)])
     own, cluster = Default24(Random(3)), _cluster_of(7)
     for at_first in (True, False):
         got = [partition(own, TOPIC, None, None, "value", b"v", cluster) for _ in range(6)]
@@ -404,14 +391,15 @@ OTHER = "views"  # a topic whose partition must stay as it is
 
 
 class _Racing:
-    """Chance during which another thread moves the topic on to partition 3, unless it must wait."""
+    """Chance during which another thread moves the topic on, unless that must wait."""
 
-    def __init__(self, cache: Any) -> None:
+    def __init__(self, cache: Any, to: int) -> None:
         self._cache = cache
+        self._to = to
 
     def randrange(self, stop: int) -> int:
         if not self._cache._lock.locked():
-            dict.__setitem__(self._cache._cached, TOPIC, 3)
+            dict.__setitem__(self._cache._cached, TOPIC, self._to)
         return 0
 
 
@@ -424,9 +412,32 @@ class _Watched(dict[str, int]):
         self.is_changed_without_lock = False
 
     def __setitem__(self, topic: str, partition: int) -> None:
+        self._look()
+        super().__setitem__(topic, partition)
+
+    def setdefault(self, topic: str, partition: Any = None) -> Any:
+        if topic not in self:
+            self._look()
+        return super().setdefault(topic, partition)
+
+    def update(self, *arguments: Any, **named: Any) -> None:
+        self._look()
+        super().update(*arguments, **named)
+
+    def _look(self) -> None:
         if not self._lock.locked():
             self.is_changed_without_lock = True
-        super().__setitem__(topic, partition)
+
+
+class _Asked:
+    """Chance that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def randrange(self, stop: int) -> int:
+        self.count += 1
+        return stop - 1
 
 
 def exercise_5(compare: Comparer, next_partition: Callable[..., Any]) -> None:
@@ -458,6 +469,8 @@ def _compare_stays(compare: Comparer, at: Callable[..., Any]) -> None:
     asked = [(stuck, before) for stuck in range(4) for before in (-1, 0, 1, 2, 3)]
     asked = [(stuck, previous) for stuck, previous in asked if stuck != previous]
     caches = [at(stuck) for stuck, _ in asked]
+    for cache in caches:
+        cache._chance = _Asked()
     answers = [
         cache.next_partition(TOPIC, FOUR, previous)
         for cache, (_, previous) in zip(caches, asked, strict=True)
@@ -474,6 +487,7 @@ def _compare_stays(compare: Comparer, at: Callable[..., Any]) -> None:
         mistakes = {code: got} if code and got in range(4) else {}
         compare.equal(call, lambda got=got: got, stuck, mistakes)
         _compare_cached(compare, cache, call, got)
+        compare.at_most(f"draws of {call}", cache._chance.count, 0, "draws-for-nothing")
 
 
 def _compare_cached(compare: Comparer, cache: Any, call: str, got: Any) -> None:
@@ -540,15 +554,14 @@ def _compare_first_draws(compare: Comparer, at: Callable[..., Any]) -> None:
 def _compare_races(
     compare: Comparer, at: Callable[..., Any], next_partition: Callable[..., Any]
 ) -> None:
-    for stuck, previous, what in ((0, 0, "another thread moves to 3 first"), (None, -1, "3 comes")):
+    for stuck, previous, to, drawn in ((0, 0, 3, 1), (2, 2, 1, 0), (None, -1, 3, 0)):
         cache = at(stuck)
-        cache._chance = _Racing(cache)
-        call = f"next_partition, stuck to {stuck}, {what}"
+        cache._chance = _Racing(cache, to)
+        call = f"next_partition, stuck to {stuck}, another thread moves to {to} first"
         got = cache.next_partition(TOPIC, FOUR, previous)
         stored = cache._cached.get(TOPIC)
-        is_kept = stored == 3 or _locks(at, next_partition)
-        compare.holds(is_kept, call, repr(got), "3", "sticky-overwrites")
-        drawn = 1 if stuck == 0 else 0
+        is_kept = stored == to or _locks(at, next_partition)
+        compare.holds(is_kept, call, repr(got), str(to), "sticky-overwrites")
         compare.equal(call, lambda got=got: got, stored, {"sticky-answers-its-draw": drawn})
 
 
@@ -589,12 +602,14 @@ class _Counting(BuiltIn):
 
 Records = Sequence[tuple[int, str]]
 PLANS: tuple[tuple[str, Records], ...] = (
-    # Sizes and marks: f fills the batch, k has a key, o goes elsewhere, t is of another topic.
+    # Sizes and marks: f fills the batch, k has a key, o and u go elsewhere, t is of another topic.
     ("records of 30 bytes, each batch full", [(30, "f")] * 9),
     ("records of 60 bytes, the third fills it", [(60, ""), (60, ""), (60, "f")] * 3),
     ("records of 30 bytes, no batch full", [(30, "")] * 16),
     ("200 bytes with a key, 60 without", [(200, "kf"), (60, ""), (200, "k"), (60, "f")]),
-    ("200 bytes elsewhere, 60 here", [(200, "of"), (60, ""), (200, "o"), (60, "f")]),
+    ("200 bytes elsewhere, 60 here", [(200, "of"), (60, ""), (200, "u"), (60, "f")]),
+    ("60, 60, 10 with a key, 10", [(60, ""), (60, ""), (10, "kf"), (10, "f")]),
+    ("60, 60, 10 elsewhere, 10", [(60, ""), (60, ""), (10, "of"), (10, "f")]),
     ("100 bytes at once, then 99 and 1", [(100, "f"), (99, "f"), (1, "f"), (199, ""), (1, "")]),
     ("records of 60 bytes, 2 topics", [(60, ""), (60, "tf"), (60, "f"), (60, "tf"), (60, "t")]),
 )
@@ -668,7 +683,7 @@ def _moves(write: Any, records: Records, start: int, *, ignores_keys: bool = Fal
         before = chooser.switches
         topic = OTHER if "t" in marks else TOPIC
         here = chooser._current[topic].partition
-        place = (here + 1) % 4 if "o" in marks else here
+        place = (here + ("o" in marks) - ("u" in marks)) % 4
         named = {"has_key": "k" in marks, "is_batch_full": "f" in marks, "cluster": cluster}
         chooser.on_appended(topic, place, size, **named)
         found += [number] * (chooser.switches - before)
@@ -676,19 +691,15 @@ def _moves(write: Any, records: Records, start: int, *, ignores_keys: bool = Fal
 
 
 def exercise_6(compare: Comparer, on_appended: Callable[..., Any]) -> None:
-    cases = [(what, records, start) for start in (2, 0) for what, records in PLANS]
+    plans = [(what, records, start) for start in (2, 0) for what, records in PLANS]
 
     def moves_of(write: Any) -> list[list[int]]:
-        return [_moves(write, records, start) for _, records, start in cases]
+        return [_moves(write, records, start) for _, records, start in plans]
 
-    got = moves_of(on_appended)
-    _same_reading(
-        compare,
-        [f"on_appended, moves on after ({what})" for what, _, _ in cases],
-        lambda number: got[number],
-        moves_of(BuiltIn.on_appended),
-        [(code, moves_of(write)) for code, write in READINGS],
-    )
+    calls = [f"on_appended, moves on after ({what})" for what, _, _ in plans]
+    gives = [partial(_moves, on_appended, records, start) for _, records, start in plans]
+    cases = list(zip(calls, gives, moves_of(BuiltIn.on_appended), strict=True))
+    compare.all_equal(cases, [(code, moves_of(write)) for code, write in READINGS])
     records = [(60, "k"), (60, "kf"), (60, "k")]
     compare.equal(
         "on_appended, moves on after (keys ignored)",

@@ -12,7 +12,7 @@ from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import Range
 from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.consumer.assignors.sticky import Sticky
-from kminilog.course.comparing import Comparer
+from kminilog.course.comparing import Comparer, common_code
 from kminilog.format.names import TopicPartition
 
 Runs = Callable[[int, int], list[tuple[int, int]]]
@@ -30,25 +30,6 @@ def _runs_of(counts: Sequence[int]) -> list[tuple[int, int]]:
 def _pairs(given: Any) -> Any:
     """Return runs as a list of tuples, however the student has written them."""
     return [tuple(run) for run in given] if isinstance(given, list | tuple) else given
-
-
-def _code_of(
-    cases: Sequence[tuple[Any, ...]],
-    give: Callable[..., Any],
-    readings: Sequence[tuple[str, Callable[..., Any]]],
-) -> str | None:
-    """Return the code of the misconception that explains what every case gives; None if none does.
-
-    One case may agree with a wrong reading by chance.
-    """
-    try:
-        got = [give(*case) for case in cases]
-    except Exception:  # noqa: BLE001 - the comparison of that case raises it again
-        return None
-    return next(
-        (code for code, wrong in readings if got == [wrong(*case) for case in cases]),
-        None,
-    )
 
 
 RUNS: tuple[tuple[str, Runs], ...] = (
@@ -69,14 +50,13 @@ def exercise_1(compare: Comparer, runs: Callable[..., Any]) -> None:
     chance = Random(8)
     cases = [(14, 4), (10, 3), (1, 2), (0, 3), (4, 4), (7, 5), (3, 1), (100, 7)]
     cases += [(chance.randrange(40), chance.randrange(1, 12)) for _ in range(60)]
-    code = _code_of(cases, lambda *case: _pairs(runs(*case)), RUNS)
-    for case in cases:
-        compare.equal(
-            f"runs{case}",
-            lambda case=case: _pairs(runs(*case)),
-            range_runs(*case),
-            {each: wrong(*case) for each, wrong in RUNS if each == code},
-        )
+    compare.all_equal(
+        [
+            (f"runs{case}", lambda case=case: _pairs(runs(*case)), range_runs(*case))
+            for case in cases
+        ],
+        [(code, [wrong(*case) for case in cases]) for code, wrong in RUNS],
+    )
 
 
 # ---- 8.2 and 8.3
@@ -198,10 +178,13 @@ def _compare_assign(
     def busy(group: Group) -> Any:
         return {member: given for member, given in expected(group).items() if given}
 
-    plain = [
-        (code, lambda group, wrong=wrong: _plain(wrong(group), order)) for code, wrong in readings
-    ]
-    code = _code_of([(group,) for _, group in cases], give, [*plain, ("idle-left-out", busy)])
+    every = [*readings, ("idle-left-out", busy)]
+    try:
+        answers = [give(group) for _, group in cases]
+        wrong = [(code, [_plain(rule(g), order) for _, g in cases]) for code, rule in every]
+        code = common_code(answers, wrong)
+    except Exception:  # noqa: BLE001 - below, the comparison of that case raises it again
+        code = None
     for what, group in cases:
         got, wanted = give(group), expected(group)
         call = f"assign({what})"
