@@ -350,6 +350,18 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
     got = [_ask(made, flapping[number % 2]) for number in range(12)]
     call, code = "12 records, 1 goes down and up", "rr-begins-anew" if set(got) == {0} else None
     compare.holds(len(set(got)) > 1, call, repr(got), "more than one partition", code)
+    _compare_between(compare, new())
+
+
+def _compare_between(compare: Comparer, made: Any) -> None:
+    """Compare the turn of a topic that is asked for while another one begins a batch."""
+    cluster = _topics(a=4, b=4)
+    answered = [_ask(made, cluster, "a") for _ in range(3)][-1]
+    if getattr(made, "is_asked_again", True) and hasattr(made, "on_new_batch"):
+        made.on_new_batch("a", cluster, answered)
+    call = "b, after a a a and on_new_batch of a"
+    mistakes = {"rr-repeats-for-others": answered}
+    compare.equal(call, lambda: _ask(made, cluster, "b"), 0, mistakes)
 
 
 def _of_topics(made: Any, plan: str, cluster: ClusterMetadata) -> list[Any]:

@@ -7,14 +7,14 @@ class RoundRobin(Partitioner):
     def __init__(self):
         self.turns = {}
         self.answers = {}
-        self.is_new_batch = False
+        self.new_batches = set()
 
     def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
         turns = self.turns.setdefault(topic, self.in_turn())
-        if not self.is_new_batch:
+        if topic not in self.new_batches:
             next(turns)
             self.answers[topic] = turns.send((topic, cluster))
-        self.is_new_batch = False
+        self.new_batches.discard(topic)
         return self.answers[topic]
 
     def in_turn(self):
@@ -28,4 +28,4 @@ class RoundRobin(Partitioner):
             place += 1
 
     def on_new_batch(self, topic, cluster, previous_partition):
-        self.is_new_batch = True
+        self.new_batches.add(topic)

@@ -3,11 +3,11 @@
 class RoundRobin:
     def __init__(self):
         self.last = {}
-        self.repeat = False
+        self.repeat = None
 
     def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
-        if self.repeat:
-            self.repeat = False
+        if self.repeat == topic:
+            self.repeat = None
             return self.last[topic]
         order = [each.partition for each in cluster.partitions_for_topic(topic) if each.leader]
         if not order:
@@ -18,4 +18,4 @@ class RoundRobin:
         return self.last[topic]
 
     def on_new_batch(self, topic, cluster, previous_partition):
-        self.repeat = True
+        self.repeat = topic
