@@ -67,9 +67,9 @@ class Comparer:
         """Go on if `make()` gives `expected`; else raise DifferenceError, or WrongKindError.
 
         `call` is the call as the student would write it. `mistakes` maps codes of misconceptions to
-        the values to which they lead; one that equals `expected` or another here names none. A value of a
-        type that does the same, bytearray or an integer of numpy, is as good; memoryview, which
-        cannot be joined to bytes, is not.
+        the values to which they lead; one that equals `expected` or another here names none. A
+        value of a type that does the same, bytearray or an integer of numpy, is as good;
+        memoryview, which cannot be joined to bytes, is not.
 
         >>> Comparer().equal("double(4)", lambda: 16, 8, {"squares": 16})
         Traceback (most recent call last):
@@ -170,16 +170,19 @@ class Comparer:
 
 
 def common_code(got: Sequence[Any], readings: Sequence[tuple[str, Sequence[Any]]]) -> str | None:
-    """Return the code of the first misconception that leads to all these values; None without one.
+    """Return the code of the one misconception that leads to all these values; None without one.
 
     >>> common_code([4, 9], [("adds-two", [4, 5]), ("squares", [4, 9])])
     'squares'
     """
-    for code, wrong in readings:
-        pairs = list(zip(got, wrong, strict=True))
-        if all(_fits(*pair) and _equal(*pair) for pair in pairs):
-            return code
-    return None
+    codes = {
+        code
+        for code, wrong in readings
+        if all(
+            _fits(one, other) and _equal(one, other) for one, other in zip(got, wrong, strict=True)
+        )
+    }
+    return codes.pop() if len(codes) == 1 else None
 
 
 def as_text(value: Any) -> str:
@@ -243,9 +246,7 @@ def _differs(call: str, got: str, expected: str, code: str | None) -> Difference
 def _only_code(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
     """Return the code of the misconception that leads to a value, if one does and no other."""
     codes = [
-        code
-        for code, wrong in (mistakes or {}).items()
-        if _fits(got, wrong) and _equal(got, wrong)
+        code for code, wrong in (mistakes or {}).items() if _fits(got, wrong) and _equal(got, wrong)
     ]
     return codes[0] if len(codes) == 1 else None
 
@@ -298,4 +299,4 @@ def _fits(got: Any, wanted: Any) -> bool:
 
 def _is_bool(value: Any) -> bool:
     """Tell if a value is True or False, perhaps of numpy."""
-    return isinstance(value, bool) or getattr(value, "dtype", None) == bool
+    return isinstance(value, bool) or getattr(value, "dtype", None) == "bool"

@@ -106,7 +106,7 @@ def _compare_probes(compare: Comparer, segment_slot: Callable[..., Any]) -> None
                 compare.equal(call, lambda d=dialect, o=offset: segment_slot(d, counted, o), right)
                 what = f"probes of {count} names for offset {offset}"
                 probes = len(counted.slots)
-                code = "linear-scan" if 2 * probes > count else None
+                code = "linear-scan" if 2 * probes > count > 100 else None
                 code = "copies-slices" if counted.is_sliced else code
                 compare.at_most(what, probes, limit, code)
 
