@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from kminilog.cli.layout import describe_partition, describe_topic, offset_range, warn_of_orphans
-from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import allow_gaps_option, example, json_option
-from kminilog.cli.output import Broken, write_document, write_line, write_lines, write_page
+from kminilog.cli.output import Broken, write_document, write_line, write_lines
+from kminilog.cli.output_files import OutputFile, write_output
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.errors import KMiniLogError
 from kminilog.plain_text import count, table
@@ -132,6 +132,6 @@ def _write_page(
     from kminilog.steps.page.log_dir import render_log_dir
 
     look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
-    write_page(html, render_log_dir(look))
+    write_output(html, render_log_dir(look).encode())
     found = sum(total for _, total, _ in look.counts)
     return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

@@ -2,10 +2,9 @@
 
     dump orders-0             a directory; name a file in it, like orders-0/00000000000000000000.log
     dump 0.log                no such file; `kminilog ls` lists the segments
-    verify --report reports   a directory; name a file in it
-    verify --report fifo      a FIFO, where the work would wait for a reader; name a regular file
+    demo --input fifo         a FIFO, where the work would wait for a writer; name a regular file
 
-All of it is said before any work is done. Only a stream may be a FIFO. Source: ours.
+Files to be written: output_files.py. All of it is said before any work is done. Only a stream may be a FIFO. Source: ours.
 """
 
 import os
@@ -45,27 +44,7 @@ class InputFile(click.ParamType[Path]):
     ) -> Path:
         """Return the path; a usage error if nothing, a directory, or a FIFO has this name."""
         _refuse_missing(self, value, param, ctx)
-        _refuse_fifo(self, value, param, ctx)
-        return Path(value)
-
-
-class OutputFile(click.ParamType[Path]):
-    """A file to be written, in a directory that is there; a file of that name is replaced."""
-
-    name = "file"
-
-    def convert(
-        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path:
-        """Return the path; a usage error if no file can have this name."""
-        if not str(value):
-            self.fail("the name is empty; name a file", param, ctx)
-        if os.path.isdir(value):
-            self.fail(f"{value} is a directory; name a file in it", param, ctx)
-        directory = Path(value).absolute().parent
-        if not directory.is_dir():
-            self.fail(f"{value}: there is no directory {directory}; make it first", param, ctx)
-        _refuse_fifo(self, value, param, ctx)
+        refuse_fifo(self, value, param, ctx)
         return Path(value)
 
 
@@ -119,12 +98,13 @@ def _refuse_missing(
         kind.fail(f"{str(value)!r} does not exist; name a file that does", param, ctx)
 
 
-def _refuse_fifo(
+def refuse_fifo(
     kind: click.ParamType[Any],
     value: str | Path,
     param: click.Parameter | None,
     ctx: click.Context | None,
 ) -> None:
+    """Fail with a usage error if a FIFO has this name."""
     try:
         is_fifo = stat.S_ISFIFO(os.stat(value).st_mode)
     except OSError:

@@ -1,4 +1,4 @@
-"""Everything that goes to stdout and stderr: JSON, lines of text, keys and values; and pages.
+"""Everything that goes to stdout and stderr: JSON, lines of text, keys and values.
 
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
@@ -19,16 +19,13 @@ import os
 import sys
 from binascii import b2a_base64
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from kminilog.error_text import in_words
 from kminilog.format.names import TopicPartition
 from kminilog.painted import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.printable import printable, printable_json
-from kminilog.storage.durable_file import replace_file
 from kminilog.storage.notices import Gap, OnGap
-from kminilog.storage.regular_file import regular_status
 
 _COLOURS = {
     GOOD: "32",
@@ -90,16 +87,6 @@ def is_terminal() -> bool:
 def write_document(document: Any) -> None:
     """Write one JSON document, indented."""
     write_bytes(json_bytes(document, indent=2))
-
-
-def write_page(path: Path, page: str) -> None:
-    """Write a page to a file, all of it or nothing.
-
-    Raises OSError, also if a device or a pipe has this name: a page does not take its place.
-    """
-    if path.exists():
-        regular_status(path)
-    replace_file(path, page.encode())
 
 
 def write_record(record: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ import click
 
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines, write_page
+from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output_files import OutputDirectory, write_output
 from kminilog.cli.steps.scene import SceneCommand
 from kminilog.plain_text import count, table
 from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
@@ -70,7 +71,7 @@ class Steps(click.Group):
 @click.option(
     "--html",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=OutputDirectory(),
     metavar="DIR",
     help="With --all: directory for the pages, and for one that lists them.",
 )
@@ -99,9 +100,9 @@ def write_pages(directory: Path) -> int:
         found = scene_command(name)
         document = found.document()
         page = render_page(document, index=INDEX_PAGE)
-        write_page(directory / f"{name}.html", page)
+        write_output(directory / f"{name}.html", page.encode())
         listed.append(Listed(name, found.short_help or "", found.takes, document))
-    write_page(directory / INDEX_PAGE, render_index(listed))
+    write_output(directory / INDEX_PAGE, render_index(listed).encode())
     return len(listed)
 
 

@@ -14,9 +14,9 @@ import click
 
 from kminilog.cli.engines import engine_for, engine_option
 from kminilog.cli.interrupts import interruptible_anywhere
-from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import ARGUMENTS, example, json_option
 from kminilog.cli.output import json_bytes, warn, write_document, write_lines
+from kminilog.cli.output_files import OutputFile, write_output
 from kminilog.cli.places import is_cluster
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import (
@@ -201,10 +201,7 @@ def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
     else:
         text = _page(report, log_dir) if suffix in (".html", ".htm") else report.to_text()
         data = text.rstrip("\n").encode("utf-8", "surrogateescape")
-    try:
-        path.write_bytes(data + b"\n")
-    except OSError as error:  # the error of a full disk names no file
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    write_output(path, data + b"\n")
 
 
 def _page(report: "Report", log_dir: LogDir) -> str:

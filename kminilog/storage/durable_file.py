@@ -5,6 +5,8 @@ File fsynced: they survive a power failure. Directory fsynced: the names in it s
 """
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from kminilog.format.names import with_suffix
@@ -40,11 +42,17 @@ def replace_file(path: Path, data: bytes) -> None:
     """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
     Once it returns, the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
-    Raises OSError, which names a file.
+    Raises OSError, which names a file; then nothing is left.
     """
     temporary = path.with_name(with_suffix(path.name, ".tmp"))
-    with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
-        file.write(data)
-    sync(temporary)
-    os.replace(temporary, path)
+    try:
+        with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
+            file.write(data)
+        sync(temporary)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(temporary).st_mode):  # anything else is somebody's
+                os.unlink(temporary)
+        raise
     sync(path.parent)

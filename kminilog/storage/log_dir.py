@@ -20,7 +20,7 @@ from typing import Any
 
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError, LogDirError
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
@@ -33,6 +33,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
+_WRITERS_FILES = {CHANGES_FILE, CHECKPOINT_FILE}
 CLUSTER_FILE = "cluster.json"
 """The state of a cluster, in its directory; or the settings of a topic of that name."""
 
@@ -71,6 +72,27 @@ def make_log_dir(path: Path) -> None:
         raise LogDirError(str(path), reason=reason) from None
 
 
+def log_dir_around(path: Path) -> Path | None:
+    """Return the nearest log dir or cluster that a real path is in, or would be; None without one.
+
+    It is known by the files of a writer, or by a topic's settings beside its first partition. A
+    partition's directory with segments counts, too, if it is in none. O(names in the directories).
+    """
+    partition = None
+    for directory in path.parents:
+        try:
+            names = set(os.listdir(directory))
+        except OSError:
+            names = set()
+        if parse_topic_partition(directory.name) and any(map(parse_segment_file, names)):
+            partition = directory
+        topics = (name for name in names if name.endswith(TOPIC_SUFFIX))
+        is_settled = any(f"{name.removesuffix(TOPIC_SUFFIX)}-0" in names for name in topics)
+        if is_settled or _WRITERS_FILES & names or holds_cluster(directory):
+            return directory
+    return partition
+
+
 class LogDir:
     """A log dir as a reader sees it.
 
@@ -89,7 +111,7 @@ class LogDir:
 
         A log dir whose topics are all deleted is still used; another directory is not.
         """
-        own = {LOCK_FILE, CHANGES_FILE, CHECKPOINT_FILE}
+        own = {LOCK_FILE, *_WRITERS_FILES}
         names = os.listdir(self.path)
         return any(name in own or name.endswith(TOPIC_SUFFIX) for name in names) or bool(
             self.orphans()

@@ -64,10 +64,16 @@ def make(directory: Path) -> LogDir:
         for partition in writer.topic("orders").all_partitions():
             log = writer.log(partition)
             log.append((b"key", b"value %d" % number) for number in range(MESSAGES // 2))
+    pages_of(directory).mkdir()
     (directory / "LINES").write_bytes(b"".join(b"line %d\n" % n for n in range(MESSAGES)))
     load = ("ingest", "LINES", "--topic", "loaded", "--partitions", "2", "--engine", "local")
     assert wait(start(directory, load)) == "0", (directory / "err").read_text()
     return LogDir(directory)
+
+
+def pages_of(directory: Path) -> Path:
+    """Return the directory beside a log dir that pages are written to."""
+    return directory.with_name(f"{directory.name}-pages")
 
 
 def start(directory: Path, words: tuple[str, ...]) -> int:
@@ -82,7 +88,7 @@ def start(directory: Path, words: tuple[str, ...]) -> int:
     places = {
         "LINES": directory / "LINES",
         "LOG": directory / "orders-0" / f"{0:020d}.log",
-        "PAGE": directory / PAGE,
+        "PAGE": pages_of(directory) / PAGE,
     }
     arguments = [str(places.get(word, word)) for word in words]
     sys.argv = ["kminilog", "--log-dir", str(directory), *arguments]
@@ -129,7 +135,7 @@ def is_made(log_dir: LogDir) -> bool:
 
 def prepare(log_dir: LogDir, name: str) -> None:
     """Give a command what it is to change, as it was before the last time."""
-    (log_dir.path / PAGE).unlink(missing_ok=True)
+    (pages_of(log_dir.path) / PAGE).unlink(missing_ok=True)
     if name == "recover":
         (log_dir.path / "orders-0" / f"{0:020d}.index").write_bytes(b"")
     if name.startswith("topic") and is_made(log_dir) != (name == "topic delete"):
@@ -150,7 +156,7 @@ def faults(log_dir: LogDir, name: str, code: str, number: int, written_before: i
     err = (log_dir.path / "err").read_text()
     if err:
         found.append(f"said {err!r}")
-    pages = [path.read_text() for path in log_dir.path.glob(f"*{PAGE}*")]
+    pages = [path.read_text() for path in pages_of(log_dir.path).iterdir()]
     if len(pages) > 1 or not all(page.endswith("</html>\n") for page in pages):
         found.append("half a page")
     if name.startswith("topic") and is_made(log_dir) != (name == "topic create"):

@@ -36,7 +36,6 @@ READ_TO_THE_END = ("--config", "consumer.timeout.ms=1")
 DELETE = ("topic", "delete", "orders", "--yes")
 SEGMENT = "orders-0/00000000000000000000.log"
 PAGE = "page.html"
-IN_THE_LOG_DIR = (SEGMENT, PAGE)
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("topic", "list"),
     ("topic", "describe", "orders"),
@@ -214,7 +213,8 @@ def command_attempts(count: int, chance: random.Random) -> list[Attempt]:
 
     def attempt(command: tuple[str, ...]) -> Attempt:
         def run(log_dir: Path) -> Run:
-            words = [str(log_dir / word) if word in IN_THE_LOG_DIR else word for word in command]
+            places = {SEGMENT: log_dir / SEGMENT, PAGE: log_dir.parent / PAGE}
+            words = [str(places.get(word, word)) for word in command]
             return CommandLine(log_dir)(*words, stdin=b"line\n")
 
         return Attempt(" ".join(command), run)
@@ -266,6 +266,7 @@ def fuzz(
                 run = attempt.run(directory / "scene")
             check_run(run, None if mutant == GONE else path.name)
             assert tree_of(outside) == before, "something outside of the log dir was touched"
+            (directory / PAGE).unlink(missing_ok=True)
             assert sorted(p.name for p in directory.iterdir()) == ["outside", "scene"]
         except (AssertionError, Hang) as error:
             return f"{name}, seed {directory.name}, {attempt.name}: {mutant}\n    {error!r}"

@@ -226,13 +226,14 @@ def test_group_describe_of_a_broken_file_is_one_line(orders, coordinator):
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_groups_that_cannot_be_listed_are_named(cause):
-    with directory_for_all() as directory:
+    with directory_for_all() as place:
+        directory = place / "log"
         kminilog = CommandLine(directory)
         kminilog.ok("topic", "create", "orders", "--partitions", 1)
-        page = directory / "page.html"
+        page = place / "page.html"
         kminilog.ok("ls", "--html", page)  # its modules and style sheets are read now
         assert "groups: " not in page.read_text()
-        os.chmod(directory, 0o777)  # for the page
+        os.chmod(place, 0o777)  # for the page
         CAUSES[cause](directory / ".groups")
         with without_privileges():
             assert_one_line(kminilog("group", "list"), 2, f"{directory / '.groups'}: ")

@@ -12,9 +12,9 @@ from typing import Any
 import click
 from rich.console import Console
 
-from kminilog.cli.named_files import OutputFile
 from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_line, write_lines, write_page
+from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.cli.output_files import OutputFile, write_output
 from kminilog.cli.steps.keys import keys_of_terminal
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.plain_text import count
@@ -57,7 +57,7 @@ class SceneCommand(click.Command):
         document = self._function(**own)
         check_step(document, from_step)
         if html:
-            write_page(html, render_page(document))
+            write_output(html, render_page(document).encode())
         if as_json:
             write_document(to_json(document))
         elif html:

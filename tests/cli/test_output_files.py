@@ -1,0 +1,216 @@
+"""Files that a command writes where the user says: whole or not at all, never in a log dir."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kminilog.cli.output_files import write_output
+from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
+
+WRITERS = [["verify", "--report"], ["ls", "--html"], ["step", "murmur2", "--html"]]
+each_writer = pytest.mark.parametrize("writer", WRITERS, ids=" ".join)
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> CommandLine:
+    """A log dir with a topic; a directory for output beside it."""
+    kminilog = CommandLine(tmp_path / "log")
+    kminilog.ok("topic", "create", "orders", "--partitions", 1)
+    assert kminilog("produce", "orders", stdin=b"a\nb\n").code == 0
+    (tmp_path / "out").mkdir()
+    return kminilog
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    found = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
+
+
+# ---- never in a log dir
+
+IN_LOG_DIR = [
+    "orders.json",
+    "orders-0/00000000000000000000.log",
+    "orders-0/00000000000000000000.index",
+    "recovery-point-offset-checkpoint",
+    ".clean-shutdown",
+    "new.json",
+    "orders-0/new.html",
+    "page.html",
+]
+
+
+@each_writer
+@pytest.mark.parametrize("name", IN_LOG_DIR)
+def test_output_into_the_log_dir_is_refused_before_the_work(orders, writer, name):
+    before = contents(orders.log_dir)
+    run = orders(*writer, orders.log_dir / name)
+    assert_one_line(run, 2, f"{name}: it is in the log dir {orders.log_dir}; name a file elsewhere")
+    assert contents(orders.log_dir) == before
+
+
+@each_writer
+def test_output_through_a_symbolic_link_into_a_log_dir_is_refused(orders, writer, tmp_path):
+    link, directory = tmp_path / "out" / "page.html", tmp_path / "linked"
+    link.symlink_to(orders.log_dir / "orders.json")
+    directory.symlink_to(orders.log_dir / "orders-0")
+    before = contents(orders.log_dir)
+    for name in (link, directory / "00000000000000000000.log", directory / "new.html"):
+        assert_one_line(orders(*writer, name), 2, f"it is in the log dir {orders.log_dir}")
+    assert contents(orders.log_dir) == before
+
+
+@each_writer
+def test_output_over_a_hard_link_of_a_segment_leaves_the_segment(orders, writer, tmp_path):
+    segment = orders.log_dir / "orders-0" / "00000000000000000000.log"
+    before, page = segment.read_bytes(), tmp_path / "out" / "page.html"
+    os.link(segment, page)
+    assert orders(*writer, page).code == 0
+    assert segment.read_bytes() == before
+    assert b"<html" in page.read_bytes()
+
+
+@each_writer
+def test_output_into_another_log_dir_is_refused(orders, writer, tmp_path):
+    other = CommandLine(tmp_path / "other")
+    other.ok("topic", "create", "bills", "--partitions", 1)
+    run = orders(*writer, other.log_dir / "bills.json")
+    assert_one_line(run, 2, f"it is in the log dir {other.log_dir}")
+
+
+@each_writer
+def test_output_into_a_log_dir_that_no_writer_has_opened_is_refused(orders, writer, tmp_path):
+    other = tmp_path / "copied"
+    other.mkdir()
+    shutil.copy(orders.log_dir / "orders.json", other)
+    shutil.copytree(orders.log_dir / "orders-0", other / "orders-0")
+    for name in ("orders.json", "orders-0/00000000000000000000.log", "new.html"):
+        assert_one_line(orders(*writer, other / name), 2, f"it is in the log dir {other}")
+    (other / "orders.json").unlink()  # a partition that belongs to no topic
+    run = orders(*writer, other / "orders-0" / "00000000000000000000.log")
+    assert_one_line(run, 2, f"it is in the log dir {other / 'orders-0'}")
+    assert orders(*writer, other / "page.html").code == 0
+
+
+@each_writer
+@pytest.mark.parametrize("name", ["cluster.json", "broker-0/page.html", "page.html"])
+def test_output_into_a_cluster_is_refused(orders, writer, tmp_path, name):
+    cluster = tmp_path / "cluster"
+    orders.ok("cluster", "create", cluster, "--brokers", 1)
+    assert_one_line(orders(*writer, cluster / name), 2, f"it is in the log dir {cluster}")
+
+
+def test_pages_of_all_step_throughs_into_a_log_dir_are_refused(orders):
+    before = contents(orders.log_dir)
+    for directory in (orders.log_dir, orders.log_dir / "orders-0", orders.log_dir / "pages" / "x"):
+        run = orders("step", "--all", "--html", directory)
+        assert_one_line(run, 2, f"it is in the log dir {orders.log_dir}")
+    assert contents(orders.log_dir) == before
+    assert not (orders.log_dir / "pages").exists()
+
+
+def test_output_is_refused_too_if_its_directory_becomes_a_log_dir_meanwhile(orders, tmp_path):
+    from kminilog.errors import LogDirError
+
+    with pytest.raises(LogDirError, match="it is in the log dir"):
+        write_output(orders.log_dir / "orders.json", b"page")
+
+
+# ---- whole or not at all
+
+
+@each_writer
+def test_full_disk_leaves_the_old_page_and_nothing_else(orders, writer, tmp_path):
+    page = tmp_path / "out" / "page.html"
+    page.write_bytes(b"the old page")
+    run = subprocess.run(
+        [*PROGRAM, "--log-dir", str(orders.log_dir), *writer, str(page)],
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    assert run.returncode == 2
+    assert f"{page}: File too large".encode() in run.stderr
+    assert contents(page.parent) == {"page.html": b"the old page"}
+
+
+@each_writer
+def test_page_that_is_there_is_replaced_with_its_permissions_and_its_link(orders, writer, tmp_path):
+    page, link = tmp_path / "out" / "page.html", tmp_path / "link.html"
+    page.write_bytes(b"the old page")
+    page.chmod(0o600)
+    link.symlink_to(page)
+    assert orders(*writer, link).code == 0
+    assert page.read_bytes().startswith(b"<!DOCTYPE html>")
+    assert (page.stat().st_mode & 0o777, link.is_symlink()) == (0o600, True)
+    assert os.listdir(page.parent) == ["page.html"]
+
+
+def test_new_page_has_the_permissions_that_the_umask_leaves(orders, tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_output(tmp_path / "out" / "page.html", b"page")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out" / "page.html").stat().st_mode & 0o777 == 0o640
+
+
+@each_writer
+def test_file_of_the_user_beside_the_page_is_left_alone(orders, writer, tmp_path):
+    page = tmp_path / "out" / "page.html"
+    kept = page.with_name("page.html.tmp")
+    kept.write_bytes(b"mine")
+    assert orders(*writer, page).code == 0
+    assert kept.read_bytes() == b"mine"
+
+
+def test_output_whose_directory_is_gone_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        write_output(tmp_path / "gone" / "page.html", b"page")
+    assert caught.value.filename == str(tmp_path / "gone" / "page.html")
+    assert os.listdir(tmp_path) == []
+
+
+def test_page_with_a_name_as_long_as_a_name_may_be_is_written(tmp_path):
+    page = tmp_path / ("x" * 250 + ".html")
+    write_output(page, b"page")
+    assert page.read_bytes() == b"page"
+
+
+@each_writer
+def test_device_is_written_to_and_stays(orders, writer):
+    assert orders(*writer, "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+    assert orders(*writer, "/dev/full").code == 2
+
+
+@each_writer
+def test_directory_that_cannot_be_written_is_one_line(orders, writer, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (tmp_path / "out").chmod(0o500)
+    run = orders(*writer, tmp_path / "out" / "page.html")
+    assert run.code == 2
+    assert "Permission denied" in run.err
+
+
+def test_each_command_that_takes_an_output_file_uses_this_room():
+    """Who writes a file that the user names, does it here: no other module of `cli` writes one."""
+    package = Path(sys.modules["kminilog"].__file__).parent / "cli"
+    writers = {"output_files.py", "demo.py", "message.py"}  # the two others: a new directory
+    offenders = [
+        path.name
+        for path in package.rglob("*.py")
+        if path.name not in writers
+        and any(
+            word in path.read_text()
+            for word in (".write_text(", ".write_bytes(", '"wb")', "replace_file(", "click.Path(")
+        )
+    ]
+    assert offenders == ["lab.py"]  # the folder of a student
