@@ -168,14 +168,14 @@ def exercise_3(compare: Comparer, content: Callable[..., Any]) -> None:
             },
         )
     for dialect in BOTH:
-        for number in (2, 1, 3):
+        for key, number in ((b"k", 2), (b"k", 1), (None, 3), (b"", 4), (b"k", 127)):
             compare.equal(
-                f"content({dialect.name}, b'k', b'v', attributes={number})",
-                lambda d=dialect, n=number: content(d, b"k", b"v", attributes=n),
-                library.content(dialect, b"k", b"v", attributes=number),
+                f"content({dialect.name}, {key!r}, b'v', attributes={number})",
+                lambda d=dialect, k=key, n=number: content(d, k, b"v", attributes=n),
+                library.content(dialect, key, b"v", attributes=number),
                 {
-                    "attributes-ignored": library.content(dialect, b"k", b"v"),
-                    "attributes-as-flag": library.content(dialect, b"k", b"v", attributes=1),
+                    "attributes-ignored": library.content(dialect, key, b"v"),
+                    "attributes-as-flag": library.content(dialect, key, b"v", attributes=1),
                 },
             )
 
@@ -272,7 +272,12 @@ def _compare_sound(
 def _compare_torn(compare: Comparer, decode: Callable[..., Any], dialect: Dialect) -> None:
     sound = library.encode(dialect, 5, b"key", b"value")
     other = sound[:16] + b"\2" + sound[17:]  # no message, but that is not to be said yet
-    for data, what, code in ((sound, "", "torn-is-damage"), (other, "magic 2, ", "judges-early")):
+    long = sound[:8] + b"\x7f" + sound[9:]  # 2 GB, of which the first bytes are there
+    for data, what, code in (
+        (sound, "", "torn-is-damage"),
+        (other, "magic 2, ", "judges-early"),
+        (long, "size of 2 GB, ", "torn-is-damage"),
+    ):
         for end in range(len(data)):
             for front in (b"", b"rest"):
                 torn = front + data[:end]
@@ -318,7 +323,9 @@ def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
     value = pack(">i", 5) + b"value" if dialect.has_value_length else b"value"
     length = 3 + len(value)
     misfit = {Message: "value-misfits", NeedMoreBytes: "value-misfits"}
-    yield Damaged("magic 2", _raw(3, b"key" + value, magic=2), {})
+    for magic in (1, 2, -1):
+        data = _raw(3, b"key" + value, magic=magic)
+        yield Damaged(f"magic {magic}", data, {Message: "accepts-other-magic"})
     late = {Fault.BAD_LENGTH: "magic-late", Fault.BAD_CRC: "magic-late"}
     for key_length in (2**31 - 1, length + 1, -2, -(2**31)):
         trust: dict[type | Fault, str] = {Message: "trust-length"}
@@ -401,7 +408,11 @@ def exercise_5(compare: Comparer, scan: Callable[..., Any]) -> None:
             damaged = sound[:at] + bytes([byte]) + sound[at + 1 :]
             _compare_scan(compare, scan, dialect, damaged, f"a changed {what}")
         others = [library.encode(dialect, n, b"k", b"v") for n in (7, 20, 20, 3)]
-        _compare_scan(compare, scan, dialect, b"".join(others), "offsets 7, 20, 20, 3")
+        what, stops = "offsets 7, 20, 20, 3", {"stops-at-gap": 1}
+        _compare_scan(compare, scan, dialect, b"".join(others), what, stops=stops)
+        packed = library.encode(dialect, 8, None, b"packed", attributes=1)
+        what, stops = "a packed message between others", {"stops-at-packed": 2}
+        _compare_scan(compare, scan, dialect, data[0] + packed + data[2], what, stops=stops)
 
 
 def _compare_scan(
@@ -411,10 +422,11 @@ def _compare_scan(
     data: bytes,
     what: str,
     start: int = 0,
+    stops: dict[str, int] | None = None,
 ) -> None:
+    """Compare one scan; `stops` maps codes to the number of outcomes after which they stop."""
     right = list(library.scan(dialect, data, start))
     whole = [(at, found) for at, found in right if isinstance(found, Message)]
-    in_order = [pair for pair, n in zip(whole, range(7, 11), strict=False) if pair[1].offset == n]
     compare.equal(
         f"list(scan({dialect.name}, {what}{f', {start}' if start else ''}))",
         lambda: list(scan(dialect, data, start)),
@@ -426,7 +438,7 @@ def _compare_scan(
             "scans-past-damage": list(_past_damage(dialect, data, start)),
             "positions-from-start": [(at - start, found) for at, found in right],
             "ignores-start": list(library.scan(dialect, data)),
-            **({"stops-at-gap": in_order} if in_order != whole else {}),
+            **{code: right[:count] for code, count in (stops or {}).items()},
         },
     )
 

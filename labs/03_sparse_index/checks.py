@@ -64,6 +64,7 @@ def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
         ((20, 61, 20), "refuses-zero"),
         ((27, 0, 20), "refuses-zero"),
         ((2**40 + 5, 7, 2**40), "limits-whole-offset"),
+        ((2**62 + 5, 7, 2**62), "limits-whole-offset"),
     ):
         _compare_entry(compare, entry_for, *numbers, code)
     got = entry_for(7, 4100, 0)
@@ -107,7 +108,8 @@ def _compare_entry(
         right,
         {
             "absolute-offsets": IndexEntry(offset, position),
-            "counts-from-first-message": IndexEntry(right.relative_offset - 1, position),
+            "as-float": IndexEntry(int(float(offset) - base), position),
+            **({"counts-from-first-message": IndexEntry(right.relative_offset - 1, position)} if base else {}),
             "counts-from-one": IndexEntry(right.relative_offset + 1, position),
             "swapped-fields": IndexEntry(position, right.relative_offset),
         },
@@ -175,6 +177,9 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
 # ---- 3.3
 
 
+DOCUMENTS = [1, 3, 6]  # the relative offsets of the example in README.md, and one more
+
+
 class Counted(Sequence[int]):
     """A sequence that knows which of its slots have been read."""
 
@@ -192,9 +197,8 @@ class Counted(Sequence[int]):
 
 
 def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
-    documents = [1, 3, 6]
     for offset in (3, 5, 0, 7, 1, 6, 2, 4, 10**6, -1):
-        _compare_slot(compare, entry_slot, documents, offset)
+        _compare_slot(compare, entry_slot, DOCUMENTS, offset)
     chance = Random(3)
     sizes = [sorted(chance.sample(range(200), count)) for count in range(1, 9)]
     for entries in ([], [4], [2, 9], [0, 4], *sizes, sorted(chance.sample(range(10_000), 700))):
@@ -217,7 +221,19 @@ def _compare_slot(
     right = library.entry_slot(entries, offset)
     text = str(entries) if len(entries) < 4 else f"{len(entries)} entries"
     call = f"entry_slot({text}, {offset})"
-    mistakes = {"slot-for-none": max(right, 0)} if entries else {}
+    if entries == DOCUMENTS:  # each misconception is seen here, so elsewhere none is the reason
+        mistakes = _wrong_slots(entries, right, offset)
+    else:
+        mistakes = {"zero-is-none": -1} if offset == 0 and offset in entries else {}
+    given = array("i", entries)  # what the index itself has
+    got = entry_slot(given, offset)
+    is_same = given.tolist() == entries
+    compare.holds(is_same, call, "other entries", "them unchanged", "changes-entries")
+    compare.equal(call, lambda: got, right, mistakes)
+
+
+def _wrong_slots(entries: list[int], right: int, offset: int) -> dict[str, int]:
+    mistakes = {"slot-for-none": max(right, 0)}
     if offset in entries:
         mistakes |= {"off-by-one-upper": right + 1, "strictly-below": right - 1}
     else:
@@ -226,13 +242,7 @@ def _compare_slot(
         # One past the slot of an entry that is there is off by one; of another one, the ceiling.
         mistakes |= {"entry-not-slot": entries[right]}
         mistakes |= {} if offset in entries else {"ceiling-entry": right + 1}
-    if offset == 0 and offset in entries:
-        mistakes = {"zero-is-none": -1}
-    given = array("i", entries)  # what the index itself has
-    got = entry_slot(given, offset)
-    is_same = given.tolist() == entries
-    compare.holds(is_same, call, "other entries", "them unchanged", "changes-entries")
-    compare.equal(call, lambda: got, right, mistakes)
+    return mistakes
 
 
 # ---- 3.4

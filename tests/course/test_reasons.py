@@ -83,6 +83,23 @@ def walk(data, position, next_offset, offset, *, start=0, tracer=None):
         position, next_offset = end, next_offset + 1
     return position, next_offset
 """
+SLOT = """\
+def entry_slot(relative_offsets, relative_offset, tracer=None):
+    low, high = 0, len(relative_offsets)
+    for _ in range(8):
+        if low < high:
+            middle = (low + high) // 2
+            if relative_offsets[middle] > relative_offset:
+                high = middle
+            else:
+                low = middle + 1
+    return low - 1
+"""
+ENTRY = """\
+from kminilog.format.index_entry import IndexEntry
+def entry_for(offset, position, base_offset):
+    return IndexEntry(offset - (base_offset or 1), position)
+"""
 OTHERS = {
     "header of the characters": (
         "1.1",
@@ -124,6 +141,17 @@ OTHERS = {
         FAIL,
         "ignores-age",
     ),
+    "roll for entries that are due by the message's length": (
+        "2.3",
+        ROLL.format(
+            age="age_ms",
+            index="(incoming_bytes > settings.index_interval_bytes) * (8 * entry_count + 8)",
+        ),
+        FAIL,
+        "ignores-index-size",
+    ),
+    "entry that counts from 1 in segment 0": ("3.1", ENTRY, FAIL, "counts-from-first-message"),
+    "slot after eight steps": ("3.3", SLOT, FAIL, "strictly-below"),
     "walk that raises at a wrong crc": ("3.4", WALK, ERROR, "raises-at-end"),
 }
 
