@@ -98,6 +98,24 @@ def test_answer_that_misbehaves_gets_one_sentence_and_harms_no_other(
     assert sentence_of(found["1.3"]).startswith("answers.py has no content; ")
 
 
+def test_answer_that_leaves_no_byte_of_memory_says_so(folder):
+    answers = """\
+kept = [None] * 10**6
+
+def header(offset, content):
+    global large
+    large = []
+    try:
+        while True:
+            large.append(bytes(10**6))
+    except MemoryError:
+        for number in range(10**6):
+            kept[number] = object()
+"""
+    status, _, sentence = told(folder, "1.1", answers)
+    assert (status, sentence) == (ERROR, "your header (lab 1.1, line 3) raised MemoryError")
+
+
 def test_loop_that_ignores_the_limit_of_computing_is_a_timeout(folder, monkeypatch):
     monkeypatch.setattr("kminilog.course.judging.checking._JUDGE_SECONDS", 5)
     lines = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)", "while True: pass"

@@ -125,6 +125,8 @@ def run_judge(
         return Outcome(exercise, TIMEOUT, said=CatalogueSentence("endless", values))
     if ran.is_killed:
         return error_of(exercise, "killed", **values)
+    if "MemoryError" in ran.errors:  # the judge, too, had none left
+        return error_of(exercise, "raised", error="MemoryError", **values)
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 
