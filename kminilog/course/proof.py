@@ -39,7 +39,7 @@ from kminilog.errors import KMiniLogError
 WRONG, RIGHT = "wrong", "right"
 _SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
 _MOST_LINES = {WRONG: 30, RIGHT: 40}
-_LEAST_COUNTS = {WRONG: 2}  # for each exercise to implement
+_LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
 _HINT_TIERS = 3
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
 
@@ -208,7 +208,7 @@ def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
     samples = sample_answers(lab, kind)
     for exercise in lab.exercises:
         count = sum(each.number == exercise.number for each in samples)
-        if exercise.kind == "implement" and count < _LEAST_COUNTS.get(kind, 0):
+        if exercise.kind == "implement" and count < _LEAST_COUNTS[kind]:
             what = f"has {count} {kind} answers, {_LEAST_COUNTS[kind]} at least"
             yield Flaw(exercise.id, what)
     numbers = [exercise.number for exercise in lab.exercises]

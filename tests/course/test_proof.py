@@ -108,6 +108,12 @@ FAULTS = {
         "# exercise: 1\n# differs: nothing\n" + "\n" * 40,
         "right/header_to_bytes.py: has 49 lines, 40 at most",
     ),
+    "right answers that are few": (
+        "right/scan_list.py",
+        "# exercise: 5\n",
+        "# exercise: 2\n",
+        "1.5: has 2 right answers, 3 at least",
+    ),
     "right answer to no exercise": (
         "right/header_to_bytes.py",
         "# exercise: 1\n",
