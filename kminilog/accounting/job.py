@@ -120,5 +120,7 @@ def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
     manifests = {manifest.job_id: manifest for manifest in found}
     if job not in manifests:
         reason = f"no committed job {job!r}; there is: {', '.join(manifests) or 'none'}"
+        if lost := next((one.detail for one in records.findings if f" {job}: " in one.detail), ""):
+            reason = lost
         raise LogDirError(str(log_dir.path), reason=reason)
     return manifests[job]

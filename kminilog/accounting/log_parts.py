@@ -6,6 +6,7 @@ not. A *part* is a stretch of a partition that one task reads: some segments tha
 Source: ours.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -58,12 +59,14 @@ def parts_of(
 ) -> tuple[list[list[Part]], int]:
     """Return the parts that each task reads, and the bytes of them all.
 
-    With `within`, other partitions are not opened. O(segments). Raises LogDirError and OSError.
+    With `within`, other partitions are not opened. A partition whose directory is gone has no part.
+    O(segments). Raises LogDirError and OSError.
     """
     places = [
         _Place(topic_partition, segment.base_offset, segment.file_bytes)
         for topic_partition in topic.all_partitions()
         if within is None or topic_partition.partition in within
+        if os.path.lexists(log_dir.directory(topic_partition))
         for segment in log_dir.reader(topic_partition).segments()
     ]
     groups = task_groups(places, lambda place: place.size_bytes, cores=cores) if places else []

@@ -7,8 +7,9 @@
 
 A missing or invalid file means that no offset is known. The caller must then take the safe way:
 without recovery points, recovery reads everything. An invalid file is kept under another name when
-a writer begins a new one. A broker keeps its high watermarks in a second file of the same format.
-Source: Kafka: OffsetCheckpoint.
+a writer begins a new one. Files of the same format hold the log starts, below which retention has
+deleted all, and the high watermarks of a broker. Source: Kafka: OffsetCheckpoint; LogManager, which
+has log starts in a file of that name since 0.11.
 """
 
 import os
@@ -23,6 +24,7 @@ from kminilog.storage.json_file import number
 from kminilog.storage.regular_file import read_regular
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
+LOG_START_FILE = "log-start-offset-checkpoint"
 BROKEN_SUFFIX = ".broken"
 _SHOWN = 100
 _LINE = re.compile(r"(\S+) ([0-9]+) ([0-9]{1,19})")
@@ -53,10 +55,10 @@ def parse_checkpoint(data: bytes) -> dict[TopicPartition, int]:
     return points
 
 
-def set_aside(log_dir: Path) -> str:
+def set_aside(log_dir: Path, file_name: str = CHECKPOINT_FILE) -> str:
     """Give a checkpoint file that is invalid another name, and return that; raises OSError."""
-    name = CHECKPOINT_FILE + BROKEN_SUFFIX
-    os.replace(log_dir / CHECKPOINT_FILE, log_dir / name)
+    name = file_name + BROKEN_SUFFIX
+    os.replace(log_dir / file_name, log_dir / name)
     return name
 
 
@@ -76,3 +78,14 @@ def lower_checkpoint(log_dir: Path, points: Mapping[TopicPartition, int]) -> Non
     lowered = {tp: min(offset, points.get(tp, offset)) for tp, offset in known.items()}
     if lowered != known:
         write_checkpoint(log_dir, lowered)
+
+
+def record_log_starts(log_dir: Path, starts: Mapping[TopicPartition, int]) -> None:
+    """Put on record where logs begin; once it returns, the record survives a power failure.
+
+    Whoever creates a partition, or deletes the beginning of its log, calls this first: then messages
+    that are missing from that offset on were not deleted.
+    """
+    known = read_checkpoint(log_dir, LOG_START_FILE)
+    if {**known, **starts} != known:
+        write_checkpoint(log_dir, {**known, **starts}, LOG_START_FILE)

@@ -3,6 +3,7 @@
     orders.json                        settings of the topic `orders`        topics.py
     orders-0/ orders-1/                its partitions                        partition_reader.py
     recovery-point-offset-checkpoint   up to where each is on the disk       checkpoint.py
+    log-start-offset-checkpoint        where each begins
     .clean-shutdown                    the last writer closed everything
     .lock                              held by the writer, if there is one   lock.py
     .staging/ .manifests/              jobs that publish files               publish/
@@ -23,7 +24,7 @@ from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
-from kminilog.storage.checkpoint import CHECKPOINT_FILE
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE
 from kminilog.storage.json_file import read_json, typed
 from kminilog.storage.lock import LOCK_FILE
 from kminilog.storage.notices import OnGap
@@ -33,7 +34,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
-_WRITERS_FILES = {CHANGES_FILE, CHECKPOINT_FILE}
+_WRITERS_FILES = {CHANGES_FILE, CHECKPOINT_FILE, LOG_START_FILE}
 CLUSTER_FILE = "cluster.json"
 """The state of a cluster, in its directory; or the settings of a topic of that name."""
 

@@ -17,6 +17,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
+from kminilog.storage.checkpoint import record_log_starts
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.lock import LogDirLock
 from kminilog.storage.lock_wait import LockWait
@@ -132,6 +133,8 @@ class LogDirWriter(LogDir):
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
         self._ends.forget(topic.name)
         forget_manifests(self.path, topic.name)
+        first_offset = topic.dialect.first_offset(base_offset)
+        record_log_starts(self.path, dict.fromkeys(partitions, first_offset))
         write_topic(self.path, topic)
         count_change(self.path)  # somebody may have deleted the files of an earlier topic by hand
 
@@ -159,6 +162,7 @@ class LogDirWriter(LogDir):
         )
         added = altered.all_partitions()[topic.partitions :]
         make_directories(self.path, added, progress=progress)
+        record_log_starts(self.path, dict.fromkeys(added, 0))
         write_topic(self.path, altered)
         for topic_partition in topic.all_partitions():
             self.release(topic_partition)
@@ -297,4 +301,7 @@ class LogDirWriter(LogDir):
             reader.settings,
             recovery_point=self._ends.recovery_point(reader.topic_partition),
             files_gone=partial(count_change, self.path),
+            record_start=lambda start: record_log_starts(
+                self.path, {reader.topic_partition: start}
+            ),
         )

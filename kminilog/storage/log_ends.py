@@ -1,10 +1,12 @@
-"""Recovery points of all partitions, and the record of lost messages, as the one writer knows them.
+"""Where logs begin and end, and the record of lost messages, as the one writer knows them.
 
+    log start        below this offset retention has deleted all (checkpoint.py)
     recovery point   up to this offset a log is on the disk; written at a flush and at close
     lost             a log ends below its recovery point, or forced recovery cuts whole messages:
                      recorded before another message can get one of those offsets (cuts.py)
 
-Source: Kafka: LogManager.checkpointRecoveryPointOffsets; the record of losses is ours.
+Source: Kafka: LogManager.checkpointRecoveryPointOffsets, checkpointLogStartOffsets; the record of
+losses is ours.
 """
 
 from pathlib import Path
@@ -13,6 +15,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.changes import count_change
 from kminilog.storage.checkpoint import (
     CHECKPOINT_FILE,
+    LOG_START_FILE,
     parse_checkpoint,
     read_checkpoint,
     set_aside,
@@ -26,26 +29,28 @@ from kminilog.storage.regular_file import read_regular
 class LogEnds:
     """The recovery points of a log dir. Raises LogDirError if its `.cuts` file is invalid.
 
-    If the file of the recovery points is invalid, `warnings` has a line, and the file has another
-    name now: without the points, nothing tells of a loss at the end of a log.
+    If the file of the recovery points, or of the log starts, is invalid, `warnings` has a line, and
+    the file has another name now: without them, nothing tells of a loss at the end, or at the
+    beginning, of a log.
     """
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
         self.warnings: list[str] = []
-        self._points = self._read_points()
+        self._points = self._read(CHECKPOINT_FILE, "recovery points", "ends")
+        self._read(LOG_START_FILE, "log starts", "beginnings")
         self._unfinished = {c.topic_partition for c in read_cuts(log_dir) if not c.is_done}
 
-    def _read_points(self) -> dict[TopicPartition, int]:
+    def _read(self, file_name: str, what: str, where: str) -> dict[TopicPartition, int]:
         try:
-            return parse_checkpoint(read_regular(self._log_dir / CHECKPOINT_FILE))
+            return parse_checkpoint(read_regular(self._log_dir / file_name))
         except FileNotFoundError:
             return {}
         except ValueError as error:
             self.warnings.append(
-                f"log dir {self._log_dir}: {CHECKPOINT_FILE} holds no recovery points ({error}); "
-                "so nothing tells any more what logs have lost at their ends until now; it is kept "
-                f"as {set_aside(self._log_dir)}, and a new one begins"
+                f"log dir {self._log_dir}: {file_name} holds no {what} ({error}); so nothing tells "
+                f"any more what logs have lost at their {where} until now; it is kept as "
+                f"{set_aside(self._log_dir, file_name)}, and a new one begins"
             )
             return {}
 
@@ -65,9 +70,10 @@ class LogEnds:
         """Forget a topic that is deleted, or created again after somebody deleted its files."""
         self._points = _of_others(self._points, topic)
         # Start from the file, not from memory: a truncation may have lowered points in the file.
-        on_record = read_checkpoint(self._log_dir)
-        if _of_others(on_record, topic) != on_record:
-            write_checkpoint(self._log_dir, _of_others(on_record, topic))
+        for file_name in (CHECKPOINT_FILE, LOG_START_FILE):
+            on_record = read_checkpoint(self._log_dir, file_name)
+            if _of_others(on_record, topic) != on_record:
+                write_checkpoint(self._log_dir, _of_others(on_record, topic), file_name)
         forget_cuts(self._log_dir, topic)
 
     def carry_out(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:

@@ -48,7 +48,12 @@ class _Mark(NamedTuple):
 class PartitionLog:
     """The log of one partition, open for writing; `reader` reads it. One object, one thread."""
 
-    def __init__(self, reader: PartitionReader, files_gone: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reader: PartitionReader,
+        files_gone: Callable[[], None],
+        record_start: Callable[[int], object],
+    ) -> None:
         self.reader = reader
         self.directory = reader.directory
         self.topic_partition = reader.topic_partition
@@ -57,6 +62,7 @@ class PartitionLog:
         self.recovery_point = 0
         self.is_broken = False  # a write failed and could not be undone: recovery finds the end
         self._files_gone = files_gone
+        self.record_start = record_start
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
         self._unflushed_messages = 0
@@ -76,15 +82,18 @@ class PartitionLog:
         base_offset: int = 0,
         recovery_point: int = 0,
         files_gone: Callable[[], None] = no_reader_to_tell,
+        record_start: Callable[[int], object] = lambda offset: None,
     ) -> Self:
         """Return the log in a directory, after recovery has made the directory sound.
 
         A directory without segments gets an empty one, named `base_offset`. Messages from
         `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last
         segment from its last index entry on, and raises CorruptLogError for damage there. The log
-        calls `files_gone` after it has deleted or renamed files.
+        calls `files_gone` after it has deleted or renamed files. `record_start` puts on record, for
+        good, where the log will begin: retention calls it before it deletes messages.
         """
-        log = cls(PartitionReader(directory, topic_partition, dialect, settings), files_gone)
+        reader = PartitionReader(directory, topic_partition, dialect, settings)
+        log = cls(reader, files_gone, record_start)
         directory.mkdir(parents=True, exist_ok=True)
         for base in segments_among(os.listdir(directory)):
             log._segments[base] = log.reader.segment_named(base)

@@ -6,8 +6,9 @@ rest still has retention.bytes. So the rest is never below that, and a log above
 segment loses nothing. If the rules delete all segments, the log first begins an empty one at its
 end, so that offsets continue. An empty last segment is never deleted.
 
-Deletion has two steps. The first renames the files to `.log.deleted` and `.index.deleted`; a reader
-that has them open can finish. The second removes them file.delete.delay.ms later, by another run or
+Deletion has three steps. The first puts the new start of the log on record: what is
+missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`; a reader
+that has them open can finish. The third removes them file.delete.delay.ms later, by another run or
 by recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """
 
@@ -59,6 +60,8 @@ def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> lis
         expired.pop()
     if expired:
         log.flush()  # the segments that stay must be on the disk before others are deleted
+        start = log.segments()[len(expired)].first_offset
+        log.record_start(start)
     for _ in expired:
         log.drop_first(lambda segment: _rename(segment, now_ms))
     return expired

@@ -27,6 +27,8 @@ LOSSES = (
     FindingClass.BAD_MAGIC,
     FindingClass.TORN_TAIL,
     FindingClass.LOST_END,
+    FindingClass.LOST_START,
+    FindingClass.LOST_PARTITION,
     FindingClass.OFFSET_GAP,
 )
 _ADDED = (FindingClass.EXTRA, FindingClass.DUPLICATE, FindingClass.WRONG_PARTITION)

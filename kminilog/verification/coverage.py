@@ -21,6 +21,7 @@ class Aspect(StrEnum):
 
     MESSAGES = "messages"
     INDEXES = "indexes"
+    LOG_STARTS = "log-starts"
     LOG_ENDS = "log-ends"
     JOBS = "jobs"
     PLACEMENT = "placement"
@@ -63,12 +64,14 @@ def coverage_of(
         for summary in summaries
         for why in summary.unchecked
     ]
-    unknown = sum(not summary.has_recovery_point for summary in summaries)
-    if any(summary.has_recovery_point for summary in listed):
-        checked.append(Aspect.LOG_ENDS)
-    if unknown:
-        why = f"no recovery point is on record for {unknown} of {len(summaries)} partitions"
-        unchecked.append(Unchecked(Aspect.LOG_ENDS, topic.name, why))
+    for aspect, what, is_known in (
+        (Aspect.LOG_STARTS, "log start", [summary.has_log_start for summary in summaries]),
+        (Aspect.LOG_ENDS, "recovery point", [summary.has_recovery_point for summary in summaries]),
+    ):
+        checked += [aspect] * (bool(listed) and any(is_known))
+        if not all(is_known):
+            why = f"no {what} is on record for {is_known.count(False)} of {len(is_known)} partitions"
+            unchecked.append(Unchecked(aspect, topic.name, why))
     if any(summary.has_jobs for summary in listed):
         checked.append(Aspect.JOBS)
     notes = [note for summary in summaries for note in summary.notes]

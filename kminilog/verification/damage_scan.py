@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
+from kminilog.format.dialect import Dialect
 from kminilog.format.message import (
     CRC_END,
     HEADER_BYTES,
@@ -26,6 +27,7 @@ from kminilog.format.message import (
     CorruptMessage,
     Message,
     NeedMoreBytes,
+    encode,
 )
 from kminilog.storage.log_file import find_message, whole_messages
 from kminilog.storage.regular_file import open_regular, regular_status
@@ -119,6 +121,16 @@ def no_tail(torn: Torn) -> Torn:
     """
     detail = f"{torn.detail}; other segments come behind it"
     return torn._replace(kind=FindingClass.BAD_LENGTH, detail=detail)
+
+
+def most_messages(dialect: Dialect, size_bytes: int) -> int:
+    """Return how many messages fit into so many bytes at most.
+
+    >>> from kminilog.format.dialect import DOCUMENTED
+    >>> most_messages(DOCUMENTED, 4096), most_messages(DOCUMENTED, 21)
+    (186, 0)
+    """
+    return size_bytes // len(encode(dialect, 0, None, b""))
 
 
 def has_grown(path: Path, size_bytes: int) -> bool:

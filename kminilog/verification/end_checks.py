@@ -1,5 +1,7 @@
-"""Check that a log does not end too early.
+"""Check that a log does not begin too late, or end too early, and that it is there.
 
+    lost-partition      its directory is gone; how much was in it, as far as that is on record
+    lost-start          it begins above its log start: retention has not deleted what is missing
     lost-end            it ends below its recovery point, up to which it was on the disk; or it once
                         did, as `.cuts` records: then new messages got the lost offsets
     manifest-mismatch   it ends before its last job ended, and the recovery point does not show it
@@ -29,6 +31,37 @@ def log_end_offset(segments: Sequence[SegmentSummary]) -> int:
     return max((s.next_offset or s.start_offset for s in segments), default=0)
 
 
+def judge_gone(topic_partition: TopicPartition, jobs: PartitionJobs) -> list[Finding]:
+    """Return the findings of a partition whose directory is gone."""
+    start, end = jobs.log_start or 0, max(jobs.recovery_point or 0, jobs.end)
+    detail = "the directory is gone; no message is known to have been in it"
+    if start < end:
+        detail = f"the directory is gone; {offsets(range(start, end), 'were')} in it"
+    gone = Finding(FindingClass.LOST_PARTITION, *topic_partition, detail, offset=start)
+    earlier = [_lost_before(cut, 0) for cut in jobs.cuts if cut.is_done and cut.reason in _LOST]
+    return [*jobs.findings, gone, *earlier]
+
+
+def judge_start(
+    topic_partition: TopicPartition,
+    jobs: PartitionJobs,
+    segments: Sequence[SegmentSummary],
+    findings: Sequence[Finding],
+) -> list[Finding]:
+    """Return the findings of a partition, and the one about its beginning.
+
+    A log without segments has lost its end as well; that has a finding.
+    """
+    is_read = bool(segments) and not any(segment.unchecked for segment in segments)
+    if not is_read or jobs.log_start is None or segments[0].start_offset <= jobs.log_start:
+        return [*findings]
+    missing = range(jobs.log_start, segments[0].start_offset)
+    them = "it" if len(missing) == 1 else "them"
+    detail = f"{offsets(missing, 'are')} gone; retention has not deleted {them}"
+    lost = Finding(FindingClass.LOST_START, *topic_partition, detail, offset=missing[0])
+    return [lost, *findings]
+
+
 def judge_end(
     topic_partition: TopicPartition,
     jobs: PartitionJobs,
@@ -40,7 +73,7 @@ def judge_end(
     `segments` are in the order of their messages. An index entry for a message that is missing at
     the end gets no finding of its own.
     """
-    end = log_end_offset(segments)
+    end = log_end_offset(segments) if segments else jobs.log_start or 0
     known_end, job_end = jobs.recovery_point or 0, 0 if jobs.findings else jobs.end
     # If a crash has interrupted a cut, only the part that was made counts.
     cuts = [c for c in jobs.cuts if c.is_done or c.first_offset <= end < c.next_offset]
@@ -65,7 +98,7 @@ def judge_end(
 
 def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
     last_filled = [segment for segment in segments if segment.log_bytes][-1:]
-    return any(segment.ends_in_damage or segment.undecided for segment in last_filled)
+    return any(segment.lost_at_end or segment.undecided for segment in last_filled)
 
 
 def _with_end(found: Finding, end: int, known_end: int) -> Finding:

@@ -31,6 +31,8 @@ class FindingClass(StrEnum):
     BAD_MAGIC = "bad-magic"
     TORN_TAIL = "torn-tail"
     LOST_END = "lost-end"
+    LOST_START = "lost-start"
+    LOST_PARTITION = "lost-partition"
     OFFSET_GAP = "offset-gap"
     OFFSET_OVERLAP = "offset-overlap"
     OFFSET_DISORDER = "offset-disorder"

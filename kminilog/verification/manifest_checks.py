@@ -26,7 +26,7 @@ from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.segment_summary import Placement, SegmentSummary
 
-_UNKNOWN_PARTITION = -1
+UNKNOWN_PARTITION = -1
 
 
 @dataclass
@@ -37,7 +37,8 @@ class PartitionJobs:
     alone. `end` is where the last job ends, if that is certain,
     and `last_job` is its id. `cuts` are the cuts off the log's end. `unjudged` names ranges
     without a fingerprint, or with one that a cut has made useless. Up to the `recovery_point` the
-    log was on the disk; None if it is not known.
+    log was on the disk; below the `log_start` retention has deleted all; each is None if it is not
+    known. `is_ingested` tells if jobs have written to the topic.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -48,6 +49,8 @@ class PartitionJobs:
     cuts: list[Cut] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
     recovery_point: int | None = None
+    log_start: int | None = None
+    is_ingested: bool = False
 
     @property
     def borders(self) -> list[int]:
@@ -92,7 +95,7 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
             continue
         contradictions += 1
         is_known = 0 <= number < len(jobs)
-        place = TopicPartition(topic, number if is_known else _UNKNOWN_PARTITION)
+        place = TopicPartition(topic, number if is_known else UNKNOWN_PARTITION)
         offset = staged.first_offset if is_known else None
         found = mismatch(place, manifest.job_id, reason, offset)
         jobs[number if is_known else 0].findings.append(found)
@@ -101,7 +104,7 @@ def _take(topic: str, jobs: list[PartitionJobs], manifest: Manifest) -> None:
         return
     if expected is not None and expected != count:
         reason = f"it counts {expected} messages, but those of its partitions are {count}"
-        place = TopicPartition(topic, _UNKNOWN_PARTITION)
+        place = TopicPartition(topic, UNKNOWN_PARTITION)
         jobs[0].findings.append(mismatch(place, manifest.job_id, reason))
         for partition in jobs:  # an entry without fingerprints may be the one that is wrong
             partition.staged = [
@@ -215,6 +218,28 @@ def compare(
     )
 
 
+def unaccounted(jobs: PartitionJobs, start: int, end: int) -> list[str]:
+    """Return the offsets from `start` to `end` - 1 that nobody is on record for, as texts.
+
+    A writer is on record up to the recovery point, which it writes when it closes, and a job for
+    what it wrote. Nothing is said of a topic that no job has written to, or where it is not certain
+    what one wrote.
+    """
+    if not jobs.is_ingested or jobs.findings:
+        return []
+    found, known = list[range](), max(start, jobs.recovery_point or 0)
+    for _, staged in jobs.staged:
+        found.append(range(known, min(staged.first_offset, end)))
+        known = max(known, staged.next_offset)
+    found.append(range(known, end))
+    return [
+        f"{len(gap)} message{'s' * (len(gap) > 1)} ({offsets(gap)}): no job wrote "
+        f"{'them' if len(gap) > 1 else 'it'}, and no other writer is on record"
+        for gap in found
+        if gap
+    ]
+
+
 def _altered(
     topic_partition: TopicPartition,
     job_id: str,
@@ -244,7 +269,7 @@ def _concerns(found: Finding, first: int, end: int, segments: Sequence[SegmentSu
 
 def misnamed(manifest: Manifest, file_name: str) -> Finding:
     """Return the finding for a manifest whose file is not named after its job."""
-    place = TopicPartition(manifest.topic, _UNKNOWN_PARTITION)
+    place = TopicPartition(manifest.topic, UNKNOWN_PARTITION)
     return mismatch(place, manifest.job_id, f"it stands in the file {file_name}")
 
 

@@ -16,7 +16,8 @@ It sorts segments by their messages, not by their names. What a writer, retentio
 in the directory meanwhile is no finding. Source: ours.
 """
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kminilog.error_text import in_words
@@ -30,12 +31,12 @@ from kminilog.format.names import (
     TopicPartition,
     parse_segment_file,
 )
-from kminilog.storage.checkpoint import read_checkpoint
+from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.verification.damage_scan import no_tail
-from kminilog.verification.end_checks import judge_end, log_end_offset
+from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
-from kminilog.verification.manifest_checks import PartitionJobs, compare
+from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
 from kminilog.verification.segment_checks import check_segment
@@ -53,7 +54,7 @@ def check_partition(
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
     Compares them also with what committed `jobs` wrote, and keys with where these put them. `check_segment` may be a faster equivalent.
-    A directory or a file that cannot be read becomes `unchecked`.
+    A directory or a file that cannot be read becomes `unchecked`; one that is gone is a finding.
     """
     jobs = jobs or PartitionJobs()
     try:
@@ -81,22 +82,21 @@ def join_segments(
     jobs = jobs or PartitionJobs()
     topic_partition, unchecked = reader.topic_partition, [in_words(failure)] if failure else []
     names, strays = set[str](), dict[str, str]()
-    try:
-        names, strays = _list_directory(reader)
-    except OSError as error:
-        unchecked = unchecked or [f"{error.filename or reader.directory}: {error.strerror}"]
+    if is_gone := not os.path.lexists(reader.directory):
+        unchecked = []
+    else:
+        try:
+            names, strays = _list_directory(reader)
+        except OSError as error:
+            unchecked = unchecked or [f"{error.filename or reader.directory}: {error.strerror}"]
     present = [s for s in summaries if s.name + LOG_SUFFIX in names]
     ordered = _in_message_order(reader.dialect, _settle_doubts(present))
     findings, unjudged = _join(topic_partition, reader.dialect, ordered), jobs.unjudged
-    if not unchecked:
-        findings, unjudged = compare(topic_partition, jobs, ordered, findings)
-        now = _with_recovery_point_now(reader, jobs, ordered)
-        findings = judge_end(topic_partition, now, ordered, findings)
-    tally = Tally(findings)
-    for name, reason in strays.items():
-        segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
-        detail = reason if segment else f"{name}: {reason}"  # the place has the segment's name
-        tally.add(Finding(FindingClass.ORPHAN_FILE, *topic_partition, detail, segment))
+    if is_gone:
+        findings = judge_gone(topic_partition, jobs)
+    elif not unchecked:
+        findings, unjudged = _compare_with_records(reader, jobs, ordered, findings)
+    tally = Tally([*findings, *_stray_findings(topic_partition, strays)])
     return PartitionSummary(
         *topic_partition,
         log_start_offset=ordered[0].start_offset if ordered else 0,
@@ -111,20 +111,42 @@ def join_segments(
         has_placement=bool(jobs.placement),
         has_jobs=bool(jobs.staged or jobs.findings),
         has_recovery_point=jobs.recovery_point is not None,
+        has_log_start=jobs.log_start is not None,
         unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
         segments=[SegmentRow.of(s) for s in ordered],
     )
 
 
-def _with_recovery_point_now(
+def _compare_with_records(
+    reader: PartitionReader,
+    jobs: PartitionJobs,
+    ordered: Sequence[SegmentSummary],
+    findings: Sequence[Finding],
+) -> tuple[list[Finding], list[str]]:
+    """Return all findings of a partition, and what is unjudged, by what is on record of it."""
+    topic_partition = reader.topic_partition
+    found, unjudged = compare(topic_partition, jobs, ordered, findings)
+    now = _with_records_now(reader, jobs, ordered)
+    found = judge_start(topic_partition, now, ordered, found)
+    start = ordered[0].start_offset if ordered else 0
+    unjudged = [*unjudged, *unaccounted(now, start, log_end_offset(ordered))]
+    return judge_end(topic_partition, now, ordered, found), unjudged
+
+
+def _with_records_now(
     reader: PartitionReader, jobs: PartitionJobs, ordered: Sequence[SegmentSummary]
 ) -> PartitionJobs:
-    """Read the recovery point again if the log ends below it: a cut lowers the point first."""
+    """Read again where the log ends, and begins, if it does not: a cut lowers the recovery point
+    first, and retention raises the log start first."""
+    log_dir, topic_partition = reader.directory.parent, reader.topic_partition
     known = jobs.recovery_point or 0
     if known > log_end_offset(ordered):
-        now = read_checkpoint(reader.directory.parent).get(reader.topic_partition, known)
+        now = read_checkpoint(log_dir).get(topic_partition, known)
         jobs = replace(jobs, recovery_point=min(now, known))
+    if jobs.log_start is not None and ordered and ordered[0].start_offset > jobs.log_start:
+        start = read_checkpoint(log_dir, LOG_START_FILE).get(topic_partition, jobs.log_start)
+        jobs = replace(jobs, log_start=max(start, jobs.log_start))
     return jobs
 
 
@@ -141,6 +163,15 @@ def _list_directory(reader: PartitionReader) -> tuple[set[str], dict[str, str]]:
         again = _strays(set(reader.file_names()))
         strays = {name: reason for name, reason in strays.items() if name in again}
     return names, strays
+
+
+def _stray_findings(
+    topic_partition: TopicPartition, strays: Mapping[str, str]
+) -> Iterator[Finding]:
+    for name, reason in strays.items():
+        segment = name.removesuffix(INDEX_SUFFIX) if parse_segment_file(name) else None
+        detail = reason if segment else f"{name}: {reason}"  # the place has the segment's name
+        yield Finding(FindingClass.ORPHAN_FILE, *topic_partition, detail, segment)
 
 
 def _strays(names: set[str]) -> dict[str, str]:
@@ -223,9 +254,17 @@ def _join(
             finding = Finding(fault.kind, *topic_partition, fault.detail, summary.name)
             findings.append(finding._replace(offset=summary.start_offset, position=0))
             missing.append(fault.concerned)
+        elif reach and summary.start_offset > reach[0] + 1:
+            findings = _with_lost(findings, range(reach[0], summary.start_offset))
         findings += summary.findings
         reach = _reach(summary, reach)
     return [found for found in findings if not _is_consequence(found, missing)]
+
+
+def _with_lost(findings: Sequence[Finding], lost: range) -> list[Finding]:
+    """Say in the last finding, which is at the end of a segment, how many messages were there."""
+    said = f"{findings[-1].detail}; {len(lost)} messages were in these bytes"
+    return [*findings[:-1], findings[-1]._replace(detail=said)]
 
 
 def _reach(summary: SegmentSummary, before: Sequence[int]) -> Sequence[int]:
@@ -234,7 +273,7 @@ def _reach(summary: SegmentSummary, before: Sequence[int]) -> Sequence[int]:
         return ()
     if before and summary.next_offset < before[0]:
         return before  # this segment is a copy of messages before it
-    return range(summary.next_offset, summary.next_offset + 1 + summary.ends_in_damage)
+    return range(summary.next_offset, summary.next_offset + 1 + summary.lost_at_end)
 
 
 def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFault:

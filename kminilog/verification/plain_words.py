@@ -33,6 +33,14 @@ _MEANINGS = {
         "Messages at the end of the log were on the disk, and are gone.",
         "They cannot be made again from the log. Look for a copy or for their source.",
     ),
+    _K.LOST_START: (
+        "Messages at the beginning of the log are gone, and retention has not deleted them.",
+        "They cannot be made again from the log. Look for a copy or for their source.",
+    ),
+    _K.LOST_PARTITION: (
+        "The directory of a partition is gone, with all messages that were in it.",
+        "Put a copy of it back. Without it, nobody can write to the partition or read it.",
+    ),
     _K.OFFSET_GAP: (
         "Offsets are missing between two messages: messages were lost, or never written.",
         _LOOK_FIRST,

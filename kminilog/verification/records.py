@@ -1,7 +1,8 @@
 """Read the small files of a log dir that say what its logs should hold.
 
     recovery-point-offset-checkpoint   up to where each log was on the disk
-    .manifests/<job>.json              what jobs wrote where
+    log-start-offset-checkpoint        below which offset retention has deleted all
+    .manifests/<job>.json              what jobs wrote where (job_records.py)
     .manifests/.pending                a job that is not finished: can a writer finish it?
     .cuts                              what was cut off the ends of logs
 
@@ -20,23 +21,21 @@ from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.job_errors import PublicationError
 from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
-from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
 from kminilog.storage.publish.manifests import (
-    MANIFEST_DIR,
     PARTITIONS,
     Manifest,
     StagedPartition,
-    manifest_paths,
     pending_manifest,
-    read_manifest,
 )
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding
-from kminilog.verification.manifest_checks import PartitionJobs, jobs_of, misnamed, shortened
+from kminilog.verification.job_records import JobRecords, read_jobs
+from kminilog.verification.manifest_checks import PartitionJobs, jobs_of, shortened
 from kminilog.verification.segment_summary import (
     KeyedPartition,
     PartitionOf,
@@ -44,11 +43,14 @@ from kminilog.verification.segment_summary import (
     Placement,
 )
 
+_SHOWN = 3  # job ids in one line
+
 
 @dataclass
 class Records:
-    """The content of these files; `findings` are about the file names of manifests.
+    """The content of these files; `findings` are about manifests as files.
 
+    `manifests` are those that are believed. `ingested` are all topics of jobs.
     `partitioner` is what the user says has placed all keys; None if only the manifests say it.
     """
 
@@ -56,6 +58,8 @@ class Records:
     manifests: list[Manifest] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
     recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
+    log_starts: Mapping[TopicPartition, int] = field(default_factory=dict)
+    ingested: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unchecked: list[Unchecked] = field(default_factory=list)
 
@@ -66,6 +70,8 @@ class Records:
         others = self._rule_of_others(topic)
         for topic_partition, partition in zip(topic.all_partitions(), jobs, strict=True):
             partition.recovery_point = self.recovery_points.get(topic_partition)
+            partition.log_start = self.log_starts.get(topic_partition)
+            partition.is_ingested = topic.name in self.ingested
             partition.placement = _placement(partition.staged, rules, others)
         return jobs
 
@@ -128,16 +134,9 @@ def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
     Raises ValueError for a `partitioner` that does not place records by their keys.
     """
     records = Records(None if partitioner is None else keyed_name(partitioner))
-    try:
-        records.recovery_points = parse_checkpoint(read_regular(log_dir / CHECKPOINT_FILE))
-    except FileNotFoundError:
-        pass  # no recovery point is known
-    except OSError as error:
-        records.unchecked.append(_unread(Aspect.LOG_ENDS, CHECKPOINT_FILE, error))
-    except ValueError as error:
-        why = f"{error}; put a copy of it back, or let the next writer begin a new one"
-        records.unchecked.append(Unchecked(Aspect.LOG_ENDS, CHECKPOINT_FILE, why, asked=True))
-    _read_manifests(log_dir, records)
+    records.recovery_points = _read_checkpoint(log_dir, CHECKPOINT_FILE, Aspect.LOG_ENDS, records)
+    records.log_starts = _read_checkpoint(log_dir, LOG_START_FILE, Aspect.LOG_STARTS, records)
+    _take_jobs(read_jobs(log_dir), records)
     _read_pending(log_dir, records)
     try:
         records.cuts = read_cuts(log_dir)
@@ -146,23 +145,31 @@ def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
     return records
 
 
-def _read_manifests(log_dir: Path, records: Records) -> None:
+def _read_checkpoint(
+    log_dir: Path, file_name: str, aspect: Aspect, records: Records
+) -> Mapping[TopicPartition, int]:
     try:
-        paths = manifest_paths(log_dir)
+        return parse_checkpoint(read_regular(log_dir / file_name))
+    except FileNotFoundError:
+        pass  # no offset is known
     except OSError as error:
-        records.unchecked.append(_unread(Aspect.JOBS, MANIFEST_DIR, error))
-        return
-    for path in paths:
-        try:
-            manifest = read_manifest(path)
-        except FileNotFoundError:
-            continue  # its topic was deleted meanwhile
-        except (OSError, LogDirError) as error:
-            records.unchecked.append(_unread(Aspect.JOBS, path.name, error))
-            continue
-        records.manifests.append(manifest)
-        if path.stem != manifest.job_id:
-            records.findings.append(misnamed(manifest, path.name))
+        records.unchecked.append(_unread(aspect, file_name, error))
+    except ValueError as error:
+        why = f"{error}; put a copy of it back, or let the next writer begin a new one"
+        records.unchecked.append(Unchecked(aspect, file_name, why, asked=True))
+    return {}
+
+
+def _take_jobs(jobs: JobRecords, records: Records) -> None:
+    records.manifests, records.findings = jobs.manifests, jobs.findings
+    records.ingested = jobs.topics
+    records.unchecked += [_unread(Aspect.JOBS, name, error) for name, error in jobs.failures]
+    for topic, ids in jobs.unchained.items():
+        why = f"no other record vouches for the manifest of job {', '.join(ids[:_SHOWN])}"
+        if len(ids) > _SHOWN:
+            why += f" and {len(ids) - _SHOWN} more"
+        why += ": nothing shows if one was changed, or another is gone"
+        records.unchecked.append(Unchecked(Aspect.JOBS, topic, why))
 
 
 def _read_pending(log_dir: Path, records: Records) -> None:

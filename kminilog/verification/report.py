@@ -64,11 +64,15 @@ class Report:
         self.unchecked += unchecked
 
     def add_records(self, records: Records) -> None:
-        """Add the findings about files of the log dir that belong to no partition."""
+        """Add what is known of files of the log dir that belong to no partition.
+
+        Of other topics, only what was asked and cannot be read counts.
+        """
+        topics = self.scope["topics"]
         for finding in records.findings:
-            if finding.topic in self.scope["topics"]:
+            if finding.topic in topics:
                 self.tally.add(finding)
-        self.unchecked += records.unchecked
+        self.unchecked += [one for one in records.unchecked if one.asked or one.where in topics]
 
     def add_orphans(self, log_dir: LogDir, names: Collection[str]) -> None:
         """Add the directories that belong to no topic; with `names`, only those of these topics.

@@ -2,7 +2,8 @@
 
 Three modules do parts of this. Here their results meet, so that one fault gets one finding:
 
-    damage_scan     messages and damage, in order; a damaged message counts as one offset
+    damage_scan     messages and damage, in order; damage counts as the offsets that are missing
+                    behind it, or as one
     offset_checks   a whole message with a wrong offset
     index_checks    the index, which is not checked where the log is damaged
 
@@ -20,7 +21,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import Damage, Step, has_grown, walk
+from kminilog.verification.damage_scan import Damage, Step, has_grown, most_messages, walk
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.index_checks import IndexCheck
 from kminilog.verification.offset_checks import (
@@ -79,7 +80,7 @@ class SegmentCheck:
         self._undecided: UndecidedFinding | None = None
         self._swapped_offset: int | None = None
         self._missing = range(0)
-        self._ends_in_damage = False
+        self._lost_at_end = 0
         self._message_count = self._compressed_count = self._unplaced_count = 0
         self._first_offset: int | None = None
         self._last_offset: int | None = None
@@ -149,7 +150,7 @@ class SegmentCheck:
             unchecked=unchecked,
             start_offset=self._start_offset,
             next_offset=None if unchecked else self._expected,
-            ends_in_damage=self._ends_in_damage,
+            lost_at_end=self._lost_at_end,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
             unplaced_count=self._unplaced_count,
@@ -160,16 +161,19 @@ class SegmentCheck:
 
     def _take(self, step: Step, following: Step | None) -> None:
         """Check one message and the damage in front of it; the step behind it helps to decide."""
-        message = step.message
+        message, after = step.message, following.message if following else None
+        lost = self._count_lost(step, after) if step.damage else 0
         if step.damage:
-            self._take_damage(step.damage, is_last=message is None)
+            self._take_damage(step.damage, lost, is_last=message is None)
         if message is None:
             return
-        after = following.message if following else None
+        if lost > 1 and after and self._expected + lost == after.offset:
+            self._expected += lost  # the damage has reached the offset of this message
+            return
         if step.position == 0:
             self._judge_name(message, after)
-        if step.damage and message.offset != self._expected:
-            self._expected += 1  # the damaged message had this one
+        if message.offset != self._expected:
+            self._expected += lost  # the damaged messages had these
         if message.offset == self._expected:
             self._take_in_place(message, step.position)
         elif message.offset == self._swapped_offset:
@@ -190,10 +194,31 @@ class SegmentCheck:
             index.tell_message(self._expected, message.offset, position)
         self._expected = message.offset + 1
 
-    def _take_damage(self, damage: Damage, *, is_last: bool) -> None:
-        self._add(damage.kind, damage.detail, self._expected, damage.position)
-        self._ends_in_damage = is_last
-        concerned_end = MAX_OFFSET if is_last else self._expected + 1
+    def _count_lost(self, step: Step, after: Message | None) -> int:
+        """Return how many messages were in the damage in front of a message: 1, if it is not
+        certain.
+
+        The offsets that are missing behind it were there, if so many messages fit into its bytes.
+        If the message behind contradicts the next one, damage has reached its offset: it is one of
+        them.
+        """
+        if step.damage is None or step.message is None:
+            return 1
+        room = most_messages(self._segment.dialect, step.position - step.damage.position)
+        missing = step.message.offset - self._expected
+        if after and not goes_on(step.message.offset, after):
+            missing, room = after.offset - self._expected, room + 1
+        return missing if 1 < missing <= room else 1
+
+    def _take_damage(self, damage: Damage, lost: int, *, is_last: bool) -> None:
+        detail = damage.detail
+        if lost > 1:
+            detail += f"; {lost} messages were in these bytes"
+        self._add(damage.kind, detail, self._expected, damage.position)
+        if is_last:
+            size_bytes = self._log_bytes - damage.position
+            self._lost_at_end = max(most_messages(self._segment.dialect, size_bytes), 1)
+        concerned_end = MAX_OFFSET if is_last else self._expected + lost
         for index in self._indexes:
             index.tell_fault(self._expected, concerned_end)
 

@@ -76,7 +76,7 @@ class SegmentSummary(NamedTuple):
 
     `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
     covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages; and
-    perhaps one more if it `ends_in_damage`. None means not known. `unplaced_count` counts messages
+    up to `lost_at_end` more if it ends in damage. None means not known. `unplaced_count` counts messages
     with keys of which nobody knows where they belong. `fingerprints` are the sums of the requested
     ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict rule.
     """
@@ -92,7 +92,7 @@ class SegmentSummary(NamedTuple):
     unchecked: list[str]
     start_offset: int
     next_offset: int | None
-    ends_in_damage: bool = False
+    lost_at_end: int = 0
     undecided: UndecidedFinding | None = None
     compressed_count: int = 0
     unplaced_count: int = 0

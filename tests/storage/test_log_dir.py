@@ -447,7 +447,7 @@ def test_create_topic_that_crashes_at_any_step_can_be_created_again(log_dir):
             assert writer.log(ORDERS_0).log_end_offset == 5
             writer.create_topic(Topic("new", 2))
             assert writer.log(TopicPartition("new", 1)).append([(None, b"v")]) == range(1)
-    assert steps == 4
+    assert steps == 5
 
 
 def test_create_topic_is_on_the_disk_before_its_settings_are_with_few_fsyncs(tmp_path, monkeypatch):
@@ -471,6 +471,9 @@ def test_create_topic_is_on_the_disk_before_its_settings_are_with_few_fsyncs(tmp
         writer.create_topic(Topic("orders", 100))
     assert calls == [
         *(("mkdir", f"orders-{number}") for number in range(100)),
+        ("fsync", tmp_path.name),
+        ("fsync", "log-start-offset-checkpoint.tmp"),
+        ("replace", "log-start-offset-checkpoint"),
         ("fsync", tmp_path.name),
         ("fsync", "orders.json.tmp"),
         ("replace", "orders.json"),

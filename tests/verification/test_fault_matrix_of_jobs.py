@@ -313,7 +313,18 @@ MANIFEST_FAULTS: dict[str, Change] = {
 
 @pytest.mark.parametrize("job", ["first", "second"])
 @pytest.mark.parametrize("name", MANIFEST_FAULTS)
-def test_fault_of_a_manifest_is_one_finding(path, job, name):
+def test_fault_of_a_manifest_is_one_finding_because_a_later_record_has_its_digest(path, job, name):
+    file = path / ".manifests" / f"{job}.json"
+    manifest = json.loads(file.read_bytes())
+    MANIFEST_FAULTS[name](manifest)
+    file.write_text(json.dumps(manifest))
+    assert verified(path) == [Found("manifest-mismatch", -1, None)]
+
+
+@pytest.mark.parametrize("job", ["first", "second"])
+@pytest.mark.parametrize("name", MANIFEST_FAULTS)
+def test_fault_of_a_manifest_of_an_older_version_is_one_finding(path, job, name):
+    (path / ".last-jobs").unlink()
     file = path / ".manifests" / f"{job}.json"
     manifest = json.loads(file.read_bytes())
     entry = manifest["partitions"][DAMAGED]
@@ -346,6 +357,8 @@ def test_what_a_producer_wrote_can_be_altered_without_a_trace(path):
     forger.write()
     assert verified(path) == []
     shutil.rmtree(path / ".manifests")
+    assert verified(path) == [Found("manifest-mismatch", -1, None)]  # that of the last job is gone
+    (path / ".last-jobs").unlink()
     forger.messages(DAMAGED)[0].flip(-1, 1)
     forger.take_out(forger.messages(DAMAGED)[3])
     forger.put_behind(forger.messages(DAMAGED)[-1], forger.messages(DAMAGED)[0])
@@ -353,17 +366,24 @@ def test_what_a_producer_wrote_can_be_altered_without_a_trace(path):
     assert verified(path) == []
 
 
-def test_first_segments_that_are_gone_and_messages_behind_the_end_leave_no_trace(path):
-    """Retention and a producer do the same."""
+def test_first_segments_that_are_gone_are_one_finding(path):
     directory = path / f"{TOPIC}-{DAMAGED}"
     for log in sorted(directory.glob("*.log"))[:3]:
         log.unlink()
         log.with_suffix(".index").unlink()
+    assert verified(path) == [Found("lost-start", DAMAGED, 0)]
+
+
+def test_messages_behind_the_end_are_no_finding_but_counted_as_of_nobody(path):
     forger = Forger(path, TOPIC, interval_bytes=SETTINGS.index_interval_bytes)
     last = forger.messages(DAMAGED)[-1]
     forger.put_behind(last, last.copy())
     forger.write()
     assert verified(path) == []
+    unchecked = verify_storage(LogDir(path)).unchecked
+    (found,) = [one for one in unchecked if "no other writer" in one.why]
+    assert found.where == f"{TOPIC}-{DAMAGED}"
+    assert found.why.startswith("1 message (")
 
 
 # ---- silence

@@ -18,7 +18,7 @@ from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.publish.manifests import MANIFEST_DIR, Manifest
+from kminilog.storage.publish.manifests import LAST_JOBS_FILE, MANIFEST_DIR, Manifest
 from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
@@ -264,6 +264,8 @@ def test_retention_takes_the_front_away_without_a_finding(path):
 
 
 def change_manifest(path: Path, job: str, change: Change) -> None:
+    """Change a manifest of an older version: no other record says how it was."""
+    (path / LAST_JOBS_FILE).unlink(missing_ok=True)
     file = path / MANIFEST_DIR / f"{job}.json"
     manifest = json.loads(file.read_bytes())
     change(manifest)
@@ -318,7 +320,7 @@ def test_manifest_without_fingerprints_or_count_is_no_finding(path):
     change_manifest(path, "second", lambda m: m["facts"].pop("count"))
     assert check(path) == []
     reason = "offsets 0 to 34 of job first: the manifest has no fingerprints"
-    assert not_compared(path) == [("orders-0", reason, False)]
+    assert ("orders-0", reason, False) in not_compared(path)
 
 
 def test_jobs_that_claim_the_same_offsets_are_one_finding(path):

@@ -209,11 +209,10 @@ def test_stray_file_is_an_orphan_and_named(tmp_path, dialect, name):
     assert name in finding.detail
 
 
-def test_missing_directory_is_unchecked(tmp_path, dialect):
+def test_missing_directory_is_one_finding(tmp_path, dialect):
     summary = check(tmp_path / "gone", dialect)
-    assert (summary.findings, summary.segment_count) == ([], 0)
-    (unchecked,) = summary.unchecked
-    assert "gone" in unchecked
+    assert (summary.unchecked, summary.segment_count) == ([], 0)
+    assert [found.kind for found in summary.findings] == ["lost-partition"]
 
 
 def test_directory_that_cannot_be_listed_for_a_moment_is_unchecked(tmp_path, dialect, monkeypatch):

@@ -153,25 +153,30 @@ def test_verify_allowed_finding_is_reported_and_ok(log_dir):
     assert (made.verdict, made.tally.total()) == ("ok", 1)
 
 
-def test_verify_missing_partition_directory_is_partial(log_dir):
-    directory = log_dir.directory(TopicPartition("orders", 1))
-    for path in directory.iterdir():
-        path.unlink()
-    directory.rmdir()
+def test_verify_missing_partition_directory_is_one_finding(log_dir):
+    end = log_dir.reader(TopicPartition("orders", 1)).log_end_offset
+    shutil.rmtree(log_dir.directory(TopicPartition("orders", 1)))
     made = verify_storage(log_dir)
-    assert (made.verdict, made.exit_code) == ("partial", 2)
-    (unchecked,) = [one for one in made.unchecked if one.asked]
-    assert (unchecked.what, unchecked.where) == ("messages", "orders-1")
-    assert str(directory) in unchecked.why
-    cut_to(first_log(log_dir), 5)
-    both = verify_storage(log_dir)
-    assert both.verdict == "findings"
-    assert [one for one in both.unchecked if one.asked] == [unchecked]
+    assert (made.verdict, made.exit_code) == ("findings", 1)
+    assert not [one for one in made.unchecked if one.asked]
+    (found,) = made.tally.findings()
+    assert (found.kind, found.place) == ("lost-partition", "orders-1, offset 0")
+    assert found.detail == f"the directory is gone; offsets 0 to {end - 1} were in it"
+
+
+def test_verify_missing_directory_of_an_empty_partition_is_a_finding(log_dir):
+    shutil.rmtree(log_dir.directory(TopicPartition("empty", 1)))
+    (found,) = verify_storage(log_dir).tally.findings()
+    assert (found.kind, found.place) == ("lost-partition", "empty-1, offset 0")
+    assert found.detail == "the directory is gone; no message is known to have been in it"
 
 
 def test_verify_says_what_it_checked_and_what_nobody_asked_for(log_dir):
     made = verify_storage(log_dir).to_json()
-    assert (made["verdict"], made["checked"]) == ("ok", ["messages", "indexes", "log-ends"])
+    assert (made["verdict"], made["checked"]) == (
+        "ok",
+        ["messages", "indexes", "log-starts", "log-ends"],
+    )
     assert [(one["what"], one["where"], one["option"]) for one in made["unchecked"]] == [
         ("log-ends", "empty", None),
         ("placement", "empty", "--partitioner NAME"),
@@ -180,7 +185,7 @@ def test_verify_says_what_it_checked_and_what_nobody_asked_for(log_dir):
     ]
     assert not any(one["asked"] for one in made["unchecked"])
     asked = verify_storage(log_dir, ["orders"], partitioner="default-2.4").to_json()
-    assert asked["checked"] == ["messages", "indexes", "log-ends", "placement"]
+    assert asked["checked"] == ["messages", "indexes", "log-starts", "log-ends", "placement"]
     assert [one["what"] for one in asked["unchecked"]] == ["source"]
 
 
@@ -265,7 +270,7 @@ def test_verify_takes_no_lock_and_writes_nothing(log_dir):
 
 def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
     unlisted = PartitionSummary(
-        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, 0, True, True, True
+        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, 0, True, True, True, True
     )
     topic = Topic("orders", 1, DOCUMENTED)
     checked, unchecked = coverage_of(topic, [unlisted])
@@ -275,7 +280,7 @@ def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
     ]
     listed = replace(unlisted, unchecked=[])
     checked, _ = coverage_of(topic, [listed])
-    assert checked == ["messages", "indexes", "log-ends", "jobs", "placement"]
+    assert checked == ["messages", "indexes", "log-starts", "log-ends", "jobs", "placement"]
 
 
 def test_verify_finds_directories_of_no_topic(log_dir):

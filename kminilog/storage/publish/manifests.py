@@ -2,35 +2,46 @@
 
     .manifests/.pending       the pending job: past its commit point, not all its files are in place
     .manifests/<job>.json     a committed job: all its files are in their partitions
+    .last-jobs                the last job of each topic, and the digest of its manifest
     .quarantine/<job>.jsonl   the records that the job rejected, if any: written before the commit
                               point, deleted with the manifest
 
 At most one job is pending: only the holder of the lock publishes, and it finishes one job before it
 begins another. So `.pending` is a fixed name, and one system call tells if there is such a job.
-publication.py writes the manifests. Source: ours.
+
+The manifests of a topic are a chain: each has the id of the job before it, and the digest of that
+job's manifest, and `.last-jobs` has those of the last one. So a manifest that was deleted or changed
+is noticed. publication.py writes the manifests. Source: ours.
 """
 
+import hashlib
+import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kminilog.error_text import in_words
 from kminilog.errors import LogDirError
 from kminilog.format.names import MAX_OFFSET
 from kminilog.format.topic_names import check_topic
 from kminilog.job_errors import PublicationError
-from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.durable_file import replace_file
+from kminilog.storage.json_file import SMALL_FILE_BYTES, number, read_json, typed
 from kminilog.storage.real_directory import check_real_directory
+from kminilog.storage.regular_file import read_regular
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"
 COMMITTED_SUFFIX = ".json"
+LAST_JOBS_FILE = ".last-jobs"
 QUARANTINE_DIR = ".quarantine"
 _QUARANTINE_SUFFIX = ".jsonl"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 # Manifests that were written before runs were joined by copying have .joined/ in the path.
 _STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?(\.joined/)?[A-Za-z0-9._-]+-[0-9]+")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
 PARTITIONS = "partitions"
 """The fact that says how many partitions the topic had when the job placed its messages."""
@@ -61,13 +72,25 @@ class StagedPartition:
 
 
 @dataclass(frozen=True)
+class JobLink:
+    """A job, and the SHA-256 of the file that is its manifest."""
+
+    job_id: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """A job: the partitions it wrote, and other `facts`, such as partitioner and seed."""
+    """A job: the partitions it wrote, and other `facts`, such as partitioner and seed.
+
+    `before` is the topic's job before it; None for the first, and in manifests of older versions.
+    """
 
     job_id: str
     topic: str
     partitions: list[StagedPartition]
     facts: dict[str, Any]
+    before: JobLink | None = None
 
 
 def check_job_id(job_id: str) -> None:
@@ -122,7 +145,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _manifest(document: Any) -> Manifest:
-    known = {"job_id", "topic", "partitions", "facts"}
+    known = {"job_id", "topic", "partitions", "facts", "before"}
     unknown = typed(document, dict).keys() - known
     if unknown:
         raise ValueError(f"{min(unknown)!r} is unknown")
@@ -136,7 +159,16 @@ def _manifest(document: Any) -> Manifest:
     if PARTITIONS in facts:
         number(facts[PARTITIONS], 1)
     partitions = [_staged(staged) for staged in typed(document["partitions"], list)]
-    return Manifest(job_id, topic, partitions, facts)
+    before = document.get("before")
+    return Manifest(job_id, topic, partitions, facts, before and _link(before))
+
+
+def _link(facts: Any) -> JobLink:
+    link = JobLink(**typed(facts, dict))
+    check_job_id(typed(link.job_id, str))
+    if not _SHA256.fullmatch(typed(link.sha256, str)):
+        raise ValueError(f"{link.sha256!r} is no SHA-256")
+    return link
 
 
 def _staged(facts: Any) -> StagedPartition:
@@ -187,6 +219,40 @@ def manifest_paths(log_dir: Path) -> list[Path]:
     return [directory / name for name in names if name.endswith(COMMITTED_SUFFIX)]
 
 
+def manifest_link(path: Path, job_id: str) -> JobLink:
+    """Return the link to the job whose manifest is in this file; raises as `read_regular`."""
+    return JobLink(job_id, hashlib.sha256(read_regular(path, SMALL_FILE_BYTES)).hexdigest())
+
+
+def last_jobs(log_dir: Path) -> dict[str, JobLink]:
+    """Return the last job of each topic that has one on record; {} without the record.
+
+    Raises OSError, and LogDirError if the file is invalid.
+    """
+
+    def parse(document: Any) -> dict[str, JobLink]:
+        jobs = typed(typed(document, dict)["last_jobs"], dict)
+        for topic in jobs:
+            check_topic(topic)
+        return {topic: _link(facts) for topic, facts in jobs.items()}
+
+    try:
+        return read_json(
+            log_dir / LAST_JOBS_FILE, parse, what="record of last jobs", remedy="move it away"
+        )
+    except FileNotFoundError:
+        return {}
+
+
+def record_last_job(log_dir: Path, topic: str, link: JobLink | None) -> None:
+    """Put a topic's last job on record, durably; None forgets the topic. Raises as `last_jobs`."""
+    known = last_jobs(log_dir)
+    jobs = {name: one for name, one in {**known, topic: link}.items() if one}
+    if jobs != known:
+        document = {"last_jobs": {name: asdict(one) for name, one in jobs.items()}}
+        replace_file(log_dir / LAST_JOBS_FILE, json.dumps(document, indent=2).encode())
+
+
 def forget_manifests(log_dir: Path, topic: str) -> list[str]:
     """Delete the manifests of a topic that is deleted, or created again.
 
@@ -195,6 +261,10 @@ def forget_manifests(log_dir: Path, topic: str) -> list[str]:
     `sweep_quarantine` then deletes the quarantine files of its jobs.
     """
     lines = []
+    try:
+        record_last_job(log_dir, topic, None)
+    except (LogDirError, OSError) as error:
+        lines.append(in_words(error))
     for path in manifest_paths(log_dir):
         try:
             manifest = read_manifest(path)

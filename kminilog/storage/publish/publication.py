@@ -3,6 +3,7 @@
     .staging/<job>/<attempt>/<topic-partition>/   segments that one attempt of a task has written
     .staging/<job>/.replaced/<topic-partition>/   copies of the segments they replace, for readers
     .manifests/.pending                           the commit point: from here on the job will finish
+    .last-jobs                                    names this job as the last one of its topic
     .manifests/<job>.json                         all its files are in their partitions
 
 A job writes segments with `PartitionLog` into its staging directory. `publish` writes the pending
@@ -15,7 +16,7 @@ verification. The caller holds the lock throughout. This module knows no Spark. 
 import json
 import os
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from kminilog.error_text import in_words
@@ -30,8 +31,11 @@ from kminilog.storage.publish.manifests import (
     StagedPartition,
     check_job_id,
     committed_path,
+    last_jobs,
+    manifest_link,
     pending_manifest,
     pending_path,
+    record_last_job,
     sweep_quarantine,
 )
 from kminilog.storage.publish.staged_files import check_staged_files
@@ -84,6 +88,7 @@ def publish(log_dir: Path, manifest: Manifest) -> None:
     manifests.mkdir(exist_ok=True)
     finish_pending(log_dir)
     check_staged_files(log_dir, manifest)
+    manifest = replace(manifest, before=last_jobs(log_dir).get(manifest.topic))
     kept = [_keep_replaced(log_dir, manifest, staged) for staged in manifest.partitions]
     # What the manifest names must be durable before the manifest: the writers synced the files.
     directories = {staging / staged.directory for staged in manifest.partitions}
@@ -162,7 +167,7 @@ def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -
 
 
 def _finish(log_dir: Path, manifest: Manifest) -> None:
-    staging = staging_path(log_dir, manifest.job_id)
+    staging, pending = staging_path(log_dir, manifest.job_id), pending_path(log_dir)
     for staged in manifest.partitions:
         target = log_dir / str(TopicPartition(manifest.topic, staged.partition))
         source = staging / staged.directory
@@ -172,7 +177,8 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
             os.replace(path, target / path.name)
         sync(target)
     count_change(log_dir)
-    committed = committed_path(log_dir, manifest.job_id)
-    os.replace(pending_path(log_dir), committed)
+    committed, link = committed_path(log_dir, manifest.job_id), manifest_link(pending, manifest.job_id)
+    record_last_job(log_dir, manifest.topic, link)
+    os.replace(pending, committed)
     sync(committed.parent)
     shutil.rmtree(staging, ignore_errors=True)

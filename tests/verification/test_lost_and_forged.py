@@ -1,0 +1,334 @@
+"""A part that is gone, or that nobody wrote, without a source: what is on record tells of it."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kminilog.accounting.job import verify_with
+from kminilog.accounting.local_engine import LocalEngine
+from kminilog.clock import ManualClock
+from kminilog.errors import LogDirError
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition
+from kminilog.ingest.job import ingest_with
+from kminilog.ingest.local_engine import LocalIngest
+from kminilog.settings import TopicSettings
+from kminilog.source.description import Source
+from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import LAST_JOBS_FILE, committed_path, last_jobs
+from kminilog.storage.retention import delete_expired
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import Report
+
+ROWS, PARTITIONS = 300, 2
+ORDERS_0 = TopicPartition("orders", 0)
+SETTINGS = TopicSettings(segment_bytes=1500, retention_ms=1000)
+
+
+class Scene:
+    """A topic of two jobs, in several segments."""
+
+    def __init__(self, directory: Path, dialect: Dialect) -> None:
+        self.path = directory / "log"
+        self.lines = directory / "lines.txt"
+        self.lines.write_text("".join(f"k{n}:value {n}\n" for n in range(ROWS)))
+        self.dialect = dialect
+
+    def ingest(self, job_id: str) -> None:
+        ingest_with(
+            LocalIngest(),
+            self.path,
+            self.source(),
+            topic="orders",
+            job_id=job_id,
+            partitions=PARTITIONS,
+            dialect=self.dialect,
+            settings=SETTINGS,
+        )
+
+    def source(self) -> Source:
+        return Source((str(self.lines),), "text", key_regex="^([^:]*):")
+
+    def logs(self, partition: int = 0) -> list[Path]:
+        return sorted((self.path / f"orders-{partition}").glob("*.log"))
+
+    def lose(self, log: Path) -> None:
+        log.unlink()
+        log.with_suffix(".index").unlink()
+
+    def retain(self, count: int) -> None:
+        """Retention deletes the first segments."""
+        with LogDirWriter.open(self.path) as writer:
+            log = writer.log(ORDERS_0)
+            for segment in log.segments()[:count]:
+                os.utime(segment.log_path, (0, 0))
+            for segment in log.segments()[count:]:
+                os.utime(segment.log_path, (9, 9))
+            assert len(delete_expired(log, now_ms=9_000)) == count
+
+    def verified(self, **options: object) -> Report:
+        return verify_with(LocalEngine(), ManualClock(), LogDir(self.path), [], **options)
+
+
+@pytest.fixture
+def scene(tmp_path: Path, dialect: Dialect) -> Scene:
+    scene = Scene(tmp_path, dialect)
+    scene.ingest("first")
+    scene.ingest("second")
+    return scene
+
+
+def found(report: Report) -> list[tuple[str, int, int | None]]:
+    findings = report.tally.findings()
+    assert all(one.stands_for == 1 for one in findings)
+    return [(one.kind.value, one.partition, one.offset) for one in findings]
+
+
+def not_checked(report: Report, what: str) -> list[str]:
+    return [f"{one.where}: {one.why}" for one in report.unchecked if one.what == what]
+
+
+def test_sound_log_is_ok_and_nothing_of_its_jobs_is_unchecked(scene):
+    report = scene.verified()
+    assert (report.verdict, not_checked(report, "jobs")) == ("ok", [])
+    assert "log-starts" in report.checked
+
+
+# ---- the beginning
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_first_segments_that_are_lost_are_one_finding(scene, count):
+    end = LogDir(scene.path).reader(ORDERS_0).segments()[count].first_offset
+    for log in scene.logs()[:count]:
+        scene.lose(log)
+    report = scene.verified()
+    assert (report.verdict, found(report)) == ("findings", [("lost-start", 0, 0)])
+    (lost,) = report.tally.findings()
+    assert lost.detail == f"offsets 0 to {end - 1} are gone; retention has not deleted them"
+
+
+def test_first_segment_of_a_producer_that_is_lost_is_found(tmp_path, dialect):
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
+        writer.log(ORDERS_0).append((b"k", b"value %d" % n) for n in range(100))
+    first = min((tmp_path / "orders-0").glob("*.log"))
+    first.unlink()
+    first.with_suffix(".index").unlink()
+    report = verify_with(LocalEngine(), ManualClock(), LogDir(tmp_path), [])
+    assert found(report) == [("lost-start", 0, 0)]
+
+
+def test_what_retention_has_deleted_is_no_loss_and_what_is_lost_behind_it_is(scene):
+    scene.retain(2)
+    assert scene.verified().verdict == "ok"
+    start = read_checkpoint(scene.path, LOG_START_FILE)[ORDERS_0]
+    assert start == LogDir(scene.path).reader(ORDERS_0).log_start_offset > 0
+    scene.lose(scene.logs()[0])
+    assert found(scene.verified()) == [("lost-start", 0, start)]
+
+
+def test_retention_that_dies_before_it_deletes_leaves_no_finding(scene, monkeypatch):
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kminilog.storage.retention._rename", die)
+    with pytest.raises(KeyboardInterrupt):
+        scene.retain(2)
+    monkeypatch.undo()
+    assert read_checkpoint(scene.path, LOG_START_FILE)[ORDERS_0] > 0
+    assert scene.verified().verdict == "ok"
+
+
+def test_log_without_a_start_on_record_is_not_checked_in_words(scene):
+    (scene.path / LOG_START_FILE).unlink()
+    scene.lose(scene.logs()[0])
+    report = scene.verified()
+    assert report.verdict == "ok"
+    assert not_checked(report, "log-starts") == [
+        "orders: no log start is on record for 2 of 2 partitions"
+    ]
+    assert "deleted" in not_checked(report, "jobs")[0]
+
+
+def test_topic_that_is_made_again_begins_anew(scene):
+    scene.retain(2)
+    with LogDirWriter.open(scene.path) as writer:
+        writer.delete_topic("orders")
+        assert read_checkpoint(scene.path, LOG_START_FILE) == {}
+        assert last_jobs(scene.path) == {}
+    scene.ingest("first")
+    assert scene.verified().verdict == "ok"
+
+
+def test_partition_that_is_added_has_its_start_on_record(scene):
+    with LogDirWriter.open(scene.path) as writer:
+        writer.alter_topic("orders", partitions=4)
+    assert not_checked(scene.verified(), "log-starts") == []
+
+
+def test_invalid_log_starts_are_partial_and_the_next_writer_keeps_them_aside(scene):
+    (scene.path / LOG_START_FILE).write_text("0\n5\n")
+    assert scene.verified().verdict == "partial"
+    with LogDirWriter.open(scene.path) as writer:
+        (line,) = writer.warnings
+    assert "holds no log starts" in line
+    assert (scene.path / f"{LOG_START_FILE}.broken").read_text() == "0\n5\n"
+
+
+# ---- a partition
+
+
+@pytest.mark.parametrize("against", [False, True])
+def test_partition_that_is_gone_is_one_finding_with_a_full_account(scene, against):
+    lost = LogDir(scene.path).reader(ORDERS_0).log_end_offset
+    shutil.rmtree(scene.path / "orders-0")
+    report = scene.verified(against=scene.source()) if against else scene.verified()
+    assert (report.verdict, report.exit_code) == ("findings", 1)
+    assert [one.kind for one in report.tally.findings() if not one.cause][0] == "lost-partition"
+    assert report.tally.counts()["lost-partition"] == 1
+    (gone,) = report.tally.samples(report.tally.findings()[0].kind)
+    assert gone.detail == f"the directory is gone; offsets 0 to {lost - 1} were in it"
+    if against:
+        assert report.conservation["holds"]
+        assert report.conservation["stored"] == 2 * ROWS - lost
+        missing = report.tally.findings()[-1]
+        assert report.conservation["missing"] == lost // 2  # each record was loaded twice
+        assert missing.kind in ("missing", "duplicate")
+
+
+def test_missing_records_of_a_lost_partition_name_it_as_their_cause(tmp_path, dialect):
+    scene = Scene(tmp_path, dialect)
+    scene.ingest("first")
+    shutil.rmtree(scene.path / "orders-0")
+    report = scene.verified(against=scene.source())
+    missing = [one for one in report.tally.findings() if one.kind == "missing"]
+    assert {one.cause and (one.cause.kind, one.cause.is_certain) for one in missing} == {
+        ("lost-partition", True)
+    }
+
+
+def test_missing_records_of_a_lost_start_name_it_as_their_cause(tmp_path, dialect):
+    scene = Scene(tmp_path, dialect)
+    scene.ingest("first")
+    scene.lose(scene.logs()[0])
+    report = scene.verified(against=scene.source())
+    missing = [one for one in report.tally.findings() if one.kind == "missing"]
+    assert {one.cause and (one.cause.kind, one.cause.is_certain) for one in missing} == {
+        ("lost-start", True)
+    }
+
+
+# ---- manifests
+
+
+def edit(scene: Scene, job: str, change: Callable[[dict], object]) -> None:
+    path = committed_path(scene.path, job)
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document, indent=2))
+
+
+@pytest.mark.parametrize("job", ["first", "second"])
+def test_manifest_that_is_gone_is_one_finding(scene, job):
+    committed_path(scene.path, job).unlink()
+    report = scene.verified()
+    assert found(report) == [("manifest-mismatch", -1, None)]
+    by = {"first": "the manifest of job second", "second": "the file .last-jobs"}[job]
+    (gone,) = report.tally.findings()
+    assert gone.detail == f"manifest of job {job}: it is gone; {by} names it"
+
+
+def test_all_manifests_that_are_gone_are_one_finding_and_their_messages_are_counted(scene):
+    shutil.rmtree(scene.path / ".manifests")
+    report = scene.verified()
+    assert found(report) == [("manifest-mismatch", -1, None)]
+    counted = [line for line in not_checked(report, "jobs") if "no other writer" in line]
+    assert len(counted) <= PARTITIONS
+
+
+@pytest.mark.parametrize("job", ["first", "second"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m["partitions"][0].update(digest="0" * 64),
+        lambda m: m["partitions"][0].update(bytes=7),
+        lambda m: m["facts"].update(partitions=3),
+        lambda m: m["facts"].update(seed=3),
+        lambda m: m["partitions"][0]["fingerprints"][0].__setitem__(2, 7),
+        lambda m: m.update(before={"job_id": "x", "sha256": "0" * 64}),
+    ],
+)
+def test_manifest_that_was_changed_is_one_finding_and_not_believed(scene, job, change):
+    edit(scene, job, change)
+    report = scene.verified()
+    assert found(report) == [("manifest-mismatch", -1, None)]
+    (changed,) = report.tally.findings()
+    assert changed.detail.startswith(f"manifest of job {job}: it was changed: ")
+    with pytest.raises(LogDirError, match="it was changed"):
+        scene.verified(against=scene.source(), job=job)
+
+
+def test_manifests_of_an_older_version_are_believed_and_named(scene):
+    (scene.path / LAST_JOBS_FILE).unlink()
+    report = scene.verified()
+    assert report.verdict == "ok"
+    assert not_checked(report, "jobs") == [
+        "orders: no other record vouches for the manifest of job first, second: nothing shows if "
+        "one was changed, or another is gone"
+    ]
+    scene.ingest("third")
+    assert "of job first, second: " in not_checked(scene.verified(), "jobs")[0]
+
+
+def test_record_of_last_jobs_that_is_broken_is_partial_and_stops_the_next_job(scene):
+    (scene.path / LAST_JOBS_FILE).write_text("[]")
+    report = scene.verified()
+    assert (report.verdict, report.exit_code) == ("partial", 2)
+    with pytest.raises(LogDirError, match="holds no record of last jobs"):
+        scene.ingest("third")
+    (scene.path / LAST_JOBS_FILE).unlink()
+    scene.ingest("third")
+
+
+def test_jobs_of_another_topic_are_another_chain(scene):
+    ingest_with(LocalIngest(), scene.path, scene.source(), topic="bills", job_id="b")
+    with LogDirWriter.open(scene.path) as writer:
+        writer.delete_topic("bills")
+    assert (scene.verified().verdict, last_jobs(scene.path).keys()) == ("ok", {"orders"})
+
+
+# ---- messages that nobody wrote
+
+
+def forge(scene: Scene, count: int) -> None:
+    """Append whole messages, as somebody does who knows the format."""
+    other = scene.path.with_name("other")
+    shutil.copytree(scene.path, other)
+    with LogDirWriter.open(other) as writer:
+        writer.log(ORDERS_0).append((None, b"forged %d" % n) for n in range(count))
+    shutil.rmtree(scene.path / "orders-0")
+    shutil.copytree(other / "orders-0", scene.path / "orders-0")
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_messages_that_no_job_and_no_writer_has_on_record_are_counted(scene, count):
+    end = LogDir(scene.path).reader(ORDERS_0).log_end_offset
+    forge(scene, count)
+    report = scene.verified()
+    what = f"{count} messages (offsets {end} to {end + count - 1}): no job wrote them"
+    if count == 1:
+        what = f"1 message (offset {end}): no job wrote it"
+    assert not_checked(report, "jobs") == [f"orders-0: {what}, and no other writer is on record"]
+
+
+def test_messages_of_a_producer_are_on_record(scene):
+    with LogDirWriter.open(scene.path) as writer:
+        writer.log(ORDERS_0).append([(None, b"mine")])
+    assert not_checked(scene.verified(), "jobs") == []
