@@ -137,4 +137,6 @@ def _may_have_moved(stored: Finding, found: Finding) -> bool:
 
 def _offsets(stored: Finding) -> range:
     start = -1 if stored.offset is None else stored.offset
-    return range(start, 1 + (start if stored.last_offset is None else stored.last_offset))
+    last = start if stored.last_offset is None else stored.last_offset
+    is_swap = stored.kind == FindingClass.ALTERED and stored.last_offset is None
+    return range(start, last + 1 + is_swap)

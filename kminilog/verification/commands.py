@@ -79,7 +79,8 @@ def _words(finding: Finding, scope: Mapping[str, Any]) -> list[str]:
         return [*start, "verify", finding.topic]
     if finding.kind == FindingClass.ALTERED and finding.source is None:
         at = ["--partition", str(finding.partition), "--offset", str(finding.offset)]
-        end = ["--max-messages", str(RANGE_MESSAGES), "--config", "consumer.timeout.ms=1000"]
+        count = 2 if finding.last_offset is None else RANGE_MESSAGES
+        end = ["--max-messages", str(count), "--config", "consumer.timeout.ms=1000"]
         return [*start, "consume", finding.topic, *at, *end, "--json"]
     if finding.kind in _OF_A_WHOLE_MESSAGE:
         if finding.offset is None:

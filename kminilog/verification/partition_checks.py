@@ -41,6 +41,7 @@ from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import CheckSegment, SegmentSummary
+from kminilog.verification.swaps import name_swaps
 
 _LOOKS = 500  # the two files of a segment appear and vanish one after the other
 
@@ -127,6 +128,7 @@ def _compare_with_records(
     """Return all findings of a partition, and what is unjudged, by what is on record of it."""
     topic_partition = reader.topic_partition
     found, unjudged = compare(topic_partition, jobs, ordered, findings)
+    found = name_swaps(reader, jobs, found)
     now = _with_records_now(reader, jobs, ordered)
     found = judge_start(topic_partition, now, ordered, found)
     start = ordered[0].start_offset if ordered else 0

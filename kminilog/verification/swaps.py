@@ -1,0 +1,92 @@
+"""Two neighbouring messages that have changed places: found by the fingerprints of their job alone.
+
+    the job wrote   17 a   18 b        both messages are whole, and have the offsets of their places:
+    the log has     17 b   18 a        so only the sum of their range tells that something is wrong
+
+In an `altered` range, each pair of neighbours is put back in thought. If the sum is then that of the
+manifest, these two have changed places. For other messages the chance of that is 1 to 2^50. The
+two may stand on both sides of a border between ranges: then both sums must fit. Source: ours.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import NamedTuple
+
+from kminilog.errors import KMiniLogError
+from kminilog.format.message import Message
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.publish.fingerprints import message_fingerprint
+from kminilog.verification.findings import SAMPLE_COUNT, Finding, FindingClass
+from kminilog.verification.manifest_checks import PartitionJobs
+
+_READ_BYTES = 1 << 20
+_MODULUS = 1 << 64
+
+
+def name_swaps(
+    reader: PartitionReader, jobs: PartitionJobs, findings: Sequence[Finding]
+) -> list[Finding]:
+    """Return the findings; an `altered` range in which two neighbours have changed places says so.
+
+    Reads the first SAMPLE_COUNT altered ranges once more, message by message. O(their bytes).
+    """
+    ranges = [one for one in findings if one.kind == FindingClass.ALTERED][:SAMPLE_COUNT]
+    named: dict[Finding, list[Finding]] = {}
+    with suppress(KMiniLogError, OSError):  # somebody changes the log: the ranges stay as they are
+        read = [_Range.read(reader, jobs, found) for found in ranges]
+        for found, here, behind in zip(ranges, read, [*read[1:], None], strict=False):
+            swap = found not in named and _swap_in(here, behind)
+            if swap:
+                one, is_across = swap
+                named[found] = [_finding(reader, found, one)]
+                if is_across and behind:
+                    named[ranges[ranges.index(found) + 1]] = []
+    return [kept for found in findings for kept in named.get(found, [found])]
+
+
+class _Range(NamedTuple):
+    """The messages of a range, and what their sum lacks to be that of the manifest."""
+
+    messages: list[Message]
+    difference: int
+
+    @classmethod
+    def read(cls, reader: PartitionReader, jobs: PartitionJobs, found: Finding) -> "_Range":
+        written = {first: total for _, one in jobs.staged for first, _, total in one.fingerprints}
+        first, last = found.offset or 0, found.last_offset or 0
+        messages: list[Message] = []
+        while not messages or messages[-1].offset < last:
+            messages += reader.read(first + len(messages), _READ_BYTES)
+        messages = messages[: last - first + 1]
+        stored = sum(message_fingerprint(one.offset, one.size, one.crc) for one in messages)
+        return cls(messages, written[first] - stored)
+
+
+def _swap_in(here: _Range, behind: _Range | None) -> tuple[int, bool] | None:
+    """Return the offset of the first of two messages that have changed places; None without any.
+
+    The other one may be the first `behind` the range: then the second value is true.
+    """
+    for one, other in pairwise(here.messages):
+        if (_change(one, other) + _change(other, one) - here.difference) % _MODULUS == 0:
+            return one.offset, False
+    if behind and behind.messages[0].offset == here.messages[-1].offset + 1:
+        one, other = here.messages[-1], behind.messages[0]
+        changes = _change(one, other) - here.difference, _change(other, one) - behind.difference
+        if not any(change % _MODULUS for change in changes):
+            return one.offset, True
+    return None
+
+
+def _change(place: Message, content: Message) -> int:
+    """Return how a sum changes if a place has another content."""
+    before = message_fingerprint(place.offset, place.size, place.crc)
+    return message_fingerprint(place.offset, content.size, content.crc) - before
+
+
+def _finding(reader: PartitionReader, found: Finding, offset: int) -> Finding:
+    segment, located = reader.find(offset)
+    detail = f"offsets {offset} and {offset + 1} have changed places: {found.detail}"
+    place = found._replace(segment=segment.name, offset=offset, position=located.position)
+    return place._replace(detail=detail, last_offset=None)

@@ -1,0 +1,85 @@
+"""Two neighbours that have changed places are named, by the manifest of their job alone."""
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kminilog.storage.publish import fingerprints
+from tests.damage import message_positions
+from tests.verification.test_lost_and_forged import Scene, found
+
+RANGE = 10
+
+
+@pytest.fixture
+def scene(tmp_path: Path, dialect, monkeypatch) -> Scene:
+    monkeypatch.setattr(fingerprints, "RANGE_MESSAGES", RANGE)
+    scene = Scene(tmp_path, dialect)
+    scene.ingest("first")
+    return scene
+
+
+def rearrange(log: Path, order: Callable[[list[bytes]], None]) -> int:
+    """Put messages in another order; each place keeps its offset. Returns the first offset."""
+    data = log.read_bytes()
+    positions = [*message_positions(data), len(data)]
+    contents = [data[a + 8 : b] for a, b in zip(positions, positions[1:], strict=False)]
+    (first,) = struct.unpack_from(">q", data)
+    order(contents)
+    numbered = (struct.pack(">q", first + n) + content for n, content in enumerate(contents))
+    log.write_bytes(b"".join(numbered))
+    return first
+
+
+def swap(number: int) -> Callable[[list[bytes]], None]:
+    def order(contents: list[bytes]) -> None:
+        contents[number], contents[number + 1] = contents[number + 1], contents[number]
+
+    return order
+
+
+@pytest.mark.parametrize("number", [0, 3, 8])
+@pytest.mark.parametrize("slot", [0, 1])
+def test_neighbours_that_changed_places_are_named(scene, slot, number):
+    offset = rearrange(scene.logs()[slot], swap(number)) + number
+    report = scene.verified(allow=["index-position"])
+    altered = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert [(one.offset, one.last_offset) for one in altered] == [(offset, None)]
+    assert altered[0].detail.startswith(
+        f"offsets {offset} and {offset + 1} have changed places: something in offsets "
+    )
+    assert altered[0].segment == scene.logs()[slot].stem
+
+
+def test_neighbours_on_both_sides_of_a_border_of_ranges_are_one_finding(scene):
+    assert rearrange(scene.logs()[0], swap(RANGE - 1)) == 0
+    report = scene.verified(allow=["index-position"])
+    (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert altered.offset == RANGE - 1
+
+
+def test_neighbours_of_different_keys_are_named_beside_a_source_that_is_complete(scene):
+    rearrange(scene.logs()[0], swap(3))
+    report = scene.verified(against=scene.source(), allow=["index-position"])
+    assert report.conservation["holds"]
+    (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert altered.place.startswith(f"orders-0/{scene.logs()[0].stem}.log, offset 3, byte ")
+
+
+def test_messages_further_apart_are_an_altered_range(scene):
+    def order(contents: list[bytes]) -> None:
+        contents[2], contents[5] = contents[5], contents[2]
+
+    rearrange(scene.logs()[0], order)
+    report = scene.verified(allow=["index-position"])
+    (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert (altered.offset, altered.last_offset) == (0, RANGE - 1)
+    assert "changed places" not in altered.detail
+
+
+def test_two_swaps_in_one_range_are_an_altered_range(scene):
+    rearrange(scene.logs()[0], lambda contents: (swap(1)(contents), swap(5)(contents)) and None)
+    kinds = [kind for kind, _, _ in found(scene.verified(allow=["index-position"]))]
+    assert kinds.count("altered") == 1
