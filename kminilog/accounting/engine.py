@@ -73,6 +73,7 @@ class Engine(Protocol):
         records: Records,
         *,
         strict_index: bool,
+        is_full: bool,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`."""
         ...

@@ -43,6 +43,7 @@ class LocalEngine:
         records: Records,
         *,
         strict_index: bool,
+        is_full: bool,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`. O(bytes)."""
         for topic in topics:
@@ -51,7 +52,7 @@ class LocalEngine:
             for topic_partition, jobs in written:
                 self._progress(f"checking {topic_partition}")
                 reader = log_dir.reader(topic_partition)
-                yield check_partition(reader, jobs, check_segment=check)
+                yield check_partition(reader, jobs, check_segment=check, is_full=is_full)
 
     @contextmanager
     def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":

@@ -71,7 +71,8 @@ class SourcesTogether(click.Command):
 @click.option(
     "--full",
     is_flag=True,
-    help="With --against: compare all rows, even if the sums of both sides are equal.",
+    help="Compare the SHA-256 of all bytes that jobs wrote. With --against: compare all rows, "
+    "even if the sums of both sides are equal.",
 )
 @click.option(
     "--partitioner",
@@ -115,23 +116,24 @@ def command(
     """Check all files of each TOPIC, or of all topics."""
     if job is not None and not against:
         raise click.UsageError("--job says which offsets to compare: it needs --against")
-    if full and not against:
-        raise click.UsageError("--full says how to compare with a source: it needs --against")
     if is_reading_asked(**reading) and not against:
         raise click.UsageError("how to read a source is asked, but none is named: give --against")
     if is_cluster():
         if engine == "spark" or against or report_file:
             raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
-        return _verify_brokers(log_dir_path, topics, as_json, partitioner, strict_index, allow)
+        return _verify_brokers(
+            log_dir_path, topics, as_json, partitioner, strict_index, allow, full
+        )
     log_dir = LogDir(log_dir_path)
     source = to_source(against, **reading) if against else None
     options: dict[str, Any] = {
         "partitioner": partitioner,
         "strict_index": strict_index,
         "allow": allow,
+        "full": full,
     }
     if source:
-        options |= {"against": source, "job": job, "full": full}
+        options |= {"against": source, "job": job}
     if topics:  # an unknown one ends here, before a source is read or Spark starts
         topics_to_check(log_dir, topics)
     if engine_for(engine, source, master) == "local":
@@ -158,6 +160,7 @@ def _verify_brokers(
     partitioner: str | None,
     strict_index: bool,
     allow: tuple[str, ...],
+    full: bool,
 ) -> int:
     from kminilog.cli.verify_brokers import verify_brokers, write_reports
 
@@ -165,6 +168,7 @@ def _verify_brokers(
         "partitioner": partitioner,
         "strict_index": strict_index,
         "allow": allow,
+        "full": full,
     }
     verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
     return write_reports(verified, as_json)

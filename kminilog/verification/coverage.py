@@ -24,6 +24,7 @@ class Aspect(StrEnum):
     LOG_STARTS = "log-starts"
     LOG_ENDS = "log-ends"
     JOBS = "jobs"
+    DIGESTS = "digests"
     PLACEMENT = "placement"
     COMPRESSED = "compressed-messages"
     SOURCE = "source"
@@ -73,7 +74,8 @@ def coverage_of(
             why = f"no {what} is on record for {is_known.count(False)} of {len(is_known)} partitions"
             unchecked.append(Unchecked(aspect, topic.name, why))
     if any(summary.has_jobs for summary in listed):
-        checked.append(Aspect.JOBS)
+        checked += [Aspect.JOBS, *[Aspect.DIGESTS] * any(one.has_digests for one in listed)]
+        unchecked += [] if Aspect.DIGESTS in checked else [_no_digests(topic)]
     notes = [note for summary in summaries for note in summary.notes]
     if notes:
         why = (
@@ -93,6 +95,11 @@ def coverage_of(
         why = f"what is inside of {compressed}; `kminilog dump FILE --deep` shows it"
         unchecked.append(Unchecked(Aspect.COMPRESSED, topic.name, why, asked=has_rule))
     return checked, unchecked
+
+
+def _no_digests(topic: Topic) -> Unchecked:
+    why = "only fingerprints, which do not see a change that keeps the crc"
+    return Unchecked(Aspect.DIGESTS, topic.name, why, "--full")
 
 
 def _unplaced(

@@ -15,7 +15,7 @@ the ranges between `borders`. `compare` returns the findings of a partition; end
 where it ends. Source: ours.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -39,6 +39,7 @@ class PartitionJobs:
     without a fingerprint, or with one that a cut has made useless. Up to the `recovery_point` the
     log was on the disk; below the `log_start` retention has deleted all; each is None if it is not
     known. `is_ingested` tells if jobs have written to the topic.
+    `digests` are those of the files of jobs now, by id; None if nobody has asked for them.
     """
 
     staged: list[tuple[str, StagedPartition]] = field(default_factory=list)
@@ -51,6 +52,7 @@ class PartitionJobs:
     recovery_point: int | None = None
     log_start: int | None = None
     is_ingested: bool = False
+    digests: Mapping[str, str] | None = None
 
     @property
     def borders(self) -> list[int]:

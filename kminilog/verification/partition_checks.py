@@ -36,6 +36,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.verification.damage_scan import no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
@@ -51,15 +52,18 @@ def check_partition(
     jobs: PartitionJobs | None = None,
     *,
     check_segment: CheckSegment = check_segment,
+    is_full: bool = False,
 ) -> PartitionSummary:
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
     Compares them also with what committed `jobs` wrote, and keys with where these put them. `check_segment` may be a faster equivalent.
-    A directory or a file that cannot be read becomes `unchecked`; one that is gone is a finding.
+    With `is_full`, it compares digests of all bytes that jobs wrote, too. A directory or a file that cannot be read becomes `unchecked`; one that is gone is a finding.
     """
     jobs = jobs or PartitionJobs()
     try:
         segments = reader.segments()
+        if is_full:
+            jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
     except (LogDirError, OSError) as error:
         return join_segments(reader, [], jobs, failure=error)
     topic_partition, borders = reader.topic_partition, jobs.borders
@@ -113,6 +117,7 @@ def join_segments(
         has_jobs=bool(jobs.staged or jobs.findings),
         has_recovery_point=jobs.recovery_point is not None,
         has_log_start=jobs.log_start is not None,
+        has_digests=jobs.digests is not None,
         unjudged=unjudged,
         notes=[note for s in ordered for note in s.notes],
         segments=[SegmentRow.of(s) for s in ordered],
@@ -131,6 +136,9 @@ def _compare_with_records(
     found = name_swaps(reader, jobs, found)
     now = _with_records_now(reader, jobs, ordered)
     found = judge_start(topic_partition, now, ordered, found)
+    if jobs.digests is not None:
+        found, other = judge_digests(reader, jobs, jobs.digests, found)
+        unjudged = [*unjudged, *other]
     start = ordered[0].start_offset if ordered else 0
     unjudged = [*unjudged, *unaccounted(now, start, log_end_offset(ordered))]
     return judge_end(topic_partition, now, ordered, found), unjudged

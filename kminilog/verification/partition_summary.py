@@ -45,7 +45,7 @@ class PartitionSummary:
 
     `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
     could not be read; `unjudged` names ranges of jobs that could not be compared.
-    `has_jobs`, `has_log_start`, `has_recovery_point` and `has_placement` tell with what the log could
+    `has_jobs`, `has_log_start`, `has_recovery_point`, `has_digests` and `has_placement` tell with what the log could
     be compared.
     Of `unplaced_count` messages with keys nobody knows where they belong.
     """
@@ -65,6 +65,7 @@ class PartitionSummary:
     has_jobs: bool = False
     has_recovery_point: bool = False
     has_log_start: bool = False
+    has_digests: bool = False
     unjudged: list[str] = field(default_factory=list)
     notes: list[Finding] = field(default_factory=list)
     segments: list[SegmentRow] = field(default_factory=list)

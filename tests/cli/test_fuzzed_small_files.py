@@ -65,6 +65,8 @@ LOG_DIR_FILES = (
     ".manifests/.pending",
     ".quarantine/job-1.jsonl",
     "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    ".last-jobs",
     ".cuts",
     ".groups/readers.json",
     ".groups/members.json",

@@ -143,7 +143,6 @@ def test_verify_changes_nothing(orders):
         (["nothing"], "Topic nothing doesn't exist"),
         (["nothing", "--engine", "spark"], "Topic nothing doesn't exist"),
         (["--engine", "local", "--against", "x.txt"], "x.txt: no such file"),
-        (["--full"], "it needs --against"),
         (["--engine", "flink"], "'flink'"),
         (["--job", "j"], "--against"),
         (["--key", "id"], "give --against"),

@@ -105,6 +105,13 @@ class Forger:
                 return partition, self._first_offsets[partition] + messages.index(message)
         raise AssertionError("it is in no partition")
 
+    def is_of_a_job(self, partition: int, offset: int) -> bool:
+        entries = (entry for job in self.manifests() for entry in job["partitions"])
+        return any(
+            entry["partition"] == partition and entry["first_offset"] <= offset < entry["next_offset"]
+            for entry in entries
+        )
+
     def take_out(self, message: Forged) -> None:
         for segments in self.segments.values():
             for segment in segments:
@@ -238,7 +245,12 @@ def swap(by: int) -> Forgery:
         other = messages[(messages.index(message) + by) % len(messages)]
         if other.data[8:] == message.data[8:]:
             return None
+        partition, first = forger.place(message)
+        places = (first, first + 1)
+        are_neighbours = forger.place(other) == (partition, first + 1)
         forger.exchange(message, other)
+        if are_neighbours and all(forger.is_of_a_job(partition, place) for place in places):
+            return [Found("altered", partition, first)]
         return forger.altered_ranges()
 
     return forgery

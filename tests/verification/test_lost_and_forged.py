@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -25,6 +26,7 @@ from kminilog.storage.publish.manifests import LAST_JOBS_FILE, committed_path, l
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
+from tests.damage import flip_byte, message_positions
 
 ROWS, PARTITIONS = 300, 2
 ORDERS_0 = TopicPartition("orders", 0)
@@ -332,3 +334,64 @@ def test_messages_of_a_producer_are_on_record(scene):
     with LogDirWriter.open(scene.path) as writer:
         writer.log(ORDERS_0).append([(None, b"mine")])
     assert not_checked(scene.verified(), "jobs") == []
+
+
+# ---- bytes that keep their crc
+
+
+def test_change_that_keeps_the_crc_is_found_by_the_digest(scene):
+    log = scene.logs()[1]
+    data = bytearray(log.read_bytes())
+    positions = message_positions(bytes(data))
+    start, end = positions[1], positions[2]
+    original = crc32(bytes(data[start + 16 : end]))
+    data[end - 5 : end - 4] = bytes([data[end - 5] ^ 1])
+    data[end - 4 : end] = four_bytes_for(bytes(data[start + 16 : end - 4]), original)
+    assert crc32(bytes(data[start + 16 : end])) == original
+    log.write_bytes(data)
+    report = scene.verified()
+    assert report.verdict == "ok"
+    assert "--full" in [one.option for one in report.unchecked]
+    report = scene.verified(full=True)
+    assert [kind for kind, _, _ in found(report)] == ["altered"]
+    assert "digests" in report.checked
+
+
+def test_sound_log_has_the_digests_of_its_jobs_also_behind_a_producer_and_retention(scene):
+    with LogDirWriter.open(scene.path) as writer:
+        writer.log(ORDERS_0).append([(None, b"mine")])
+    scene.ingest("third")
+    report = scene.verified(full=True)
+    assert (report.verdict, not_checked(report, "jobs")) == ("ok", [])
+    scene.retain(2)
+    report = scene.verified(full=True)
+    assert report.verdict == "ok"
+    assert "SHA-256 was not compared" in " ".join(not_checked(report, "jobs"))
+
+
+def test_damage_is_one_finding_with_digests_too(scene):
+    log = scene.logs()[1]
+    flip_byte(log, log.stat().st_size - 1, mask=1)
+    assert [kind for kind, _, _ in found(scene.verified(full=True))] == ["bad-crc"]
+
+
+def four_bytes_for(data: bytes, wanted: int) -> bytes:
+    """Return four bytes that make the crc of data and these the wanted one."""
+    table = [_table_entry(n) for n in range(256)]
+    state = wanted ^ 0xFFFFFFFF
+    indexes = []
+    for _ in range(4):
+        index = next(n for n in range(256) if table[n] >> 24 == state >> 24)
+        indexes.append(index)
+        state = (state ^ table[index]) << 8 & 0xFFFFFFFF
+    register, found_bytes = crc32(data) ^ 0xFFFFFFFF, bytearray()
+    for index in reversed(indexes):
+        found_bytes.append((register ^ index) & 0xFF)
+        register = register >> 8 ^ table[index]
+    return bytes(found_bytes)
+
+
+def _table_entry(number: int) -> int:
+    for _ in range(8):
+        number = number >> 1 ^ (0xEDB88320 if number & 1 else 0)
+    return number

@@ -58,12 +58,13 @@ class SparkEngine:
         records: Records,
         *,
         strict_index: bool,
+        is_full: bool,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`. O(bytes), in tasks."""
         check_cluster(self._spark, log_dir.path)
         with spark_failures(str(log_dir.path)):
             yield from check_partitions(
-                self._spark, log_dir, topics, records, strict_index=strict_index
+                self._spark, log_dir, topics, records, strict_index=strict_index, is_full=is_full
             )
 
     @contextmanager

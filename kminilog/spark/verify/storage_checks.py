@@ -5,6 +5,7 @@ summaries reach the driver. This module does not know a source.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple
@@ -17,7 +18,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.source.task_groups import task_groups
 from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.topics import Topic
+from kminilog.verification.job_digests import read_digests
 from kminilog.verification.partition_checks import join_segments
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
@@ -41,6 +44,7 @@ def check_partitions(
     records: Records,
     *,
     strict_index: bool = False,
+    is_full: bool = False,
 ) -> Iterator[PartitionSummary]:
     """Yield what `check_partition` would return for each partition, in the order of `topics`.
 
@@ -74,6 +78,12 @@ def check_partitions(
     for checked in tasks.map(groups, partial(_check, log_dir, checks, placements, borders)):
         for topic_partition, summary in checked:
             summaries[topic_partition].append(summary)
+    if is_full:
+        there = [partition for partition in partitions if partition not in failures]
+        todo = [(partition, jobs[partition].staged) for partition in there]
+        found = tasks.map([[one] for one in todo], partial(_digests, log_dir))
+        for partition, [digests] in zip(there, found, strict=True):
+            jobs[partition] = replace(jobs[partition], digests=digests)
     for topic_partition in partitions:
         yield join_segments(
             log_dir.reader(topic_partition),
@@ -81,6 +91,12 @@ def check_partitions(
             jobs[topic_partition],
             failure=failures.get(topic_partition),
         )
+
+
+def _digests(
+    log_dir: LogDir, group: list[tuple[TopicPartition, list[tuple[str, StagedPartition]]]]
+) -> list[dict[str, str]]:
+    return [read_digests(log_dir.reader(partition), staged) for partition, staged in group]
 
 
 def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
