@@ -116,6 +116,7 @@ def _add(
         findings = [found for found in findings if found.kind != FindingClass.KEY_ORDER]
         why = "the order of keys: the rows of a DataFrame have none"
         report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why))
+    _count_in_partitions(report, findings)
     stored = _with_sources(report.tally.findings(), account, locators)
     report.tally = Tally(_linked(stored, findings))
     report.conservation = _conservation(account)
@@ -134,6 +135,16 @@ def _changes(
         if source.is_what_was_read(recorded_paths(job)) and (change := source_change(job, files)):
                 why = f"it has changed since job {job.job_id} read it: {change}"
                 yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
+
+
+def _count_in_partitions(report: Report, findings: Iterable[Finding]) -> None:
+    """Add the samples of the account to the counts of their partitions and segments."""
+    parts = {(part["topic"], part["partition"]): part for part in report.partitions}
+    for found in findings:
+        if part := parts.get((found.topic, found.partition)):
+            part["finding_count"] += 1
+            for row in part["segments"]:
+                row["finding_count"] += row["segment"] == found.segment
 
 
 def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:

@@ -1,4 +1,6 @@
-"""The first bytes of a finding, field by field, for the HTML report of `verify`.
+"""The bytes of a finding, field by field, for the HTML report of `verify`.
+
+They are the first ones; or those that differ, if a source has the record of the message.
 
 They are shown as a step-through shows them. The file is read again at the place of the finding; if
 it has changed or gone meanwhile, nothing is shown. Source: ours.
@@ -6,6 +8,7 @@ it has changed or gone meanwhile, nothing is shown. Source: ours.
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from kminilog.errors import KMiniLogError
@@ -21,6 +24,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.verification.findings import FindingClass, is_in_index
 
 _SHOWN_BYTES = 64
+_LONGEST_BYTES = 1 << 24
 _SHOWN_ENTRIES_BYTES = 2 * ENTRY_SIZE_BYTES
 
 
@@ -46,7 +50,10 @@ def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
     name = segment_name(int(sample["segment"])) + (INDEX_SUFFIX if of_index else LOG_SUFFIX)
     start = sample["position"]
     size_bytes = _SHOWN_ENTRIES_BYTES if of_index else _SHOWN_BYTES
-    data = read_range(log_dir.directory(partition) / name, start, start + size_bytes)
+    path = log_dir.directory(partition) / name
+    if differs := _first_difference(sample):
+        return _around(log_dir, partition, path, start, *differs)
+    data = read_range(path, start, start + size_bytes)
     if not data:
         return ""
     if of_index:
@@ -60,6 +67,41 @@ def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
     recording = Recording("bytes", name)
     recording.file(name, data, fields, start=start, size_bytes=start + len(data))
     recording.step(kind, focus=[Range(name, start, start + len(data))])
+    return bytes_markup(recording.document())
+
+
+def _first_difference(sample: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return in which part of its message a sample differs from its record, and at which byte."""
+    for part in ("key", "value"):
+        differs = (sample.get("message") or {}).get(f"{part}_differs")
+        if differs:
+            return part, int(differs[0])
+    return None
+
+
+def _around(
+    log_dir: LogDir, partition: TopicPartition, path: Path, start: int, part: str, at: int
+) -> str:
+    """Return the markup of the bytes around a difference in a message; its fields are cut there."""
+    header = read_range(path, start, start + HEADER_BYTES)
+    data = read_range(path, start, start + min(_length_bytes(header), _LONGEST_BYTES))
+    fields = message_fields(path.name, log_dir.topic(partition.topic).dialect, start, data)
+    first = next((field.start for field in fields if field.kind == part), start)
+    begin = max(first + at - _SHOWN_BYTES // 4, start)
+    end = min(begin + _SHOWN_BYTES, start + len(data))
+    shown = []
+    for field in fields:
+        low, high = max(field.start, begin), min(field.end, end)
+        if low < high:
+            value = field.value
+            if (low, high) != (field.start, field.end):
+                value = data[low - start : high - start].decode(errors="backslashreplace")
+            shown.append(field._replace(start=low, end=high, value=value))
+    recording = Recording("bytes", path.name)
+    recording.file(
+        path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end
+    )
+    recording.step("altered", focus=[Range(path.name, begin, end)])
     return bytes_markup(recording.document())
 
 

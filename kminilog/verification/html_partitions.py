@@ -30,6 +30,8 @@ def partitions_markup(report: Json) -> Iterator[str]:
             yield from _partition(part, max(largest, 1), mean, _marks(report, part))
         yield "</div>"
         yield from _segments(report, parts)
+        if any(found["count"] > len(found["samples"]) for found in report["findings"]):
+            yield "<p>Of findings in comparison with the source, only the samples are counted here.</p>"
         yield "</section>"
 
 

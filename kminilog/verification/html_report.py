@@ -14,17 +14,17 @@ HTML. Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from kminilog.plain_text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 from kminilog.verification.html_findings import BytesOf, findings_markup
 from kminilog.verification.html_partitions import partitions_markup
 from kminilog.verification.html_style import STYLE
 from kminilog.verification.html_text import number, text
-from kminilog.verification.text_report import equation, totals
+from kminilog.verification.text_report import by_severity, equation, totals
 
 _VERDICTS = {
     "ok": "What was checked is in order.",
-    "findings": "Something is wrong.",
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
 Json = Mapping[str, Any]
@@ -65,10 +65,11 @@ def _head(report: Json, made: ReportOrigin | None) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
     yield f"<title>{text(title)}</title><style>{STYLE}</style></head><body><main>"
     yield f'<header class="{verdict}"><p class="badge">{verdict}</p>'
-    yield f"<h1>{text(topics)}</h1><p>{_VERDICTS[verdict]}</p></header>"
+    said = _VERDICTS.get(verdict) or _counted(report)
+    yield f"<h1>{text(topics)}</h1><p>{text(said)}</p></header>"
     yield '<ul class="tiles">'
-    count = sum(found["count"] for found in report["findings"])
-    for value, unit in [*totals(report), (count, "findings")]:
+    found_count = sum(found["count"] for found in report["findings"])
+    for value, unit in [*totals(report), (found_count, "findings")]:
         yield f"<li><b>{number(value)}</b> {unit}</li>"
     yield "</ul><dl>"
     against = scope.get("against") or {}
@@ -90,11 +91,27 @@ def _head(report: Json, made: ReportOrigin | None) -> Iterator[str]:
     yield "</dl>"
 
 
+def _counted(report: Json) -> str:
+    """Return how many findings there are, of which severity and of which class."""
+    findings = [found for found in by_severity(report) if not found["is_allowed"]]
+    totals_of = {severity: 0 for severity in ("error", "warning")}
+    for found in findings:
+        totals_of[found["severity"]] += found["count"]
+    severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)
+    classes = ", ".join(f"{number(found['count'])} {found['class']}" for found in findings)
+    return f"{severities}: {classes}."
+
+
 def _account(conservation: Json) -> Iterator[str]:
     if not conservation:
         return
     line = equation(conservation)
-    yield "<section><h2>Every record accounted for</h2>"
+    wrong = ("missing", "extra", "duplicate", "altered")
+    heading = "The account does not add up"
+    if conservation["holds"]:
+        is_sound = not any(conservation[name] for name in wrong)
+        heading = "Every record accounted for" if is_sound else "The account of the source"
+    yield f"<section><h2>{heading}</h2>"
     yield f'<div class="account" role="img" aria-label="{text(line)}">'
     for side in (LEFT_SIDE, RIGHT_SIDE):
         yield '<div class="bar">'

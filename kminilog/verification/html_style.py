@@ -103,5 +103,6 @@ details p { margin: 0; }
 @media (max-width: 36rem) { .scroll table { font-size: .75rem; }
   details ol { padding-left: 1.5rem; }
   .scroll td, .scroll th { padding-right: .4rem; } }
-@media print { .list { max-height: none; } }
+@media print { .list { max-height: none; }
+  * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """

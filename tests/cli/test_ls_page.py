@@ -159,7 +159,7 @@ def test_page_says_what_could_not_be_read(kminilog: CommandLine, tmp_path: Path)
     (kminilog.log_dir / "t-1").rmdir()
     file = tmp_path / "page.html"
     run = kminilog("ls", "--html", file)
-    assert (run.code, run.out) == (2, f"{file}: 3 partitions, 1 finding\n")
+    assert (run.code, run.out) == (2, f"{file}: 3 partitions, 2 findings\n")
     starts = [line.split(":")[1].strip() for line in run.err.splitlines()]
     assert starts == ["recovery points", "group g", f"log dir {kminilog.log_dir / 't-1'}"]
     page = tree(file.read_text())

@@ -15,7 +15,7 @@ from kminilog.cli import verify
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from tests.cli.command_line import assert_one_line
-from tests.damage import files_of, flip_byte
+from tests.damage import files_of, fix_crc, flip_byte, message_positions
 
 FIELDS = {"verdict", "engine", "seconds", "scope", "checked", "unchecked"}
 FIELDS |= {"conservation", "partitions", "findings"}
@@ -185,3 +185,62 @@ def test_verify_with_spark_that_is_not_installed_says_so(orders, monkeypatch):
     assert starts == "kminilog: Verifying with Spark: starting Spark"
     assert cannot.startswith("kminilog: Spark cannot run: ")
     assert cannot.endswith("; install kminilog with its dependencies")
+
+
+# ---- a page that counts and shows what is wrong
+
+
+@pytest.fixture
+def tampered(kminilog, tmp_path):
+    """A topic whose first message has a late byte of its long value changed; and its source."""
+    source = tmp_path / "lines.txt"
+    source.write_text("".join(f"k{n}:{'v' * 300}{n} the end\n" for n in range(20)))
+    words = ("--topic", "t", "--key-regex", "^([^:]*):", "--engine", "local")
+    assert kminilog("ingest", source, *words).code == 0
+    log = kminilog.log_dir / "t-0" / "00000000000000000000.log"
+    end = message_positions(log.read_bytes())[1]
+    flip_byte(log, end - 3, mask=1)
+    fix_crc(log, 0)
+    return kminilog, source, end - 3
+
+
+def test_page_counts_findings_of_the_source_in_the_table_and_in_the_headline(tampered, tmp_path):
+    kminilog, source, _ = tampered
+    reading = ("--key-regex", "^([^:]*):")
+    run = kminilog(
+        "verify", "t", "--against", source, *reading, "--report", tmp_path / "a.html", "--json"
+    )
+    page, (partition,) = (tmp_path / "a.html").read_text(), run.document["partitions"]
+    assert partition["finding_count"] == partition["segments"][0]["finding_count"] == 2
+    total = sum(found["count"] for found in run.document["findings"])
+    assert f"<p>{total} errors: {total} altered.</p>" in page
+    assert "1 segment, 1 with findings" in page
+    assert "The account of the source" in page
+    assert "Every record accounted for" not in page
+
+
+def test_page_of_a_complete_account_says_so(tampered, tmp_path):
+    kminilog, source, position = tampered
+    log = kminilog.log_dir / "t-0" / "00000000000000000000.log"
+    flip_byte(log, position, mask=1)
+    fix_crc(log, 0)
+    page = tmp_path / "a.html"
+    kminilog.ok(
+        "verify", "t", "--against", source, "--key-regex", "^([^:]*):", "--report", page
+    )
+    assert "Every record accounted for" in page.read_text()
+
+
+def test_page_shows_the_bytes_of_an_altered_message_that_differ(tampered, tmp_path):
+    kminilog, source, position = tampered
+    page = tmp_path / "a.html"
+    kminilog("verify", "t", "--against", source, "--key-regex", "^([^:]*):", "--report", page)
+    shown = page.read_text()
+    assert f"bytes {position - 16} to {position + 2}</h3>" in shown
+    assert f'<td class="number">{position}</td><td></td><td>64 6e 64</td><td>dnd</td>' in shown
+
+
+def test_page_keeps_its_bars_and_marks_when_it_is_printed(tampered, tmp_path):
+    kminilog, _, _ = tampered
+    kminilog("verify", "t", "--report", tmp_path / "a.html")
+    assert "print-color-adjust: exact" in (tmp_path / "a.html").read_text()
