@@ -137,8 +137,10 @@ def independent(report: Report) -> list[tuple[str, int, int | None, str | None]]
 
 
 def all_of(report: Report) -> dict[str, Any]:
-    """All that a report says, but for who has found it and how."""
+    """All that a report says, but for who has found it and how; digests are for `full` only."""
     said = report.to_json()
+    said["checked"] = [one for one in said["checked"] if one != "digests"]
+    said["unchecked"] = [one for one in said["unchecked"] if "SHA-256" not in one["why"]]
     scope = {name: said["scope"][name] for name in said["scope"] if name not in ("engine", "steps")}
     return {**said, "scope": scope, "engine": None, "seconds": None}
 
