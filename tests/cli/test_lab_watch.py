@@ -243,6 +243,14 @@ def test_watch_ends_with_the_last_exercise(folder):
     assert screen.end() == 0
 
 
+def test_watch_of_an_exercise_that_is_left_undone_says_not_yet(folder):
+    screen = Screen(folder.path, "1.1")
+    screen.until("1.1  todo")
+    screen.until(WAITING)
+    screen.press("n")
+    assert screen.end() == 1
+
+
 def test_watch_without_a_terminal_goes_on_by_itself(folder):
     with subprocess.Popen(
         [*PROGRAM, "lab", "watch", "1.1"],

@@ -87,7 +87,7 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
     """Check after each save; n goes on to the next exercise, h gives a hint, q ends."""
     lab, exercises = wanted_exercises(what)
     folder = folder_of(lab)
-    waiting = exercises
+    waiting = list(exercises)
     if exercises == list(lab.exercises):
         waiting = [each for each in lab.walk if each not in folder.done]
         if not waiting:
@@ -101,7 +101,8 @@ def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
                 return NOT_YET
             elif waiting and exercise not in folder.done:
                 waiting.append(exercise)
-    return 0
+    is_left = any(each.is_graded and each not in folder.done for each in exercises)
+    return NOT_YET if is_left else 0
 
 
 def _watch_one(
