@@ -5,7 +5,6 @@ read. The exit code is 2 then, unless the pattern does not match the topic. Sour
 TopicFilter.
 """
 
-import re
 from collections.abc import Iterable
 
 import click
@@ -15,6 +14,7 @@ from kminilog.consumer.interface import MessageSource
 from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
+from kminilog.regex import compile_regex
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic
 
@@ -33,10 +33,7 @@ def chosen_topics(
         raise click.UsageError("name one TOPIC, or several with --pattern")
     if topic is not None:
         return [log_dir.topic(topic)]
-    try:
-        matches = re.compile(pattern or "").fullmatch
-    except re.error as error:
-        raise click.UsageError(f"--pattern {pattern!r}: {error}") from None
+    matches = compile_regex(pattern or "", "--pattern").fullmatch
     errors: list[LogDirError | OSError] = []
     topics = log_dir.topics(errors.append)
     if errors:

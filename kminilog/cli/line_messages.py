@@ -8,12 +8,12 @@
 Source: ours; Kafka: ConsoleProducer.LineMessageReader.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import click
 
+from kminilog.regex import compile_regex
 from kminilog.storage.topics import Topic
 
 _KeyOf = Callable[[bytes], tuple[bytes | None, bytes]]
@@ -75,10 +75,7 @@ def _by_separator(separator: bytes) -> _KeyOf:
 
 
 def _by_regex(regex: str) -> _KeyOf:
-    try:
-        pattern = re.compile(_bytes(regex))
-    except re.error as error:
-        raise click.UsageError(f"--key-regex {regex!r}: {error}") from None
+    pattern = compile_regex(_bytes(regex), "--key-regex")
 
     def search(line: bytes) -> tuple[bytes | None, bytes]:
         match = pattern.search(line)

@@ -13,6 +13,7 @@ from kminilog.cli.interrupts import interruptible_wait, is_interrupted, take_sig
 from kminilog.cli.output import warn
 from kminilog.cli.progress import is_line_moving, working
 from kminilog.job_errors import SparkUnavailableError
+from kminilog.regex import compile_regex
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +88,8 @@ def to_source(
         raise click.UsageError("--no-header is about CSV files: it needs --format csv")
     if key is not None and key_regex is not None:
         raise click.UsageError("give --key or --key-regex, not both")
+    if key_regex is not None:
+        compile_regex(key_regex.encode("utf-8", "surrogateescape"), "--key-regex")
     from kminilog.source.description import Source, check_options
 
     source = Source(

@@ -12,7 +12,6 @@ not poll for session.timeout.ms. Source: S1, S3 (SimpleConsumer, ConsumerConnect
 KafkaConsumer.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -29,6 +28,7 @@ from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, 
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError
 from kminilog.format.names import TopicPartition
+from kminilog.regex import compile_regex
 from kminilog.storage.notices import warn
 
 PAUSE_MS = 10
@@ -104,10 +104,8 @@ class Consumer:
         names = tuple(sorted(set(topics)))
         if bool(names) == (pattern is not None):
             raise ValueError("subscribe to topics or to a pattern")
-        try:
-            self._wanted = re.compile(pattern).fullmatch if pattern is not None else None
-        except re.error as error:
-            raise ValueError(f"pattern {pattern!r}: {error}") from None
+        wanted = None if pattern is None else compile_regex(pattern, "pattern")
+        self._wanted = wanted and wanted.fullmatch
         self._names = names
         if self._member is None:
             self._fetching.keep_only([])

@@ -9,7 +9,6 @@ reads no records.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from kminilog.job_errors import SourceError
+from kminilog.regex import compile_regex
 from kminilog.source.compression import check_content, open_decompressed
 from kminilog.source.files import SourceFile, list_files, path_of
 
@@ -183,7 +183,6 @@ def check_options(source: Source) -> None:
         raise SourceError(str(source), reason="give a key column or a key regex, not both")
     if source.key_regex is not None:
         try:
-            re.compile(source.key_regex.encode("utf-8", "surrogateescape"))
-        except re.error as error:
-            reason = f"key regex {source.key_regex!r}: {error}"
-            raise SourceError(str(source), reason=reason) from None
+            compile_regex(source.key_regex.encode("utf-8", "surrogateescape"), "key_regex")
+        except ValueError as error:
+            raise SourceError(str(source), reason=str(error)) from None

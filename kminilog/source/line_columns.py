@@ -9,7 +9,6 @@ The same lines as those of `formats.read_text`, which tests compare. This module
 stands in a line. Source: ours; Arrow's variable-size binary layout.
 """
 
-import re
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kminilog.regex import compile_regex
 from kminilog.source.compression import open_decompressed
 from kminilog.source.files import changed
 from kminilog.source.longest_record import rest_of_line
@@ -91,7 +91,7 @@ def search(regex: str, lines: Any) -> Any:
     An Arrow column of bytes; null without a match, or for a null line. The regex is Python's, on
     bytes. O(bytes), with a Python call for each line.
     """
-    pattern = re.compile(regex.encode("utf-8", "surrogateescape"))
+    pattern = compile_regex(regex.encode("utf-8", "surrogateescape"), "key_regex")
     find, group = pattern.search, 1 if pattern.groups else 0
     matches = (None if line is None else find(line) for line in lines.to_pylist())
     return pa.array([match and match[group] for match in matches], pa.binary())

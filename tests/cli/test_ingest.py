@@ -34,7 +34,7 @@ from tests.damage import files_of
         (["--topic", "t", "--job-id", ""], "illegal job id"),
         (["--topic", "t", "--key", "a", "--key-regex", "b"], "give --key or --key-regex"),
         (["--topic", "t", "--key-expr", "b"], "--key-expr"),
-        (["--topic", "t", "--key-regex", "("], "key regex '('"),
+        (["--topic", "t", "--key-regex", "("], "--key-regex '('"),
         (["--topic", "t", "--no-header"], "it needs --format csv"),
     ],
 )

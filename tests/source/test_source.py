@@ -166,7 +166,7 @@ def test_locate_names_line_or_row(tmp_path, text, table):
         ("c.csv", {"format": "csv", "key": "A"}, "no column 'A'; there is: a, b"),
         ("j.json", {"format": "json", "key": "id"}, "no line has a member 'id'"),
         ("t.txt", {"key": "value", "key_regex": "x"}, "give a key column or a key regex"),
-        ("t.txt", {"key_regex": "("}, "key regex '[(]': missing"),
+        ("t.txt", {"key_regex": "("}, "key_regex '[(]': missing"),
         ("c.csv", {"format": "csv", "value": "nope"}, "no column 'nope'; there is: a, b"),
         ("j.json", {"format": "json", "value": "nope"}, "no line has a member 'nope'"),
         ("t.txt", {"format": "parquet"}, r"t\.txt: cannot be read as Parquet: "),
