@@ -72,7 +72,7 @@ class BufferExhaustedError(KMiniLogError):
 
     def __init__(self, *, blocked_ms: int) -> None:
         super().__init__(
-            f"Failed to allocate memory within the configured max blocking time {blocked_ms} ms.; "
+            f"Failed to allocate memory within the configured max blocking time {blocked_ms} ms; "
             "send slower, or raise buffer.memory or max.block.ms"
         )
         self.blocked_ms = blocked_ms

@@ -205,7 +205,8 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
         line = _in_one_line(error, _called(group, arguments))
-        line = "; ".join([line, *getattr(error, "__notes__", ())])
+        # Kafka's sentences, and those of a user's class, have a full stop already.
+        line = "; ".join([line, *getattr(error, "__notes__", ())]).replace(".; ", "; ")
         warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 

@@ -4,6 +4,7 @@ Nothing here prints or opens a file. An impossible value is refused before any c
 usage error that says how to write it.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,8 @@ ARGUMENTS = "kminilog.arguments"
 CLUSTER = "kminilog.cluster"
 """Under this name it has the directory of a cluster, if the command was given one."""
 
+_TOKEN = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.?)|([^\\]+)", re.DOTALL)
+_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -32,6 +35,36 @@ def hex_bytes(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         raise click.BadParameter(f"{text!r}: give pairs of hexadecimal digits") from None
+
+
+def unescaped(text: str) -> bytes:
+    r"""Return the bytes of a text in which `\t` and the like stand for bytes; else ValueError.
+
+    >>> unescaped("a\\t\\x1f"), unescaped("\\0"), unescaped("\\\\n")
+    (b'a\t\x1f', b'\x00', b'\\n')
+    """
+    parts = []
+    for token in _TOKEN.finditer(text):
+        byte, escape, literal = token.groups()
+        if byte is not None:
+            parts.append(bytes.fromhex(byte))
+        elif literal is not None:
+            parts.append(literal.encode("utf-8", "surrogateescape"))
+        elif escape in _ESCAPES:
+            parts.append(_ESCAPES[escape])
+        else:
+            raise ValueError(f"{token[0]}: after a backslash write n, t, r, 0, xHH or a backslash")
+    return b"".join(parts)
+
+
+def to_separator(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
+    """Return the bytes of a separator, which is not empty."""
+    if value == "":
+        raise click.BadParameter("it must not be empty", ctx, param)
+    try:
+        return None if value is None else unescaped(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
 
 
 def to_topic_partition(ctx: click.Context, param: click.Parameter, value: str) -> TopicPartition:

@@ -26,7 +26,7 @@ from kminilog.cli.input_lines import InputLines, typing
 from kminilog.cli.interrupts import is_interrupted
 from kminilog.cli.line_messages import Line, line_rule
 from kminilog.cli.named_files import InputStream
-from kminilog.cli.options import config_option, example, json_option
+from kminilog.cli.options import config_option, example, json_option, to_separator
 from kminilog.cli.output import warn
 from kminilog.cli.places import topics_at
 from kminilog.cli.produce_report import Report
@@ -79,7 +79,9 @@ class _Acks(click.Choice[str]):
 @click.option(
     "--key-separator",
     metavar="S",
-    help="Separator: the text before its first occurrence in a line is the key.",
+    callback=to_separator,
+    help="Separator: the text before its first occurrence in a line is the key. \\t is a tab, "
+    "\\0 a zero byte, \\xHH any byte.",
 )
 @click.option(
     "--key-regex",
@@ -136,7 +138,7 @@ def command(
     log_dir_path: Path,
     topic: str,
     file: BinaryIO,
-    key_separator: str | None,
+    key_separator: bytes | None,
     key_regex: str | None,
     null_value: str | None,
     partitioner: str | None,
@@ -152,11 +154,10 @@ def command(
     """Write each line of FILE, or of stdin, as a message to TOPIC."""
     make_importable()
     found = topics_at(log_dir_path).topic(topic)
-    if partition is not None and not 0 <= partition < found.partitions:
-        raise PartitionOfRecordError(topic, partition=partition, partitions=found.partitions)
     settings = _settings(config, partitioner, acks)
     rule = line_rule(found, key_separator, key_regex, null_value)
-    is_typed = file.isatty()
+    if is_typed := file.isatty():
+        _check_partition(found, partition)
     report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json, is_typed=is_typed)
     clock, chance = SystemClock(), random.Random(seed)
     is_complete = False
@@ -168,7 +169,8 @@ def command(
                 _producer(side, settings, clock, chance) as producer,
             ):
                 lines = InputLines(file, rule.longest_bytes, before_waiting=before_waiting)
-                source = _Source(file, is_typed, lines, rule.messages(lines), found, partition)
+                messages = rule.messages(lines, _name(file))
+                source = _Source(file, is_typed, lines, messages, found, partition)
                 _send_all(producer, source, report)
             is_complete = not is_interrupted()
         except Exception as error:
@@ -217,6 +219,7 @@ def _producer(
 
 def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> None:
     has_thread = isinstance(producer, Producer)
+    line = None
     for line in source.messages:
         try:
             report.expect(_send(producer, source, line))
@@ -229,8 +232,16 @@ def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> 
         elif producer.is_ready and not has_thread:
             _send_full_batches(producer)
         report.add_done()
+    if line is None:
+        _check_partition(source.topic, source.partition)
     producer.flush()
     report.add_done()
+
+
+def _check_partition(topic: Topic, partition: int | None) -> None:
+    """Raise what the producer would for the first line; there is none, or somebody has to type it."""
+    if partition is not None and not 0 <= partition < topic.partitions:
+        raise PartitionOfRecordError(topic.name, partition=partition, partitions=topic.partitions)
 
 
 def _is_time_to_flush(source: _Source, report: Report, *, has_thread: bool) -> bool:
@@ -251,8 +262,11 @@ def _send(producer: HandDrivenProducer, source: _Source, line: Line) -> SendFutu
         key = _as_text(line.key)
         return producer.send(ProducerRecord(source.topic.name, key, line.value, source.partition))
     except (KMiniLogError, ValueError) as error:
-        name = getattr(source.file, "name", "<stdin>")
-        raise SourceError(f"{name}, line {line.number}", reason=str(error)) from error
+        raise SourceError(f"{_name(source.file)}, line {line.number}", reason=str(error)) from error
+
+
+def _name(file: BinaryIO) -> str:
+    return str(getattr(file, "name", "<stdin>"))
 
 
 def _as_text(data: bytes | None) -> str | bytes | None:

@@ -4,7 +4,7 @@ A format has kcat's letters, and ends a line only where it says `\n`:
 
     %t topic    %p partition    %o offset    %k key    %s value    %K, %S their lengths; -1: null
     %R length of the value as 4 bytes, big-endian      %% a percent sign
-    \n newline    \t tab    \r carriage return    \\ backslash    \xHH any byte
+    \n newline    \t tab    \r carriage return    \0 zero byte    \\ backslash    \xHH any byte
 
 A null key or value is written as `null` in all forms of text. Source: kcat (-f).
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
+from kminilog.cli.options import unescaped
 from kminilog.cli.output import bytes_field, write_bytes, write_record
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.printable import printable_bytes
@@ -21,8 +22,7 @@ from kminilog.printable import printable_bytes
 WriteRecord = Callable[[ConsumerRecord], None]
 Part = Callable[[ConsumerRecord], bytes]
 
-_TOKEN = re.compile(r"%(.?)|\\x([0-9A-Fa-f]{2})|\\(.?)|([^%\\]+)", re.DOTALL)
-_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "\\": b"\\"}
+_TOKEN = re.compile(r"%(.?)|([^%]+)", re.DOTALL)
 _NOT_STORED = {"T": "time", "h": "headers"}
 _NULL = b"null"
 
@@ -82,26 +82,20 @@ def _parts(text: str, shown: Callable[[bytes | None], bytes]) -> list[Part]:
     }
     parts: list[Part] = []
     for token in _TOKEN.finditer(text):
-        letter, byte, escape, literal = token.groups()
-        if letter is not None and letter in letters:
+        letter, literal = token.groups()
+        if literal is not None or letter == "%":
+            parts.append(partial(_same, unescaped(literal or "%")))
+        elif letter in letters:
             parts.append(letters[letter])
-        elif byte is not None:
-            parts.append(partial(_same, bytes.fromhex(byte)))
-        elif escape is not None and escape in _ESCAPES:
-            parts.append(partial(_same, _ESCAPES[escape]))
-        elif literal is not None or letter == "%":
-            parts.append(partial(_same, (literal or "%").encode("utf-8", "surrogateescape")))
         else:
             _refuse(token[0], letter)
     return parts
 
 
-def _refuse(token: str, letter: str | None) -> NoReturn:
+def _refuse(token: str, letter: str) -> NoReturn:
     if letter in _NOT_STORED:
         what = _NOT_STORED[letter]
         raise ValueError(f"{token}: messages have no {what} in this format (version 0)")
-    if letter is None:
-        raise ValueError(f"{token}: after a backslash write n, t, r, xHH or a backslash")
     raise ValueError(f"{token}: the letters are %t %p %o %k %s %K %S %R, and %% is a percent sign")
 
 

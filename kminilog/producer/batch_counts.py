@@ -36,11 +36,9 @@ class BatchCounts:
         self._counts: dict[TopicPartition, Counts] = {}
 
     def note(self, batch: Batch) -> None:
-        """Count a batch that is done, acknowledged or lost; not one that was never sent."""
-        if batch.attempts:
-            fill = batch.size_bytes / len(batch.buffer)
-            more = Counts(1, len(batch.records), fill)
-            self._counts[batch.topic_partition] = _sum([self.of(batch.topic_partition), more])
+        """Count a batch that was sent, and not lost."""
+        more = Counts(1, len(batch.records), batch.size_bytes / len(batch.buffer))
+        self._counts[batch.topic_partition] = _sum([self.of(batch.topic_partition), more])
 
     def of(self, topic_partition: TopicPartition) -> Counts:
         """Return the counts of a partition."""

@@ -96,7 +96,8 @@ class HandDrivenProducer(BareProducer):
             self._tell_choice(record, partition)
 
     def _finish(self, batch: Batch, first_offset: int, error: Exception | None) -> None:
-        self.batch_counts.note(batch)
+        if error is None:
+            self.batch_counts.note(batch)
         super()._finish(batch, first_offset, error)
 
     def _stalled(

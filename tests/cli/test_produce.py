@@ -287,9 +287,9 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
     [
         (["--config", "batch.bytes=1"], b"x\n", "batch.size"),
         (["--config", "segment.bytes=99"], b"x\n", "segment.bytes"),
-        (["--partition", 2], b"x\n", "given with record: 2 is not in the range [0...1]."),
-        (["--partition", -1], b"x\n", "given with record: -1 is not in the range [0...1]."),
-        (["--partition", 2], b"", "given with record: 2 is not in the range [0...1]."),
+        (["--partition", 2], b"x\n", "record: 2 is not in the range [0...1]; not written"),
+        (["--partition", -1], b"x\n", "record: -1 is not in the range [0...1]; not written"),
+        (["--partition", 2], b"", "record: 2 is not in the range [0...1]; not written"),
         (["--partitioner", "no-such"], b"x\n", "there is: default-0.8"),
         (["--partitioner", "no.such"], b"x\n", "cannot import no"),
         (
@@ -298,6 +298,9 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
             "Invalid partition id: 2",
         ),
         (["--key-separator", ""], b"x\n", "must not be empty"),
+        (["--key-separator", "\\d"], b"x\n", "'--key-separator': \\d: after a backslash write n, t,"),
+        (["--key-separator", "\\x1"], b"x\n", "'--key-separator': \\x: after a backslash write"),
+        (["--key-separator", "\\"], b"x\n", "'--key-separator': \\: after a backslash write"),
         (["--key-separator", ":", "--key-regex", "x"], b"x\n", "not both"),
         (["--key-regex", "("], b"x\n", "--key-regex '('"),
         (["--acks", "2"], b"x\n", "'2' is not one of"),
@@ -435,12 +438,79 @@ def test_produce_stats_as_text_has_a_row_for_each_partition_and_one_for_all(kmin
     ]
 
 
-def test_produce_stats_counts_what_was_lost_as_sent(kminilog):
+def test_produce_stats_does_not_count_what_was_lost_as_sent(kminilog):
     damage_partition_0(kminilog)
     options = [*ROUND_ROBIN_OF_4, "--on-failure", "go-on", "--stats", "--json"]
     run = kminilog("produce", "t", *options, stdin=b"a\nb\nc\nd\n")
     assert run.code == 1
-    assert [each["records"] for each in run.records[-1]["stats"]["partitions"]] == [2, 2]
+    stats = run.records[-1]["stats"]
+    assert [each["records"] for each in stats["partitions"]] == [0, 2]
+    assert (stats["batches"], stats["records"]) == (2, 2)
+
+
+# ---- separators of bytes that nobody can type
+
+
+@pytest.mark.parametrize(
+    ("written", "separator"),
+    [
+        (r"\t", b"\t"),
+        (r"\0", b"\0"),
+        (r"\x1f", b"\x1f"),
+        (r"\xFF\xfe", b"\xff\xfe"),
+        (r"\\t", b"\\t"),
+        (r"\r", b"\r"),
+        ("\t", b"\t"),
+        ("键", "键".encode()),
+    ],
+)
+def test_produce_separator_with_escapes_is_the_bytes_that_they_stand_for(topic, written, separator):
+    stdin = b"k" + separator + b"v\nno key\n"
+    topic.ok("produce", "t", "--key-separator", written, "--partition", 0, stdin=stdin)
+    read = topic.ok("consume", "t", "--until-end", "--json").records
+    assert [(each["key"], each["value"]) for each in read] == [("k", "v"), (None, "no key")]
+
+
+@pytest.mark.parametrize("is_of_a_file", [True, False])
+def test_produce_says_once_if_no_line_has_the_separator(topic, tmp_path, is_of_a_file):
+    lines = tmp_path / "lines.txt"
+    lines.write_bytes(b"k;v\n" * 3)
+    file, name = (lines, str(lines)) if is_of_a_file else ("-", "<stdin>")
+    run = topic("produce", "t", file, "--key-separator", r"\t", stdin=lines.read_bytes())
+    assert run.code == 0
+    assert "(3 messages)" in run.out
+    said = f"{name}: no line has the separator '\\t', so no message has a key"
+    assert run.err == f"kminilog: {said}\n"
+
+
+@pytest.mark.parametrize("stdin", [b"", b"a\tb\nno key\n", b"no key\n\tempty key\n"])
+def test_produce_says_nothing_if_a_line_has_the_separator_or_there_is_none(topic, stdin):
+    topic.ok("produce", "t", "--key-separator", r"\t", stdin=stdin)
+
+
+# ---- interceptors hear of what was refused at once
+
+
+class Hears:
+    """Notes what it is told."""
+
+    heard: ClassVar = []
+
+    def on_send(self, record):
+        self.heard.append(("sent", record.partition))
+        return record
+
+    def on_acknowledgement(self, metadata, error):
+        self.heard.append(("heard", (metadata.partition, type(error).__name__)))
+
+
+@pytest.mark.parametrize("linger", [[], ["--config", "linger.ms=10"]], ids=["by hand", "thread"])
+def test_produce_to_a_partition_that_is_not_there_tells_interceptors(topic, linger):
+    Hears.heard.clear()
+    options = [*linger, "--config", f"interceptor.classes={__name__}.Hears", "--partition", 7]
+    run = topic("produce", "t", *options, stdin=b"a\nb\n")
+    assert_one_line(run, 2, "record: 7 is not in the range [0...0]; not written: all from line 1 on")
+    assert Hears.heard == [("sent", 7), ("heard", (7, "PartitionOfRecordError"))]
 
 
 # ---- a line of the log for each choice

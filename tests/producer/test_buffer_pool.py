@@ -229,7 +229,7 @@ def test_time_is_one_budget_for_all_the_waits_of_a_call(make_pool):
     stepped.go_on(caller, True)
     assert isinstance(caller.error, BufferExhaustedError)
     assert caller.error.blocked_ms == 1_000
-    assert "within the configured max blocking time 1000 ms." in str(caller.error)
+    assert "within the configured max blocking time 1000 ms; send slower" in str(caller.error)
 
 
 def test_wait_that_says_the_time_is_over_is_believed_whatever_the_clock_says(make_pool):

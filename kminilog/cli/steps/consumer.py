@@ -5,7 +5,7 @@ import random
 import click
 
 from kminilog.cli.group import rebalance_options, replayed_rebalance
-from kminilog.cli.options import topic_counts_option
+from kminilog.cli.options import to_separator, topic_counts_option
 from kminilog.cli.steps.scene import dialect_option, scene
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.steps.document import Document
@@ -66,6 +66,7 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     default=":",
     show_default=True,
     metavar="S",
+    callback=to_separator,
     help="Separator: the text before its first occurrence in the line is the key.",
 )
 @click.option(
@@ -78,7 +79,7 @@ def rebalance(strategy: str, partitions: int, seed: int) -> Document:
 )
 @dialect_option(DOCUMENTED)
 def journey(
-    line: str, key_separator: str, partitions: int, dialect: Dialect, seed: int
+    line: str, key_separator: bytes, partitions: int, dialect: Dialect, seed: int
 ) -> Document:
     """Follow LINE through producer, batch, segment, index, search and consumer group.
 
@@ -91,5 +92,5 @@ def journey(
         chance=random.Random(seed),
         partitions=partitions,
         dialect=dialect,
-        separator=key_separator.encode("utf-8", "surrogateescape"),
+        separator=key_separator,
     )
