@@ -2,8 +2,10 @@
 
 An open file does not change when its name comes to mean another file, or none. So the cache drops
 all files when the counter of the log dir changes (changes.py). Without a counter it opens a file
-anew each time. It keeps the files used last, up to a share of those that the process may open. It
-only reads, and remembers nothing about the length of a file. Source: ours.
+anew each time. It keeps the files used last. All caches of the process together keep no more than a
+share of the files that the process may open: a consumer has a reader for each of its partitions, and
+there may be thousands. A cache that gets no share keeps nothing. It only reads, and remembers nothing
+about the length of a file. Source: ours.
 """
 
 import errno
@@ -16,16 +18,17 @@ from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
-_SHARE = 16  # one reader keeps at most 1/16 of the files that the process may have open
-_AT_LEAST, _AT_MOST = 16, 4096
+_SHARE = 8  # 1/8 of the files that the process may have open; the counters may be as many again
+_AT_MOST = 4096
+_KEPT: set[int] = set()  # the descriptors of all caches
 
 
 class OpenSegments:
     """The open segments of one partition, for one reading thread: an LRU cache."""
 
-    def __init__(self, log_dir: Path, limit: int | None = None) -> None:
+    def __init__(self, log_dir: Path) -> None:
         self._changes_path = str(log_dir / CHANGES_FILE)
-        self._limit = _share_of_process() if limit is None else limit
+        self._kept = _KEPT
         self._counter: int | None = None
         self._count = -1
         self._descriptors: OrderedDict[Segment, int] = OrderedDict()
@@ -33,10 +36,10 @@ class OpenSegments:
     def __len__(self) -> int:
         return len(self._descriptors)
 
-    def descriptor(self, segment: Segment) -> int:
+    def descriptor(self, segment: Segment) -> int | None:
         """Return a descriptor of a segment's `.log`, valid until the next call.
 
-        Opening the file also loads the index if that has changed; a cached file does not. One
+        None if the process keeps as many files as it may; the caller then opens the file. Opening the file also loads the index if that has changed; a cached file does not. One
         `lseek` if it is cached. Raises FileNotFoundError.
         """
         if self._counter is None or os.lseek(self._counter, 0, os.SEEK_END) != self._count:
@@ -50,7 +53,7 @@ class OpenSegments:
     def close(self) -> None:
         """Close all files; the next use opens them again."""
         while self._descriptors:
-            os.close(self._descriptors.popitem()[1])
+            self._close_oldest()
         if self._counter is not None:
             os.close(self._counter)
             self._counter = None
@@ -65,7 +68,12 @@ class OpenSegments:
             return
         self._count = os.lseek(self._counter, 0, os.SEEK_END)
 
-    def _open(self, segment: Segment) -> int:
+    def _open(self, segment: Segment) -> int | None:
+        if len(self._kept) >= share_of_process():
+            if not self._descriptors:
+                self.close()
+                return None
+            self._close_oldest()
         try:
             descriptor = open_regular(segment.log_path)
         except OSError as error:
@@ -73,13 +81,18 @@ class OpenSegments:
                 raise
             self.close()
             descriptor = open_regular(segment.log_path)
-        if len(self._descriptors) >= self._limit:
-            os.close(self._descriptors.popitem(last=False)[1])
         self._descriptors[segment] = descriptor
+        self._kept.add(descriptor)
         segment.index.load()
         return descriptor
 
+    def _close_oldest(self) -> None:
+        _, descriptor = self._descriptors.popitem(last=False)
+        self._kept.discard(descriptor)  # first: another thread may get the same number
+        os.close(descriptor)
 
-def _share_of_process() -> int:
+
+def share_of_process() -> int:
+    """Return how many files all caches of this process may keep open now."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _AT_MOST if limit < 0 else min(max(limit // _SHARE, _AT_LEAST), _AT_MOST)
+    return _AT_MOST if limit < 0 else min(limit // _SHARE, _AT_MOST)

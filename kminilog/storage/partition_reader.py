@@ -34,7 +34,7 @@ from kminilog.storage.sequence import messages_from
 from kminilog.trace import UNTRACED, Tracer
 
 Result = TypeVar("Result")
-OpenLog = Callable[[Segment], int]
+OpenLog = Callable[[Segment], int | None]
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
 
 
@@ -49,7 +49,8 @@ class PartitionReader:
     """Reads one partition. One object belongs to one thread.
 
     `files` lists the segments; by default, all in the directory. `open_log` returns an open
-    descriptor of a segment's `.log` and may cache it; by default each search opens the file.
+    descriptor of a segment's `.log` and may cache it; by default, and where it returns None, each
+    search opens the file.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from kminilog.errors import LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage import open_segments
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -142,9 +143,12 @@ def test_files_are_not_kept_open_where_nobody_counts_changes(writer, reader):
     assert values(foreign, 20) == [value for _, value in numbered(20, TOPIC_SIZE, "other")]
 
 
-def test_no_more_files_than_the_limit_are_kept_and_those_used_last_stay(writer):
+def test_no_more_files_than_the_share_are_kept_and_those_used_last_stay(writer, monkeypatch):
     segments = LogDir(writer.path).reader(ORDERS_0).segments()
-    opened = OpenSegments(writer.path, limit=3)
+    monkeypatch.setattr(open_segments, "share_of_process", lambda: len(open_segments._KEPT) + 3)
+    opened = OpenSegments(writer.path)
+    share = len(open_segments._KEPT) + 3
+    monkeypatch.setattr(open_segments, "share_of_process", lambda: share)
     for segment in segments:
         opened.descriptor(segments[0])
         assert os.pread(opened.descriptor(segment), 8, 0) == segment.log_path.read_bytes()[:8]
@@ -152,6 +156,29 @@ def test_no_more_files_than_the_limit_are_kept_and_those_used_last_stay(writer):
     assert segments[0] in opened._descriptors
     opened.close()
     assert len(opened) == 0
+
+
+def open_files() -> int:
+    return len(os.listdir("/dev/fd"))
+
+
+def test_readers_of_many_partitions_keep_no_more_than_the_share_together(tmp_path, monkeypatch):
+    partitions = 40
+    monkeypatch.setattr(open_segments, "_KEPT", set())
+    monkeypatch.setattr(open_segments, "share_of_process", lambda: 5)
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("t", partitions))
+        for partition in writer.topic("t").all_partitions():
+            writer.log(partition).append([(None, b"%d" % partition.partition)])
+    before, log_dir = open_files(), LogDir(tmp_path)
+    readers = list(log_dir.readers(log_dir.topic("t")))
+    for _ in range(2):
+        found = [reader.read(0, 99)[0].value for reader in readers]
+        assert found == [b"%d" % number for number in range(partitions)]
+        assert open_files() - before <= 2 * 5
+    del readers
+    assert open_segments._KEPT == set()
+    assert open_files() == before
 
 
 def test_reader_that_may_open_no_more_files_closes_its_own(writer, reader, monkeypatch):
