@@ -7,7 +7,6 @@ own. Source: storage/partition_log.py, storage/segment.py.
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,8 @@ from kminilog.bulk.boundaries import Positions
 from kminilog.bulk.encoding import Encoded, encode_columns
 from kminilog.bulk.layout import Layout, SegmentMessages
 from kminilog.bulk.unnumbered import put_numbers
-from kminilog.storage.durable_file import sync
+from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 
 
@@ -98,11 +96,6 @@ class ColumnWriter:
             )
             self._segment.open()
             self._touched.append(self._segment)
-        _append(self._segment.log_path, data)
+        append_to(self._segment.log_path, data)
         if len(piece.entries):
-            _append(self._segment.index.path, piece.entries.astype(">i4").tobytes())
-
-
-def _append(path: Path, data: bytes | memoryview) -> None:
-    with open(path, "ab", opener=open_regular) as file:
-        file.write(data)
+            append_to(self._segment.index.path, piece.entries.astype(">i4").tobytes())

@@ -33,6 +33,7 @@ from kminilog.steps.lookup.search import Search
 from kminilog.steps.text import render_text
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
+from kminilog.storage.regular_file import naming
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -153,7 +154,7 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
     if input_file and not compression_of(str(input_file)):
         return input_file.absolute()
     path = workspace / "access.log"
-    with open(path, "wb") as target:
+    with naming(path), open(path, "wb") as target:
         if input_file:
             with open_decompressed(str(input_file)) as packed:
                 shutil.copyfileobj(packed, target)

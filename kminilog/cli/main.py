@@ -27,7 +27,7 @@ from click.core import ParameterSource
 from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.named_files import DirectoryName
 from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
-from kminilog.cli.output import complain, flush, warn
+from kminilog.cli.output import complain, flush, flush_stderr, lose_rest_of, warn
 from kminilog.cli.places import CLUSTER_COMMANDS, placed
 from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
@@ -96,6 +96,7 @@ class CommandLine(click.Group):
         _open_closed_streams()
         with interrupts_heard(is_process_ending=args is None), _notices_in_one_line():
             code = _run(self, arguments, extra)
+            flush_stderr()
         sys.exit(code)
 
 
@@ -145,7 +146,8 @@ def main(
         click.echo(f"kminilog {import_module('kminilog').__version__}")
         ctx.exit()
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help(), err=True)
+        for line in ctx.get_help().splitlines():
+            complain(line)
         return NOT_DONE
     return None
 
@@ -197,8 +199,7 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
     except click.exceptions.Exit as end:
         return end.exit_code
     except BrokenPipeError:
-        # What is still in the buffer must not be tried again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        lose_rest_of(sys.stdout)
         return CLOSED_PIPE
     except Exception as error:  # noqa: BLE001 - the one place where every error becomes a line
         if is_debug:

@@ -19,7 +19,8 @@ import os
 import sys
 from binascii import b2a_base64
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO
 
 from kminilog.error_text import in_words
 from kminilog.format.names import TopicPartition
@@ -76,7 +77,10 @@ def write_lines(lines: Iterable[str]) -> None:
 
 def write_bytes(data: bytes, *, end: bytes = b"\n") -> None:
     """Write some bytes and a newline to stdout, untouched."""
-    sys.stdout.buffer.write(data + end)
+    try:
+        sys.stdout.buffer.write(data + end)
+    except OSError as error:
+        raise _of_stdout(error) from None
 
 
 def is_terminal() -> bool:
@@ -105,7 +109,21 @@ def json_bytes(document: Any, *, indent: int | None = None) -> bytes:
 
 def flush() -> None:
     """Flush stdout; BrokenPipeError if its reader is gone."""
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise _of_stdout(error) from None
+
+
+def _of_stdout(error: OSError) -> OSError:
+    lose_rest_of(sys.stdout)
+    error.filename = error.filename or "stdout"
+    return error
+
+
+def lose_rest_of(stream: TextIO) -> None:
+    """Make a stream that has failed take all there is: its buffer must not fail when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def warn(text: str) -> None:
@@ -115,13 +133,25 @@ def warn(text: str) -> None:
 
 def complain(line: str) -> None:
     """Write one line to stderr, special characters escaped."""
-    print(printable(line), file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(printable(line), file=sys.stderr)
+    flush_stderr()
+
+
+def flush_stderr() -> None:
+    """Flush stderr; if it refuses, this line and all later ones are lost: no result depends on it."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        lose_rest_of(sys.stderr)
 
 
 def prompt(text: str) -> None:
     """Write to stderr, without a newline, if it is a terminal: somebody types there."""
     if sys.stderr.isatty():
-        print(text, end="", file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(text, end="", file=sys.stderr)
+        flush_stderr()
 
 
 def warn_all(texts: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
 from kminilog.printable import printable
 from kminilog.storage.durable_file import replace_file
+from kminilog.storage.regular_file import naming
 
 PROGRESS_FILE = "progress.json"
 _LOOKED_IN = 4  # directories: the current one, and those above it
@@ -78,8 +79,9 @@ class WorkFolder:
         folder = cls(lab, path)
         folder.progress = folder._fresh_progress(who, crc32(who.encode()))
         for file in ("README.md", "checks.py"):
-            shutil.copyfile(lab.folder / file, path / file)
-        shutil.copyfile(lab.folder / "starter.py", path / ANSWERS_FILE)
+            with naming(path / file):
+                shutil.copyfile(lab.folder / file, path / file)
+        folder._put_starter()
         folder.write_given_files(path)
         folder.save()
         return folder
@@ -167,13 +169,17 @@ class WorkFolder:
         self.save()
         return True
 
+    def _put_starter(self) -> None:
+        with naming(self.answers_path):
+            shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
+
     def reset_all(self) -> Path | None:
         """Put the starter back in the place of the answers, and forget what was done but the name.
 
         Returns the backup of the old file; None if there was none.
         """
         backup = self._back_up()
-        shutil.copyfile(self.lab.folder / "starter.py", self.answers_path)
+        self._put_starter()
         self.write_given_files(self.path)
         self.progress = self._fresh_progress(self.progress["name"], self.seed)
         self.save()
@@ -196,7 +202,8 @@ class WorkFolder:
                 lines += ["", *fresh, ""]
             else:
                 lines[span[0] - 1 : span[1]] = fresh
-            self.answers_path.write_text("\n".join(lines), encoding="utf-8")
+            with naming(self.answers_path):
+                self.answers_path.write_text("\n".join(lines), encoding="utf-8")
             answers = Answers(self.answers_path)
         self.progress["passed"] = [each for each in self.passed if each != exercise.id]
         for kind in ("hints", "predicted"):

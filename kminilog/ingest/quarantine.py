@@ -28,6 +28,7 @@ from kminilog.source.files import SourceFile
 from kminilog.source.places import PLACE_COLUMNS
 from kminilog.storage.durable_file import sync
 from kminilog.storage.publish.manifests import quarantine_path
+from kminilog.storage.regular_file import naming
 
 Record = dict[str, Any]
 
@@ -72,7 +73,8 @@ class RejectedWriter:
     def close(self) -> list[RejectedPart]:
         """Close the files and return their parts; none if nothing was rejected."""
         if self._file:
-            self._file.close()
+            with naming(Path(self._parts[-1].path)):
+                self._file.close()
         return self._parts
 
     def _add(self, place: Place, row: Record) -> None:
@@ -85,7 +87,8 @@ class RejectedWriter:
         part.count += 1
         if part.count <= self._at_most + 1:
             key, value = (_encoded(row[name]) for name in ("key", "value"))
-            self._file.write(json.dumps([place, row["rejected"], key, value]) + "\n")
+            with naming(Path(part.path)):
+                self._file.write(json.dumps([place, row["rejected"], key, value]) + "\n")
 
 
 def write_quarantine(
@@ -105,7 +108,7 @@ def write_quarantine(
     path = quarantine_path(log_dir, job_id)
     path.parent.mkdir(exist_ok=True)
     records = heapq.merge(*map(_read_part, parts), key=itemgetter(0))
-    with open(path, "w", encoding="utf-8") as file:
+    with naming(path), open(path, "w", encoding="utf-8") as file:
         for record in _with_lines(source, files, records):
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
         file.flush()

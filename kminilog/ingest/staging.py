@@ -20,6 +20,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from kminilog.bulk.partitioning import Choose, chooser
+from kminilog.error_text import in_words
 from kminilog.errors import LogDirError, WriteFailedError
 from kminilog.ingest.quarantine import RejectedPart, RejectedWriter
 from kminilog.storage.partition_log import PartitionLog
@@ -117,5 +118,5 @@ def writing_to(log_dir: str) -> Iterator[None]:
     try:
         yield
     except (OSError, WriteFailedError) as error:
-        reason = f"a task cannot write its staged files: {error}"
+        reason = f"a task cannot write its staged files: {in_words(error)}"
         raise LogDirError(log_dir, reason=reason) from error

@@ -5,6 +5,7 @@ File fsynced: they survive a power failure. Directory fsynced: the names in it s
 """
 
 import os
+import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +14,7 @@ from kminilog.format.names import with_suffix
 from kminilog.storage.regular_file import naming, open_regular
 
 
-def append_to(path: Path, data: bytes) -> None:
+def append_to(path: Path, data: bytes | memoryview) -> None:
     """Append data to an existing file, in the page cache: no fsync.
 
     Raises OSError, which names the file; it may then end with part of the data.
@@ -36,6 +37,12 @@ def sync(path: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def copy_file(source: Path, directory: Path) -> None:
+    """Copy a file with its times into a directory: no fsync. OSError, which names a file."""
+    with naming(directory / source.name):
+        shutil.copy2(source, directory)
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kminilog.error_text import in_words
 from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, NotARegularFileError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
@@ -105,7 +106,7 @@ class LogDirWriter(LogDir):
         except (OSError, KMiniLogError) as second:
             if error is None:
                 raise
-            error.add_note(f"closing the log dir failed too: {second}")
+            error.add_note(f"closing the log dir failed too: {in_words(second)}")
 
     @property
     def warnings(self) -> list[str]:

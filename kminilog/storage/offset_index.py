@@ -17,7 +17,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_ent
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.durable_file import append_to
 from kminilog.storage.lookup import entry_slot
-from kminilog.storage.regular_file import open_regular, read_regular, regular_status, truncate
+from kminilog.storage.regular_file import naming, open_regular, read_regular, regular_status, truncate
 from kminilog.trace import UNTRACED, Tracer
 
 
@@ -124,7 +124,7 @@ class OffsetIndex:
     def rewrite(self, entries: Iterable[IndexEntry]) -> None:
         """Replace file and memory by these entries; not atomic: a crash may leave part of them."""
         data = b"".join(map(encode_entry, entries))
-        with open(self.path, "wb", opener=open_regular) as file:
+        with naming(self.path), open(self.path, "wb", opener=open_regular) as file:
             file.write(data)
         self._file_bytes = -1
         self.load()

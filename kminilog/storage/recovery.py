@@ -40,7 +40,7 @@ from kminilog.storage.durable_file import sync
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, sound_end
 
@@ -255,7 +255,11 @@ def _set_break(
 
 def _keep_tail(log_path: Path, position: int) -> Path:
     side_file = _side_file(log_path, position)
-    with open(log_path, "rb", opener=open_regular) as log, open(side_file, "xb") as kept:
+    with (
+        naming(side_file),
+        open(log_path, "rb", opener=open_regular) as log,
+        open(side_file, "xb") as kept,
+    ):
         log.seek(position)
         while data := log.read(1 << 20):
             kept.write(data)

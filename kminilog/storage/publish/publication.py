@@ -24,7 +24,7 @@ from kminilog.errors import LogDirError
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.job_errors import PublicationError
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.durable_file import replace_file, sync
+from kminilog.storage.durable_file import copy_file, replace_file, sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
     Manifest,
@@ -67,7 +67,7 @@ def open_staged_log(
     base_offset = dialect.base_offset_for(first_offset)
     if dialect.first_offset(base_offset) != first_offset:
         for suffix in (INDEX_SUFFIX, LOG_SUFFIX):
-            shutil.copy2(target / (segment_name(base_offset) + suffix), directory)
+            copy_file(target / (segment_name(base_offset) + suffix), directory)
     return PartitionLog.open(
         directory, topic_partition, dialect, topic.settings, base_offset=base_offset
     )
@@ -160,7 +160,7 @@ def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -
     for path in (staging_path(log_dir, manifest.job_id) / staged.directory).iterdir():
         replaced = log_dir / str(topic_partition) / path.name
         if replaced.exists():
-            shutil.copy2(replaced, kept)
+            copy_file(replaced, kept)
             sync(kept / path.name)
     sync(kept)
     return kept
