@@ -94,7 +94,7 @@ FAULTS = {
         "right/header_to_bytes.py",
         "4 + len(content)",
         "16 + len(content)",
-        "right/header_to_bytes.py: 1.1 is fail with size-includes-12: header(0, 18 bytes) gave ",
+        "right/header_to_bytes.py: 1.1 is fail with size-includes-12: header(0, 4 bytes) gave ",
     ),
     "right answer that only the command rejects": (
         "right/header_to_bytes.py",
