@@ -53,9 +53,17 @@ PRODUCER_SETTINGS = table_of(
         "who must have a batch; 0: nobody, 1: the leader, -1 or all: all in-sync replicas",
         older_name="request.required.acks",
     ),
-    whole_number("batch.size", 16_384, 0, INT32_MAX, "bytes of a full batch; a larger record has a batch of its own"),
+    whole_number(
+        "batch.size",
+        16_384,
+        0,
+        INT32_MAX,
+        "bytes of a full batch; a larger record has a batch of its own",
+    ),
     whole_number("linger.ms", 0, 0, INT64_MAX, "how long a batch waits for more records"),
-    whole_number("buffer.memory", 2**25, 1, INT64_MAX, "bytes of memory for batches that are not yet sent"),
+    whole_number(
+        "buffer.memory", 2**25, 1, INT64_MAX, "bytes of memory for batches that are not yet sent"
+    ),
     whole_number("max.block.ms", 60_000, 0, INT64_MAX, "how long send waits for memory"),
     whole_number(
         "retries",
@@ -66,7 +74,9 @@ PRODUCER_SETTINGS = table_of(
         older_name="message.send.max.retries",
     ),
     whole_number("retry.backoff.ms", 100, 0, INT64_MAX, "time before a batch is sent again"),
-    whole_number("request.timeout.ms", 30_000, 1, INT64_MAX, "how long acks = -1 waits for the replicas"),
+    whole_number(
+        "request.timeout.ms", 30_000, 1, INT64_MAX, "how long acks = -1 waits for the replicas"
+    ),
     text("interceptor.classes", "", "classes of interceptors: dotted paths, separated by commas"),
     text(
         "partitioner.class",
@@ -74,8 +84,15 @@ PRODUCER_SETTINGS = table_of(
         "the partitioner: its name, or a dotted path",
         kafka_classes=_PARTITIONERS,
     ),
-    switch("send.switch.broker.enable", False, "0.8: send to another partition if one has no leader"),
-    text("default-0.8.abs", "mask", "0.8: how a hash code becomes non-negative, in 0.8.0 and 0.8.1 or in 0.8.2", ("mask", "abs")),
+    switch(
+        "send.switch.broker.enable", False, "0.8: send to another partition if one has no leader"
+    ),
+    text(
+        "default-0.8.abs",
+        "mask",
+        "0.8: how a hash code becomes non-negative, in 0.8.0 and 0.8.1 or in 0.8.2",
+        ("mask", "abs"),
+    ),
     whole_number(
         "topic.metadata.refresh.interval.ms",
         600_000,
@@ -83,9 +100,17 @@ PRODUCER_SETTINGS = table_of(
         INT64_MAX,
         "0.8: how long a partition is cached; -1: until a failure",
     ),
-    switch("round-robin.double-call-bug", False, "round-robin: skip partitions, as Kafka 2.4 to 3.9 does (KAFKA-9965)"),
+    switch(
+        "round-robin.double-call-bug",
+        False,
+        "round-robin: skip partitions, as Kafka 2.4 to 3.9 does (KAFKA-9965)",
+    ),
     switch("partitioner.ignore.keys", False, "3.3: place a record with a key as one without"),
-    switch("partitioner.adaptive.partitioning.enable", True, "3.3: prefer partitions with shorter queues"),
+    switch(
+        "partitioner.adaptive.partitioning.enable",
+        True,
+        "3.3: prefer partitions with shorter queues",
+    ),
     whole_number(
         "partitioner.availability.timeout.ms",
         0,

@@ -53,14 +53,44 @@ def table_of(*settings: Setting) -> Table:
 DAY_MS = 86_400_000
 TOPIC_SETTINGS = table_of(
     whole_number("segment.bytes", 2**30, 14, INT32_MAX, "largest .log file, in bytes"),
-    whole_number("segment.ms", 7 * DAY_MS, 1, INT64_MAX, "age at which the next append begins a new segment"),
-    whole_number("index.interval.bytes", 4096, 0, INT32_MAX, "bytes of the log between two index entries"),
+    whole_number(
+        "segment.ms", 7 * DAY_MS, 1, INT64_MAX, "age at which the next append begins a new segment"
+    ),
+    whole_number(
+        "index.interval.bytes", 4096, 0, INT32_MAX, "bytes of the log between two index entries"
+    ),
     whole_number("segment.index.bytes", 10 * 2**20, 8, INT32_MAX, "largest .index file, in bytes"),
-    whole_number("retention.ms", 7 * DAY_MS, -1, INT64_MAX, "delete segments last written longer ago; -1: never"),
-    whole_number("retention.bytes", -1, -1, INT64_MAX, "delete the oldest segment while the rest has so many bytes; -1: never"),
-    whole_number("max.message.bytes", 1_000_012, 1, INT32_MAX, "largest message, with offset and size"),
-    whole_number("flush.messages", INT64_MAX, 1, INT64_MAX, "messages after which the log is flushed to the disk"),
-    whole_number("flush.ms", INT64_MAX, 0, INT64_MAX, "time after which an append flushes the log to the disk"),
+    whole_number(
+        "retention.ms",
+        7 * DAY_MS,
+        -1,
+        INT64_MAX,
+        "delete segments last written longer ago; -1: never",
+    ),
+    whole_number(
+        "retention.bytes",
+        -1,
+        -1,
+        INT64_MAX,
+        "delete the oldest segment while the rest has so many bytes; -1: never",
+    ),
+    whole_number(
+        "max.message.bytes", 1_000_012, 1, INT32_MAX, "largest message, with offset and size"
+    ),
+    whole_number(
+        "flush.messages",
+        INT64_MAX,
+        1,
+        INT64_MAX,
+        "messages after which the log is flushed to the disk",
+    ),
+    whole_number(
+        "flush.ms",
+        INT64_MAX,
+        0,
+        INT64_MAX,
+        "time after which an append flushes the log to the disk",
+    ),
     whole_number("file.delete.delay.ms", 60_000, 0, INT64_MAX, "how long .deleted files are kept"),
 )
 

@@ -9,29 +9,29 @@ from kminilog.settings import INT32_MAX, INT64_MAX, TOPIC_SETTINGS, Setting, Tab
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 _HEAD = """# Settings
 
-All settings, with their defaults. This page is made of the tables in the code, and a test compares the two.
-The names are Kafka's, if Kafka has the setting. On the command line a setting is given as `--config
-name=value`; an unknown name is an error that lists the near ones.
+All settings, with their defaults. This page is made of the tables in the code, and a test compares
+the two. The names are Kafka's, if Kafka has the setting. On the command line a setting is given as
+`--config name=value`; an unknown name is an error that lists the near ones.
 """
 _OF_TOPICS = """
 ## Settings of a topic
 
-`topic create` and `topic alter` take them, and `ingest`, if it creates the topic. `topic describe` shows
-them. In Python they are the fields of `TopicSettings`, with `_` for `.`. [](format.md) explains segments,
-the index and [retention](format.md#how-old-segments-go).
+`topic create` and `topic alter` take them, and `ingest`, if it creates the topic. `topic describe`
+shows them. In Python they are the fields of `TopicSettings`, with `_` for `.`. [](format.md)
+explains segments, the index and [retention](format.md#how-old-segments-go).
 """
 _OF_PRODUCERS = """
 ## Settings of a producer
 
-`produce` and `partition` take them; in Python, `Producer`. [](producer.md) explains them. Those that begin
-with 0.8, 3.3 or round-robin are for one [partitioner](partitioners.md); others ignore them, and one line
-says so.
+`produce` and `partition` take them; in Python, `Producer`. [](producer.md) explains them. Those
+that begin with 0.8, 3.3 or round-robin are for one [partitioner](partitioners.md); others ignore
+them, and one line says so.
 """
 _OF_CONSUMERS = """
 ## Settings of a consumer
 
-`consume` takes them; in Python, `Consumer` and `open_streams`. [](consumer.md) and [](groups.md) explain
-them.
+`consume` takes them; in Python, `Consumer` and `open_streams`. [](consumer.md) and [](groups.md)
+explain them.
 """
 _LARGE = {INT32_MAX: "2³¹ − 1", INT64_MAX: "2⁶³ − 1"}
 
@@ -48,8 +48,13 @@ def page() -> str:
 
 
 def _table(settings: Table) -> str:
-    rows = [f"| `{one.name}` | {_default(one)} | {_values(one)} | {_meaning(one)} |" for one in settings.values()]
-    return "\n".join(("", "| setting | default | values | meaning |", "|---|---|---|---|", *rows, ""))
+    rows = [
+        f"| `{one.name}` | {_default(one)} | {_values(one)} | {_meaning(one)} |"
+        for one in settings.values()
+    ]
+    return "\n".join(
+        ("", "| setting | default | values | meaning |", "|---|---|---|---|", *rows, "")
+    )
 
 
 def _number(value: int) -> str:

@@ -18,7 +18,7 @@ each_wrong = pytest.mark.parametrize(("regex", "reason"), WRONG.items(), ids=WRO
 @each_wrong
 def test_compile_regex_that_python_cannot_compile_says_whose_and_why(regex, reason):
     for given in (regex, regex.encode()):
-        with pytest.raises(ValueError) as caught:  # noqa: PT011
+        with pytest.raises(ValueError) as caught:
             compile_regex(given, "--pattern")
         assert reason in str(caught.value)
         assert str(caught.value).startswith("--pattern '")

@@ -125,7 +125,10 @@ def imported_by(paths: Iterable[Path]) -> set[str]:
 def test_every_dependency_of_users_is_imported_by_the_package():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].items()
-    declared = [*project["dependencies"], *(d for n, ds in extras if n not in FOR_DEVELOPERS for d in ds)]
+    declared = [
+        *project["dependencies"],
+        *(d for n, ds in extras if n not in FOR_DEVELOPERS for d in ds),
+    ]
     names = {re.split(r"[^a-z0-9_]", dependency)[0] for dependency in declared} - {"kminilog"}
     assert len(names) > 5
     assert not names - imported_by((PROJECT / "kminilog").rglob("*.py")), "nothing imports these"

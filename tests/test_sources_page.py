@@ -1,4 +1,4 @@
-"""docs/sources.md leads from each section of the documents to pages, commands, steps and exercises."""
+"""docs/sources.md leads from each section of the documents to pages, commands and exercises."""
 
 import re
 from pathlib import Path

@@ -44,11 +44,11 @@ def verify_with(
 
     A topic whose settings file is broken is `unchecked`, if neither it nor a source is named.
     `against` compares one topic with a source; with `job`, only the messages of that job. The
-    comparison ends with sums if these are equal, unless it is `full`, which also compares digests of
-    all bytes that jobs wrote. Takes no lock and writes
-    nothing to topics. O(bytes of the topics and of the source).
-    Raises UnknownTopicOrPartitionError, LogDirError for an unknown job, SourceError (also for a
-    source and several topics), and ValueError for an unknown class or partitioner.
+    comparison ends with sums if these are equal, unless it is `full`, which also compares digests
+    of all bytes that jobs wrote. Takes no lock and writes nothing to topics. O(bytes of the topics
+    and of the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job,
+    SourceError (also for a source and several topics), and ValueError for an unknown class or
+    partitioner.
     """
     start_ms = clock.now_ms()
     records = read_records(log_dir.path, partitioner)
@@ -61,7 +61,8 @@ def verify_with(
         "topics": found,
         "partitioner": records.partitioner,
         "engine": engine.name,
-        **{"against": against and against.to_json(), "job": job},
+        "against": against and against.to_json(),
+        "job": job,
     }
     report = Report(scope, allowed=parse_classes(allow))
     options = {"strict_index": strict_index, "is_full": full}

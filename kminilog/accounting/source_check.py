@@ -7,7 +7,6 @@ damage may cause several findings, some of the storage checks and some of this a
 counted in its class, and is linked with the finding that has caused it (causes.py). Source: ours.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -60,8 +59,9 @@ def check_against(
     """Add the account of a source to a report that has the findings of the storage checks.
 
     `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
-    all messages. `partitioner` is what the user says has placed the keys. `is_full` compares all rows, even if sums are equal. O(source + log). Raises
-    SourceError, also for a source without records.
+    all messages. `partitioner` is what the user says has placed the keys. `is_full` compares all
+    rows, even if sums are equal. O(source + log). Raises SourceError, also for a source without
+    records.
     """
     files = files_of(source)
     quarantined = quarantine_files(log_dir.path, jobs)
@@ -70,7 +70,9 @@ def check_against(
         log_dir=log_dir,
         partitions=topic.partitions,
         within=ranges_of(topic, within) if within else None,
-        expected=ExpectedPartition.of(topic, partitioner, source, jobs, is_within=within is not None),
+        expected=ExpectedPartition.of(
+            topic, partitioner, source, jobs, is_within=within is not None
+        ),
         rejections=Rejections.of(source, files, jobs, quarantined, order),
         order=order,
     )
@@ -133,8 +135,8 @@ def _changes(
     """Yield, for each job that has read this very source, how it has changed since."""
     for job in jobs:
         if source.is_what_was_read(recorded_paths(job)) and (change := source_change(job, files)):
-                why = f"it has changed since job {job.job_id} read it: {change}"
-                yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
+            why = f"it has changed since job {job.job_id} read it: {change}"
+            yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
 
 
 def _count_in_partitions(report: Report, findings: Iterable[Finding]) -> None:

@@ -90,10 +90,10 @@ def checked_partitioner(partitioner: str) -> str:
 def chooser(partitioner: str, partitions: int, *, seed: int = 0, topic: str = "topic") -> Choose:
     """Return a function of an Arrow column of keys and their places to an array of partitions.
 
-    `seed` is that of the draws, `topic` the name that a class is given. Raises SettingError for an unknown name, PluginError
-    for a class that cannot be loaded or made. The function raises PluginError for an error or a
-    wrong answer of the class, with the record's place as in PLACE_TEXT. It costs O(bytes of keys),
-    in numpy unless the table of this module says slow.
+    `seed` is that of the draws, `topic` the name that a class is given. Raises SettingError for an
+    unknown name, PluginError for a class that cannot be loaded or made. The function raises
+    PluginError for an error or a wrong answer of the class, with the record's place as in
+    PLACE_TEXT. It costs O(bytes of keys), in numpy unless the table of this module says slow.
 
     >>> import pyarrow as pa
     >>> places = Places(np.zeros(4), np.zeros(4), np.arange(4))

@@ -89,9 +89,9 @@ def _offsets_of_whole(
     is_more = True
     while is_more:
         first = []
-        for position, message in islice(whole_messages(segment.log_path, position), few):
+        for at, message in islice(whole_messages(segment.log_path, position), few):
             first.append(message.offset)
-            position += message.length_bytes
+            position = at + message.length_bytes
         yield np.array(first, np.int64)
         if is_more := len(first) == few:
             windows = checked_windows(segment, hints, position, window_bytes=window_bytes)

@@ -98,9 +98,7 @@ def _around(
                 value = data[low - start : high - start].decode(errors="backslashreplace")
             shown.append(field._replace(start=low, end=high, value=value))
     recording = Recording("bytes", path.name)
-    recording.file(
-        path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end
-    )
+    recording.file(path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end)
     recording.step("altered", focus=[Range(path.name, begin, end)])
     return bytes_markup(recording.document())
 

@@ -6,8 +6,8 @@
 
 S1 5.2 and 5.3 search offset 368776 here. A log with these names needs as many messages, so the fast
 writer writes them. The third message of the second file begins at byte 497, the sixth at byte 1407,
-as in the documents' figure and in `step sparse-index`. Differs: the figure has an entry `1,0`, which
-no rule of Kafka's gives.
+as in the documents' figure and in `step sparse-index`. Differs: the figure has an entry `1,0`,
+which no rule of Kafka's gives.
 """
 
 from pathlib import Path

@@ -141,7 +141,9 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
 def _group_without_members(
     log_dir: LogDir, name: str, *, is_made: bool = False
 ) -> tuple[Coordinator, Group]:
-    coordinator = Coordinator(log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random())
+    coordinator = Coordinator(
+        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
+    )
     try:
         group = coordinator.describe(name)
     except UnknownGroupError:

@@ -108,7 +108,9 @@ def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, 
 
 def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups:
     """Return the groups of each partition. A group that cannot be read adds to `not_read`."""
-    coordinator = Coordinator(log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random())
+    coordinator = Coordinator(
+        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
+    )
     source = LogDirSource(log_dir, on_gap=on_gap)
     found: dict[TopicPartition, list[GroupLook]] = defaultdict(list)
     try:

@@ -59,9 +59,7 @@ WITHOUT_CLUSTER = {
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
     "ingest": "it writes into a log dir; `kminilog --cluster {path} produce TOPIC FILE` writes "
     "into a cluster",
-    **dict.fromkeys(
-        ("recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"
-    ),
+    **dict.fromkeys(("recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"),
 }
 """What to do in place of giving such a command --cluster; any other command needs no topics."""
 ANSWER_IS_NO = 1

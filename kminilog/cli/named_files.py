@@ -4,7 +4,8 @@
     dump 0.log                no such file; `kminilog ls` lists the segments
     demo --input fifo         a FIFO, where the work would wait for a writer; name a regular file
 
-Files to be written: output_files.py. All of it is said before any work is done. Only a stream may be a FIFO. Source: ours.
+Files to be written: output_files.py. All of it is said before any work is done. Only a stream may
+be a FIFO. Source: ours.
 """
 
 import os

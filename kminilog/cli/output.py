@@ -122,7 +122,7 @@ def _of_stdout(error: OSError) -> OSError:
 
 
 def lose_rest_of(stream: TextIO) -> None:
-    """Make a stream that has failed take all there is: its buffer must not fail when Python ends."""
+    """Make a stream that has failed take all: its buffer must not fail when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -139,7 +139,7 @@ def complain(line: str) -> None:
 
 
 def flush_stderr() -> None:
-    """Flush stderr; if it refuses, this line and all later ones are lost: no result depends on it."""
+    """Flush stderr; if it refuses, this line and later ones are lost: no result depends on it."""
     try:
         sys.stderr.flush()
     except OSError:

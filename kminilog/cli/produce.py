@@ -239,7 +239,7 @@ def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> 
 
 
 def _check_partition(topic: Topic, partition: int | None) -> None:
-    """Raise what the producer would for the first line; there is none, or somebody has to type it."""
+    """Raise what the producer would for the first line: there is none, or one has to type it."""
     if partition is not None and not 0 <= partition < topic.partitions:
         raise PartitionOfRecordError(topic.name, partition=partition, partitions=topic.partitions)
 

@@ -170,8 +170,8 @@ def _write(done: list[Retained], *, now_ms: int, dry_run: bool, as_json: bool) -
     for expired in deleted:
         where = f"broker-{expired['broker']}/" if "broker" in expired else ""
         write_line(
-            f"{would}deleted: {where}{expired['topic']}-{expired['partition']}/{expired['segment']}, "
-            f"{count(expired['bytes'], 'byte')}, by {expired['reason']}"
+            f"{would}deleted: {where}{expired['topic']}-{expired['partition']}/"
+            f"{expired['segment']}, {count(expired['bytes'], 'byte')}, by {expired['reason']}"
         )
     write_lines(f"{would}removed: {path}" for path in removed)
     if not deleted and not removed:

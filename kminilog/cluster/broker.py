@@ -222,7 +222,9 @@ def take_back(broker: Broker, topic: Topic) -> None:
     log_dir, names = broker._running, os.listdir(broker.path)
     known = {known.name: known for known in log_dir.topics()}.get(topic.name)
     own = [one for one in map(parse_topic_partition, names) if one and one.topic == topic.name]
-    if (known and not _is_equal(known, topic)) or any(holds_messages(broker.path / str(one)) for one in own):
+    if (known and not _is_equal(known, topic)) or any(
+        holds_messages(broker.path / str(one)) for one in own
+    ):
         return
     for partition in own:
         broker._replicas.pop(partition, None)

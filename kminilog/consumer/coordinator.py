@@ -119,7 +119,11 @@ class Coordinator:
         with self._changing(group, is_made=membership is None) as state:
             now = self._topic_ids(partition.topic for partition in offsets)
             named = topic_ids or {}
-            gone = {p for p in offsets if p.topic not in now or named.get(p, now[p.topic]) != now[p.topic]}
+            gone = {
+                p
+                for p in offsets
+                if p.topic not in now or named.get(p, now[p.topic]) != now[p.topic]
+            }
             state.commit(offsets, membership, self._clock.now_ms(), now)
             if gone:
                 raise UnknownTopicIdError(group, gone)

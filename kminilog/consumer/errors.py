@@ -47,8 +47,9 @@ class UnknownTopicIdError(KMiniLogError):
     def __init__(self, group: str, partitions: Collection[TopicPartition]) -> None:
         topics = ", ".join(sorted({partition.topic for partition in partitions}))
         super().__init__(
-            f"group {group}: offsets of topic {topics} were not committed: the topic that they were "
-            "read from is gone, even if another one has its name now; read that from its beginning"
+            f"group {group}: offsets of topic {topics} were not committed: the topic that they "
+            "were read from is gone, even if another one has its name now; read that from its "
+            "beginning"
         )
         self.group = group
         self.partitions = frozenset(partitions)

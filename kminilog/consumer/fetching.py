@@ -30,7 +30,6 @@ from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 
-
 Starts = Mapping[TopicPartition, int]
 
 
@@ -54,9 +53,9 @@ class OffsetReset(NamedTuple):
         what = "the committed offset" if self.is_committed else "offset"
         if self.is_replaced:
             return (
-                f"{self.topic_partition}: topic {self.topic_partition.topic} was deleted and created "
-                f"again; {what} {self.offset} was one of the old topic; reading begins anew at "
-                f"{self.next_offset}"
+                f"{self.topic_partition}: topic {self.topic_partition.topic} was deleted and "
+                f"created again; {what} {self.offset} was one of the old topic; reading begins "
+                f"anew at {self.next_offset}"
             )
         where = f"below the log start {self.log_start_offset}"
         if self.offset > self.log_end_offset:

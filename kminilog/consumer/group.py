@@ -180,9 +180,10 @@ class Group:
         """Store, for some partitions, the offset to read next.
 
         `topic_ids` are the identities of the topics; of a topic that has another one than before,
-        no earlier offset is kept. Members of the current generation may commit until the next one begins. Without membership,
-        a commit is accepted only while there are no members. Raises UnknownMemberError,
-        DuplicateInstanceError, IllegalGenerationError, GroupInUseError, and ValueError.
+        no earlier offset is kept. Members of the current generation may commit until the next one
+        begins. Without membership, a commit is accepted only while there are no members. Raises
+        UnknownMemberError, DuplicateInstanceError, IllegalGenerationError, GroupInUseError, and
+        ValueError.
         """
         self.expire(now_ms)
         if membership is not None:

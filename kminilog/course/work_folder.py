@@ -88,7 +88,8 @@ class WorkFolder:
 
     @classmethod
     def find(cls, lab: Lab, directory: Path) -> Self:
-        """Return the folder that `directory` is in, or the lab's in it, or that beside another lab's.
+        """Return the folder that `directory` is in, or the lab's in it, or that beside another
+        lab's.
 
         Raises NoWorkFolderError without one, and DamagedProgressError if its `progress.json` does
         not say name and seed.
@@ -112,7 +113,9 @@ class WorkFolder:
     def done(self) -> list[Exercise]:
         """The exercises that have passed, or are predicted."""
         predicted = self.progress.get("predicted", {})
-        return [each for each in self.lab.exercises if each.id in self.passed or each.id in predicted]
+        return [
+            each for each in self.lab.exercises if each.id in self.passed or each.id in predicted
+        ]
 
     @property
     def answers_path(self) -> Path:
@@ -268,7 +271,14 @@ def _read_progress(path: Path) -> dict[str, Any]:
     """Return what the file says, as far as it is of the kinds that `start` and `note` write."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        kinds = {"lab": int, "name": str, "seed": int, "passed": list, "hints": dict, "predicted": dict}
+        kinds = {
+            "lab": int,
+            "name": str,
+            "seed": int,
+            "passed": list,
+            "hints": dict,
+            "predicted": dict,
+        }
         needed = ("name", "seed", "passed")
         if all(isinstance(found[name], kinds[name]) for name in {*found, *needed}):
             return dict(found)

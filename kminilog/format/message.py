@@ -51,8 +51,8 @@ LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
 
-# Where a message may begin: its size is MIN_SIZE or more. And either magic 0, attributes with a known
-# codec only, key length -1 or more; or an offset below 2**40, of whatever format.
+# Where a message may begin: its size is MIN_SIZE or more. And either magic 0, attributes with a
+# known codec only, key length -1 or more; or an offset below 2**40, of whatever format.
 _BEGINNING = re.compile(
     rb"(?=.{8}(?!\x00\x00\x00[\x00-\x09])[\x00-\x7f])"
     rb"(?=.{16}\x00[\x00-\x03](?:\xff\xff\xff\xff|[\x00-\x7f]...)|\x00\x00\x00.{19})",
@@ -227,8 +227,10 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     return Message(offset, size, crc, magic, attributes, None, None)
 
 
-def _framed(data: bytes, position: int, smallest_size: int) -> bytes | NeedMoreBytes | CorruptMessage:
-    """Return the bytes that the size field at a position says, if it is possible and all are there."""
+def _framed(
+    data: bytes, position: int, smallest_size: int
+) -> bytes | NeedMoreBytes | CorruptMessage:
+    """Return the bytes that the size field says, if it is possible and all are there."""
     available_bytes = len(data) - position
     if available_bytes < SIZE_END:
         return NeedMoreBytes(HEADER_BYTES)

@@ -9,9 +9,9 @@ The manifest of a job has the facts that determine its messages:
 
 Paths are compared by the files that they lead to, because a relative path, a link or a glob may
 name the same files. The modification time of a file is not part of the identity, because a copy may
-have another one: then the content is compared. Manifests of older versions lack some facts. Then the
-others are compared, and a warning names the rest. Cuts of a log are on record (storage/cuts.py).
-Source: ours.
+have another one: then the content is compared. Manifests of older versions lack some facts. Then
+the others are compared, and a warning names the rest. Cuts of a log are on record
+(storage/cuts.py). Source: ours.
 """
 
 import hashlib

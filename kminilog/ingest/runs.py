@@ -76,7 +76,7 @@ class RunsWriter:
             self._flush()
 
     def close(self) -> list[Run]:
-        """Write the rest and return the run, if there is one. It is not flushed: joining does that."""
+        """Write the rest and return the run, if there is one. Joining flushes it."""
         if self._buffer:
             self._flush()
         partitions = self._writer.close(Path(self._job.directory))

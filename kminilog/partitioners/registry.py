@@ -6,8 +6,8 @@
     uniform-sticky  P5       sticky            package.module.Class
     sticky-cache    P6       sticky                             P8, P9   custom
 
-A path has a dot or a colon between Python names; anything else is taken for a name. Kafka's names of
-its classes, such as org.apache.kafka.clients.producer.RoundRobinPartitioner, stand for ours.
+A path has a dot or a colon between Python names; anything else is taken for a name. Kafka's names
+of its classes, such as org.apache.kafka.clients.producer.RoundRobinPartitioner, stand for ours.
 """
 
 import re
@@ -64,8 +64,9 @@ def make_partitioner(
 ) -> Partitioner:
     """Return a new partitioner, configured; settings that are not in `config` have their defaults.
 
-    A setting for another partitioner of the suite is a KMiniLogWarning: it has no effect. Raises SettingError for an unknown name or a wrong setting, PluginError for a class that cannot
-    be loaded or made.
+    A setting for another partitioner of the suite is a KMiniLogWarning: it has no effect. Raises
+    SettingError for an unknown name or a wrong setting, PluginError for a class that cannot be
+    loaded or made.
 
     >>> from random import Random
     >>> from kminilog.clock import ManualClock

@@ -137,7 +137,9 @@ def replay_rebalance(
     Raises SettingError or PluginError if the strategy is unknown.
     """
     clock = ManualClock()
-    coordinator = Coordinator(path, lambda: {TOPIC: plan.partitions}, lambda topic: None, clock=clock, chance=chance)
+    coordinator = Coordinator(
+        path, lambda: {TOPIC: plan.partitions}, lambda topic: None, clock=clock, chance=chance
+    )
     readers: dict[str, _Reader] = {}
     seen: set[tuple[TopicPartition, int]] = set()
     read_to = dict.fromkeys(range(plan.partitions), 0)

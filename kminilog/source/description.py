@@ -29,11 +29,11 @@ _ROW_ID = "monotonically_increasing_id"  # Spark's number of a row
 class Source:
     """Where records come from, and what their keys and values are.
 
-    At most one of two may be given: `key` is a column, and `key_regex` is Python's `re` on the bytes
-    of the whole record. Its key is group 1, or the whole match if it has no group; no match is no
-    key. `value` is a column; None is the whole record: the line (text, json), or the row as JSON
-    (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's path,
-    `a=1`, which is text as it stands there. Text has one column, `value`.
+    At most one of two may be given: `key` is a column, and `key_regex` is Python's `re` on the
+    bytes of the whole record. Its key is group 1, or the whole match if it has no group; no match
+    is no key. `value` is a column; None is the whole record: the line (text, json), or the row as
+    JSON (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's
+    path, `a=1`, which is text as it stands there. Text has one column, `value`.
     """
 
     paths: tuple[str, ...]

@@ -4,8 +4,8 @@ Text has one column, the line. This module knows what of a record is key and val
 found in the bytes is known to line_columns.py, csv_columns.py and json_columns.py. Source: ours.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -152,7 +152,10 @@ def _repeated(text: str, count: int) -> Any:
 
 
 def _names_of(
-    source: Source, files: Sequence[SourceFile], folders: Mapping[int, Mapping[str, str]], tasks: Tasks
+    source: Source,
+    files: Sequence[SourceFile],
+    folders: Mapping[int, Mapping[str, str]],
+    tasks: Tasks,
 ) -> list[str]:
     """Return the columns of a text or CSV source; of JSON lines, the members that are asked for.
 

@@ -1,10 +1,11 @@
 """Which files a source is made of, in source order: arguments as given, then path.
 
 An argument is a file, a directory or a glob; `file:///` may stand in front of its absolute path. A
-directory stands for all files below it. As in Spark and Hadoop, names that begin with '.' or '_' are
-left out unless an argument spells them out. The directory of a table is refused, because its own log
-says which of its files count. So is a URL. Driver and executors must see the files under the same
-paths, and nobody may change them while they are read. This module does not know what is in the files.
+directory stands for all files below it. As in Spark and Hadoop, names that begin with '.' or '_'
+are left out unless an argument spells them out. The directory of a table is refused, because its
+own log says which of its files count. So is a URL. Driver and executors must see the files under
+the same paths, and nobody may change them while they are read. This module does not know what is in
+the files.
 """
 
 import glob

@@ -83,8 +83,9 @@ def csv_columns(paths: Iterable[str], *, header: bool) -> list[str]:
     """Return the names in the first record of CSV files; `_c0`, `_c1` … without a header.
 
     Files without any record, which have no header either, are passed over; if all are, there are no
-    columns. An empty name becomes `_c` and its number, with another `_` in front if that is taken. Raises SourceError if a name in a header
-    occurs twice or is not valid UTF-8, and for a file that cannot be read.
+    columns. An empty name becomes `_c` and its number, with another `_` in front if that is taken.
+    Raises SourceError if a name in a header occurs twice or is not valid UTF-8, and for a file that
+    cannot be read.
     """
     return next(filter(None, (_columns(path, header=header) for path in paths)), [])
 
@@ -125,7 +126,9 @@ def json_members(text: str, names: Sequence[str] | None = None) -> dict[str, str
         outer, inner = member_path(members, name)
         value = members.get(outer)
         if inner:
-            found |= {name: text for text in json_members(raw[outer], [inner]).values()}
+            inside = json_members(raw[outer], [inner])
+            if inner in inside:
+                found[name] = inside[inner]
         elif isinstance(value, dict | list):
             found[name] = raw[outer]
         elif outer in members:

@@ -92,8 +92,8 @@ class ParquetColumns:
     def read(self, row_groups: Sequence[RowGroup]) -> Iterator[pa.RecordBatch]:
         """Yield the records of row groups, a few MiB at a time, with the columns of `Columns`.
 
-        A row whose JSON is not valid UTF-8 is rejected. Raises SourceError for a file that cannot be
-        read, or that has changed since `of` read its footer.
+        A row whose JSON is not valid UTF-8 is rejected. Raises SourceError for a file that cannot
+        be read, or that has changed since `of` read its footer.
         """
         for (rank, path, folders), found in groupby(
             row_groups, attrgetter("rank", "path", "folders")
@@ -176,7 +176,7 @@ def _check_names(source: Source, path: str, schema: pa.Schema, folders: dict[str
 
 
 def _path_of(schema: pa.Schema, name: str) -> list[str] | None:
-    """Return where a column is: itself, or the names from a column to its member; None if nowhere."""
+    """Return where a column is: itself, or the names from a column to its member; None if none."""
     if name in schema.names:
         return [name]
     for end in [place for place, sign in enumerate(name) if sign == "."]:

@@ -68,8 +68,8 @@ def groups_of(pieces: Sequence[Piece], cores: int) -> list[list[Piece]]:
 def content_digest(files: Sequence[SourceFile], tasks: Tasks) -> str:
     """Return a digest of all bytes of files, as they are stored: XXH3, 128 bits, in hex.
 
-    It depends on the bytes of each file and on the order of the files, not on their names. O(bytes),
-    in `tasks`. Raises SourceError for a file that has become shorter since it was listed.
+    It depends on the bytes of each file and on the order of the files, not on their names. In
+    `tasks`, O(bytes). Raises SourceError for a file that has become shorter since it was listed.
     """
     wholes = [Piece(file.rank, file.path, 0, file.size_bytes, is_whole=False) for file in files]
     found = tasks.map(groups_of(wholes, tasks.cores), _digests)

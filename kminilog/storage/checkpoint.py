@@ -83,8 +83,8 @@ def lower_checkpoint(log_dir: Path, points: Mapping[TopicPartition, int]) -> Non
 def record_log_starts(log_dir: Path, starts: Mapping[TopicPartition, int]) -> None:
     """Put on record where logs begin; once it returns, the record survives a power failure.
 
-    Whoever creates a partition, or deletes the beginning of its log, calls this first: then messages
-    that are missing from that offset on were not deleted.
+    Whoever creates a partition, or deletes the beginning of its log, calls this first: then
+    messages that are missing from that offset on were not deleted.
     """
     known = read_checkpoint(log_dir, LOG_START_FILE)
     if {**known, **starts} != known:

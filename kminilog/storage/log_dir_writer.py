@@ -173,8 +173,9 @@ class LogDirWriter(LogDir):
         """Delete a topic with all its messages and manifests, and its settings last.
 
         First it is marked for deletion: from then on nobody commits offsets of it. After a crash or
-        an error the topic still exists, without some of its directories; call this again. `warnings` names manifests that it could not read and therefore keeps.
-        Raises UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
+        an error the topic still exists, without some of its directories; call this again.
+        `warnings` names manifests that it could not read and therefore keeps. Raises
+        UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
         """
         write_topic(self.path, replace(self.topic(name), is_marked_for_deletion=True))
         count_change(self.path)

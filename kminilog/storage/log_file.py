@@ -92,11 +92,12 @@ def whole_messages(
     `decode_any` calls whole may have been acknowledged. O(bytes).
     """
     while True:
-        for position, outcome in _scan(decode_any, path, position, _FIRST_WINDOW_BYTES):
+        for at, outcome in _scan(decode_any, path, position, _FIRST_WINDOW_BYTES):
+            position = at
             if not isinstance(outcome, Message):
                 break
             if outcome.offset >= minimum_offset:
-                yield position, outcome
+                yield at, outcome
             position += outcome.length_bytes
         found = _find(decode_any, path, position, minimum_offset)
         if found is None:

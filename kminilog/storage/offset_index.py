@@ -17,7 +17,13 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_ent
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.durable_file import append_to
 from kminilog.storage.lookup import entry_slot
-from kminilog.storage.regular_file import naming, open_regular, read_regular, regular_status, truncate
+from kminilog.storage.regular_file import (
+    naming,
+    open_regular,
+    read_regular,
+    regular_status,
+    truncate,
+)
 from kminilog.trace import UNTRACED, Tracer
 
 

@@ -3,9 +3,9 @@
 An open file does not change when its name comes to mean another file, or none. So the cache drops
 all files when the counter of the log dir changes (changes.py). Without a counter it opens a file
 anew each time. It keeps the files used last. All caches of the process together keep no more than a
-share of the files that the process may open: a consumer has a reader for each of its partitions, and
-there may be thousands. A cache that gets no share keeps nothing. It only reads, and remembers nothing
-about the length of a file. Source: ours.
+share of the files that the process may open: a consumer has a reader for each of its partitions,
+and there may be thousands. A cache that gets no share keeps nothing. It only reads, and remembers
+nothing about the length of a file. Source: ours.
 """
 
 import errno
@@ -39,8 +39,9 @@ class OpenSegments:
     def descriptor(self, segment: Segment) -> int | None:
         """Return a descriptor of a segment's `.log`, valid until the next call.
 
-        None if the process keeps as many files as it may; the caller then opens the file. Opening the file also loads the index if that has changed; a cached file does not. One
-        `lseek` if it is cached. Raises FileNotFoundError.
+        None if the process keeps as many files as it may; the caller then opens the file. Opening
+        the file also loads the index if that has changed; a cached file does not. One `lseek` if it
+        is cached. Raises FileNotFoundError.
         """
         if self._counter is None or os.lseek(self._counter, 0, os.SEEK_END) != self._count:
             self._begin_anew()

@@ -118,7 +118,9 @@ def delete_directories(log_dir: Path, topic: str, *, progress: Progress | None =
 def _make_segment(directory: str, base_offset: int) -> None:
     name = segment_name(base_offset)
     for suffix in (INDEX_SUFFIX, LOG_SUFFIX):  # the index first: no log is ever without its index
-        os.close(os.open(f"{directory}/{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        os.close(
+            os.open(f"{directory}/{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        )
 
 
 def _delete(path: str, deleted: str) -> None:

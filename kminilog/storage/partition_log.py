@@ -297,7 +297,9 @@ class PartitionLog:
             if added:
                 sync(self.directory)
         except OSError as second:
-            self._refusal = f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
+            self._refusal = (
+                f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
+            )
             self.is_broken = True
             return WriteFailedError(path, reason=reason, restored=False, in_doubt=in_doubt)
         self._next_offset = mark.next_offset

@@ -3,8 +3,8 @@
 A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message.
 Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
 follows it, at any byte of this segment or of a later one. That message may have another format: a
-newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if a
-changed size field makes it look like a torn tail. Then the partition takes no writes, and nothing
+newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if
+a changed size field makes it look like a torn tail. Then the partition takes no writes, and nothing
 changes until a human forces the cut. Every cut keeps its bytes in a side file,
 `<segment>.log.<position>.cut`.
 

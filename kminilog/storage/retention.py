@@ -6,10 +6,10 @@ rest still has retention.bytes. So the rest is never below that, and a log above
 segment loses nothing. If the rules delete all segments, the log first begins an empty one at its
 end, so that offsets continue. An empty last segment is never deleted.
 
-Deletion has three steps. The first puts the new start of the log on record: what is
-missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`; a reader
-that has them open can finish. The third removes them file.delete.delay.ms later, by another run or
-by recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
+Deletion has three steps. The first puts the new start of the log on record: what is missing below
+it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`; a reader that
+has them open can finish. The third removes them file.delete.delay.ms later, by another run or by
+recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """
 
 import os

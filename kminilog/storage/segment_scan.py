@@ -134,8 +134,8 @@ class WholeMessages(NamedTuple):
 def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
     """Return the number of whole messages at or behind a position; skip damage between them.
 
-    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that is too great for the segment, because that is
-    damage itself; it is 0 if no other message is there.
+    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that is
+    too great for the segment, because that is damage itself; it is 0 if no other message is there.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0

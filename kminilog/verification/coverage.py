@@ -71,7 +71,9 @@ def coverage_of(
     ):
         checked += [aspect] * (bool(listed) and any(is_known))
         if not all(is_known):
-            why = f"no {what} is on record for {is_known.count(False)} of {len(is_known)} partitions"
+            why = (
+                f"no {what} is on record for {is_known.count(False)} of {len(is_known)} partitions"
+            )
             unchecked.append(Unchecked(aspect, topic.name, why))
     if any(summary.has_jobs for summary in listed):
         checked += [Aspect.JOBS, *[Aspect.DIGESTS] * any(one.has_digests for one in listed)]

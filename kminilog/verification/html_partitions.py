@@ -31,7 +31,8 @@ def partitions_markup(report: Json) -> Iterator[str]:
         yield "</div>"
         yield from _segments(report, parts)
         if any(found["count"] > len(found["samples"]) for found in report["findings"]):
-            yield "<p>Of findings in comparison with the source, only the samples are counted here.</p>"
+            yield "<p>Of findings in comparison with the source, only the samples are counted here."
+            yield "</p>"
         yield "</section>"
 
 

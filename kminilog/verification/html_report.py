@@ -94,7 +94,7 @@ def _head(report: Json, made: ReportOrigin | None) -> Iterator[str]:
 def _counted(report: Json) -> str:
     """Return how many findings there are, of which severity and of which class."""
     findings = [found for found in by_severity(report) if not found["is_allowed"]]
-    totals_of = {severity: 0 for severity in ("error", "warning")}
+    totals_of = dict.fromkeys(("error", "warning"), 0)
     for found in findings:
         totals_of[found["severity"]] += found["count"]
     severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)

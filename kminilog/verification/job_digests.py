@@ -1,9 +1,9 @@
 """The SHA-256 of what jobs wrote, over all bytes of their files: `verify --full`.
 
 Fingerprints see each change of a size or a crc, in the pass that checks the messages. A change that
-keeps both is possible for somebody who wants it; only this digest sees it. It takes about as long as
-all other checks together. A job's files begin with its first segment; another writer may have gone
-on in the last one. What retention or a cut has taken cannot be compared. Source: ours.
+keeps both is possible for somebody who wants it; only this digest sees it. It takes about as long
+as all other checks together. A job's files begin with its first segment; another writer may have
+gone on in the last one. What retention or a cut has taken cannot be compared. Source: ours.
 """
 
 import hashlib

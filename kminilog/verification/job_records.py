@@ -1,11 +1,11 @@
 """Read the manifests of all jobs: is each still there, and as it was when its job was committed?
 
-    .last-jobs   -->  job 3  -->  job 2  -->  job 1     each arrow: a job id, and a SHA-256 of its file
+    .last-jobs  -->  job 3  -->  job 2  -->  job 1   each arrow: a job id, and its file's SHA-256
 
 A manifest that is named but not there, or that has another digest, is a `manifest-mismatch`; a
 changed one is not believed. Manifests that no arrow leads to were written by an older version, or
-stand behind a manifest that is gone or changed: they are believed, and named as not checked. Source:
-ours.
+stand behind a manifest that is gone or changed: they are believed, and named as not checked.
+Source: ours.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from kminilog.storage.publish.manifests import (
     read_manifest,
 )
 from kminilog.verification.findings import Finding
-from kminilog.verification.manifest_checks import UNKNOWN_PARTITION, misnamed, mismatch
+from kminilog.verification.manifest_checks import UNKNOWN_PARTITION, mismatch, misnamed
 
 _LOOKS = 100  # a job that is committed, or a topic that is deleted, meanwhile: look again
 
@@ -40,8 +40,8 @@ Failures = list[tuple[str, OSError | LogDirError]]
 class JobRecords:
     """The manifests that are believed, and `findings` about manifests as files.
 
-    `topics` are all topics of jobs. `unchained` has, by topic, the ids of jobs for whose manifests no
-    other record vouches. `failures` are names of files that cannot be read, with their errors.
+    `topics` are all topics of jobs. `unchained` has, by topic, the ids of jobs for whose manifests
+    no other record vouches. `failures` are names of files that cannot be read, with their errors.
     """
 
     manifests: list[Manifest] = field(default_factory=list)

@@ -56,8 +56,10 @@ def check_partition(
 ) -> PartitionSummary:
     """Check every segment of a partition, then all together; O(bytes), memory O(segments).
 
-    Compares them also with what committed `jobs` wrote, and keys with where these put them. `check_segment` may be a faster equivalent.
-    With `is_full`, it compares digests of all bytes that jobs wrote, too. A directory or a file that cannot be read becomes `unchecked`; one that is gone is a finding.
+    Compares them also with what committed `jobs` wrote, and keys with where these put them.
+    `check_segment` may be a faster equivalent. With `is_full`, it compares digests of all bytes
+    that jobs wrote, too. A directory or a file that cannot be read becomes `unchecked`; one that is
+    gone is a finding.
     """
     jobs = jobs or PartitionJobs()
     try:

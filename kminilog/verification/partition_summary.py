@@ -44,10 +44,9 @@ class PartitionSummary:
     """The content of a partition, and its findings.
 
     `log_end_offset` counts damaged messages, except at the very end. `unchecked` says why files
-    could not be read; `unjudged` names ranges of jobs that could not be compared.
-    `has_jobs`, `has_log_start`, `has_recovery_point`, `has_digests` and `has_placement` tell with what the log could
-    be compared.
-    Of `unplaced_count` messages with keys nobody knows where they belong.
+    could not be read; `unjudged` names ranges of jobs that could not be compared. `has_jobs`,
+    `has_log_start`, `has_recovery_point`, `has_digests` and `has_placement` tell with what the log
+    could be compared. Of `unplaced_count` messages with keys nobody knows where they belong.
     """
 
     topic: str

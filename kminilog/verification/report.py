@@ -163,9 +163,9 @@ def verify_storage(
 
     Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. With a
     `clock` the report says how long it took. Without `strict_index`, an index of the kafka dialect
-    may lack entries that Kafka would not have written. `full` compares digests, too. A topic whose settings file is broken is
-    `unchecked`, if none is named. Raises UnknownTopicOrPartitionError, and
-    ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
+    may lack entries that Kafka would not have written. `full` compares digests, too. A topic whose
+    settings file is broken is `unchecked`, if none is named. Raises UnknownTopicOrPartitionError,
+    and ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
     O(segments).
     """
     start_ms = clock.now_ms() if clock else 0

@@ -76,9 +76,10 @@ class SegmentSummary(NamedTuple):
 
     `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
     covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages; and
-    up to `lost_at_end` more if it ends in damage. None means not known. `unplaced_count` counts messages
-    with keys of which nobody knows where they belong. `fingerprints` are the sums of the requested
-    ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict rule.
+    up to `lost_at_end` more if it ends in damage. None means not known. `unplaced_count` counts
+    messages with keys of which nobody knows where they belong. `fingerprints` are the sums of the
+    requested ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict
+    rule.
     """
 
     base_offset: int
@@ -115,9 +116,7 @@ class SegmentSummary(NamedTuple):
         return self._replace(findings=left, notes=tuple(noted)) if noted else self
 
 
-CheckSegment = Callable[
-    [TopicPartition, Segment, Placement, Sequence[int]], SegmentSummary
-]
+CheckSegment = Callable[[TopicPartition, Segment, Placement, Sequence[int]], SegmentSummary]
 
 
 def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bool) -> CheckSegment:

@@ -1,10 +1,10 @@
 """Two neighbouring messages that have changed places: found by the fingerprints of their job alone.
 
-    the job wrote   17 a   18 b        both messages are whole, and have the offsets of their places:
-    the log has     17 b   18 a        so only the sum of their range tells that something is wrong
+    the job wrote   17 a   18 b       both messages are whole, and have the offsets of their places:
+    the log has     17 b   18 a       so only the sum of their range tells that something is wrong
 
-In an `altered` range, each pair of neighbours is put back in thought. If the sum is then that of the
-manifest, these two have changed places. For other messages the chance of that is 1 to 2^50. The
+In an `altered` range, each pair of neighbours is put back in thought. If the sum is then that of
+the manifest, these two have changed places. For other messages the chance of that is 1 to 2^50. The
 two may stand on both sides of a border between ranges: then both sums must fit. Source: ours.
 """
 

@@ -313,7 +313,7 @@ def _damaged_sizes(dialect: Dialect) -> Iterator[Damaged]:
         for end in (12, 30):
             data = _raw(-1, bytes(20), size=size)[:end]
             codes: dict[type | Fault, str] = {Message: "trust-length"}
-            if 0 <= size:
+            if size >= 0:
                 codes[NeedMoreBytes] = "waits-for-too-small"
             yield Damaged(f"size {size} and {end} bytes", data, codes)
 
@@ -361,7 +361,7 @@ def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
 def _compare_damage(
     compare: Comparer, decode: Callable[..., Any], dialect: Dialect, damaged: Damaged, at: int
 ) -> None:
-    """Compare the class of an outcome, the fault and the place; the words of the detail are free."""
+    """Compare class, fault and place of an outcome; the words of the detail are free."""
     right = library.decode(dialect, damaged.data, at)
     assert isinstance(right, CorruptMessage), damaged.what
     call = f"decode({dialect.name}, {damaged.what})"
@@ -434,7 +434,9 @@ def _compare_scan(
         {
             "end-unsaid": whole,
             "end-is-no-outcome": [*whole, (len(data), NeedMoreBytes(22))],
-            "position-behind": [(at + getattr(found, "length_bytes", 0), found) for at, found in right],
+            "position-behind": [
+                (at + getattr(found, "length_bytes", 0), found) for at, found in right
+            ],
             "scans-past-damage": list(_past_damage(dialect, data, start)),
             "positions-from-start": [(at - start, found) for at, found in right],
             "ignores-start": list(library.scan(dialect, data)),

@@ -179,8 +179,8 @@ def _wrong_entries(
         "due-in-each-block": lambda each, last: (
             bool(interval) and each.position // interval > last // interval
         ),
-        "last-entry-not-asked": lambda each, last: (
-            is_due(each, last if last >= each.opened_bytes else 0)
+        "last-entry-not-asked": lambda each, last: is_due(
+            each, last if last >= each.opened_bytes else 0
         ),
     }
     found = {
@@ -352,7 +352,7 @@ def exercise_4(compare: Comparer, next_offset: Callable[..., Any]) -> None:
         for what, index in _wrong_indexes(dialect):
             with _written(dialect, 20, 9, index=index) as segment:
                 entries = segment.index.entries()
-                believed = {"trust-index": 20 + entry.relative_offset for entry in entries}
+                believed = {"trust-index": 20 + entries[-1].relative_offset} if entries else {}
                 call = f"next_offset({dialect.name}, {what})"
                 try:
                     _compare_next(compare, call, next_offset, segment, believed)

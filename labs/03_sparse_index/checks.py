@@ -109,7 +109,11 @@ def _compare_entry(
         {
             "absolute-offsets": IndexEntry(offset, position),
             "as-float": IndexEntry(int(float(offset) - base), position),
-            **({"counts-from-first-message": IndexEntry(right.relative_offset - 1, position)} if base else {}),
+            **(
+                {"counts-from-first-message": IndexEntry(right.relative_offset - 1, position)}
+                if base
+                else {}
+            ),
             "counts-from-one": IndexEntry(right.relative_offset + 1, position),
             "swapped-fields": IndexEntry(position, right.relative_offset),
         },
@@ -284,7 +288,10 @@ def _compare_walk(
     sound = b"".join(data)
     at = len(data[0])
     right = library.walk(sound, 0, first, offset)
-    mistakes: dict[str, Any] = {"returns-position-only": right[0], "steps-by-size": (at - 12, first + 1)}
+    mistakes: dict[str, Any] = {
+        "returns-position-only": right[0],
+        "steps-by-size": (at - 12, first + 1),
+    }
     if offset - first < len(data):
         behind = right[0] + len(data[offset - first])
         mistakes["stops-at-offset-above"] = (behind, offset + 1)

@@ -1,10 +1,12 @@
-"""Ingest of text, CSV, JSON lines and Parquet rows against Spark's own read of them, written as Parquet.
+"""Ingest of text, CSV, JSON lines and Parquet rows against Spark's own read of them, written as
+Parquet.
 
 Records have keys of about 10 bytes and values of 100. Spark makes the same key and value of each
 record: of a line by a regex, of a CSV or JSON record by the names of its columns; Spark knows the
-columns beforehand. `rows` are Parquet files with six columns, whose value is the row as JSON. The plan is the one that `auto` takes. All works of a format take turns; a ratio
-says how many times as long as Spark's own an ingest takes.
-`python -m tests.bench.ingesting_formats [RECORDS]` shows this part only.
+columns beforehand. `rows` are Parquet files with six columns, whose value is the row as JSON. The
+plan is the one that `auto` takes. All works of a format take turns; a ratio says how many times as
+long as Spark's own an ingest takes. `python -m tests.bench.ingesting_formats [RECORDS]` shows this
+part only.
 """
 
 import shutil

@@ -93,7 +93,9 @@ def segments(draw: st.DrawFn, dialect: Dialect, path: str) -> Segment:
 
 
 @both_dialects
-@given(data=st.data(), placement=placements(), few=st.sampled_from([1, 3, 100]), window_bytes=WINDOWS)
+@given(
+    data=st.data(), placement=placements(), few=st.sampled_from([1, 3, 100]), window_bytes=WINDOWS
+)
 def test_check_segment_says_what_the_plain_one_says(dialect, data, placement, few, window_bytes):
     borders = data.draw(st.lists(OFFSETS, unique=True, max_size=5).map(sorted))
     with TemporaryDirectory() as path:

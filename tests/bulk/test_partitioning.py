@@ -72,7 +72,9 @@ def test_chooser_gives_each_record_the_place_of_the_plain_rule(
     choose = chooser(partitioner, partitions, seed=seed)
     chosen = choose(data.draw(column_of(keys)), places_of(rows))
     assert chosen.dtype == np.int32
-    expected = [plain(partitioner, *pair, partitions, seed) for pair in zip(keys, rows, strict=True)]
+    expected = [
+        plain(partitioner, *pair, partitions, seed) for pair in zip(keys, rows, strict=True)
+    ]
     assert chosen.tolist() == expected
 
 

@@ -153,4 +153,6 @@ def test_job_that_is_repeated_with_other_content_is_refused(kminilog, tmp_path):
     assert kminilog(*words).err == ""  # the content is the same
     overwrite(source)
     run = kminilog(*words)
-    assert_one_line(run, 2, "this id is taken by a job that read", "as many bytes, but not the same")
+    assert_one_line(
+        run, 2, "this id is taken by a job that read", "as many bytes, but not the same"
+    )

@@ -957,6 +957,8 @@ def test_topic_with_a_name_of_any_legal_length_works(empty, length):
     empty.ok("topic", "create", "n" * length, "--partitions", "2", "--replicas", "2")
     empty.ok("produce", "n" * length, stdin=b"a\nb\n")
     assert sorted(empty.ok("consume", "n" * length, "--until-end").out.split()) == ["a", "b"]
+
+
 # ---- retention
 
 

@@ -213,7 +213,9 @@ def test_consume_group_after_a_recovery_skips_nothing_that_comes(numbers):
     raise_last_offset(numbers)
     numbers("consume", "t", "--group", "g", *END)
     log_dir = LogDir(numbers.log_dir)
-    coordinator = Coordinator(log_dir.path, dict, log_dir.topic_id, clock=ManualClock(), chance=Random(1))
+    coordinator = Coordinator(
+        log_dir.path, dict, log_dir.topic_id, clock=ManualClock(), chance=Random(1)
+    )
     coordinator.commit("old", {TopicPartition("t", 0): 1099511627816})
     assert numbers("recover", "t-0", "--force").code == 0
     numbers("produce", "t", stdin=b"more\n" * 40)

@@ -182,7 +182,13 @@ def test_consume_until_end_of_a_member_that_gives_up_partitions_is_the_end_of_th
     wide, monkeypatch
 ):
     wide.ok("produce", "wide", "--partition", 0, stdin=b"more\n" * 30)
-    groups = Coordinator(wide.log_dir, lambda: {"wide": 3}, LogDir(wide.log_dir).topic_id, clock=WallClock(), chance=Random(0))
+    groups = Coordinator(
+        wide.log_dir,
+        lambda: {"wide": 3},
+        LogDir(wide.log_dir).topic_id,
+        clock=WallClock(),
+        chance=Random(0),
+    )
     real, joined = consume_run.flush, []
 
     def flush() -> None:

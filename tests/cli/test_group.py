@@ -22,7 +22,13 @@ HOUR_MS = 3_600_000
 @pytest.fixture
 def coordinator(orders: CommandLine) -> Coordinator:
     """Of the log dir with the topic `orders`: one partition, 20 messages."""
-    return Coordinator(orders.log_dir, lambda: {"orders": 1}, LogDir(orders.log_dir).topic_id, clock=SystemClock(), chance=Random(0))
+    return Coordinator(
+        orders.log_dir,
+        lambda: {"orders": 1},
+        LogDir(orders.log_dir).topic_id,
+        clock=SystemClock(),
+        chance=Random(0),
+    )
 
 
 def join(coordinator: Coordinator, **more: object) -> Membership:

@@ -127,7 +127,11 @@ IN_TURN = f"{KAFKA}.producer.RoundRobinPartitioner"
 @pytest.mark.parametrize(
     ("words", "kafkas", "ours"),
     [
-        ("partition --partitions 3 --no-key 4 --json --seed 1 --partitioner", IN_TURN, "round-robin"),
+        (
+            "partition --partitions 3 --no-key 4 --json --seed 1 --partitioner",
+            IN_TURN,
+            "round-robin",
+        ),
         ("step sticky --partitioner", IN_TURN, "round-robin"),
         ("cluster demo --switch off --partitioner", IN_TURN, "round-robin"),
         (

@@ -360,7 +360,11 @@ def test_engine_that_cannot_do_it_is_one_line(kminilog, tmp_path, monkeypatch, w
     ("content", "options", "why"),
     [
         (b"x\n", ["--value", "upper(value)"], "no column 'upper(value)'; there is: value"),
-        (b"k,v\na,b\n", ["--format", "csv", "--value", "k || v"], "no column 'k || v'; there is: k, v"),
+        (
+            b"k,v\na,b\n",
+            ["--format", "csv", "--value", "k || v"],
+            "no column 'k || v'; there is: k, v",
+        ),
         (b'{"k":1}\n', ["--format", "json", "--key", "v"], "no line has a member 'v'"),
         (b"PAR1", ["--format", "parquet"], "cannot be read as Parquet: "),
         (b"Obj\x01", [], "it is Avro; read it with Spark, and give the DataFrame to `ingest`"),

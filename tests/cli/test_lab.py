@@ -438,7 +438,9 @@ def test_next_walks_the_core_path_with_its_predictions_and_says_when_it_is_done(
     assert lab("predict", "1.7", "--answer", "none").out.endswith(told)
     assert lab("check", "1.1").out.endswith("points.\n" + told)
     for words in (("check", "1"), ("predict", "1.7", "--answer", "none")):
-        assert lab(*words).out.endswith("All of lab 1 passes. kminilog lab list shows the others.\n")
+        assert lab(*words).out.endswith(
+            "All of lab 1 passes. kminilog lab list shows the others.\n"
+        )
     folder.answers_path.write_text(text + "header = None\n")
     assert lab("check", "1.1").out.endswith("\nNext: 1.1 The header: offset and size\n")
 
@@ -451,11 +453,15 @@ def test_command_at_which_a_student_is_told_to_look_works(tmp_path, monkeypatch,
     folder = start_lab(tmp_path, number=exercise.lab)
     monkeypatch.chdir(folder.path)
     words = shlex.split(exercise.see.replace("BYTE", "0").replace("=N", "=3"))[1:]
-    words = [str(min(Path().glob(each.replace("FILE", "*.log") or "-"), default=each)) for each in words]
+    words = [
+        str(min(Path().glob(each.replace("FILE", "*.log") or "-"), default=each)) for each in words
+    ]
     run = CliRunner().invoke(main, words)
     assert run.exit_code == 0 or (run.exit_code == 1 and "DAMAGED" in run.stdout), run.output
     if "broken/ev-0" in exercise.see:
-        assert "value length" in run.stdout or re.search(r"value 7 bytes|value [5-9] bytes", run.stdout)
+        assert "value length" in run.stdout or re.search(
+            r"value 7 bytes|value [5-9] bytes", run.stdout
+        )
 
 
 def test_prompt_without_an_answer_ends_the_command(tmp_path):

@@ -18,7 +18,16 @@ COMMANDS = {
     "topic alter": ["topic", "alter", "t", "--partitions", "4"],
     "produce": ["produce", "t", "LINES"],
     "ingest": ["ingest", "LINES", "--topic", "t", "--plan", "runs"],
-    "ingest, rejected": ["ingest", "BAD", "--topic", "t", "--format", "json", "--max-rejected", "999"],
+    "ingest, rejected": [
+        "ingest",
+        "BAD",
+        "--topic",
+        "t",
+        "--format",
+        "json",
+        "--max-rejected",
+        "999",
+    ],
     "recover": ["recover", "t-0", "--force"],
     "consume": ["consume", "t", "--group", "g", "--max-messages", "1"],
     "verify": ["verify", "t", "--report", "OUT/report.html"],
@@ -119,7 +128,9 @@ def test_exit_code_does_not_depend_on_stderr(kminilog, tmp_path, words, code, st
 
 
 @pytest.mark.parametrize(
-    "words", [["consume", "t", "--until-end"], ["topic", "list"], ["verify", "--json"]], ids=" ".join
+    "words",
+    [["consume", "t", "--until-end"], ["topic", "list"], ["verify", "--json"]],
+    ids=" ".join,
 )
 def test_stdout_that_is_full_is_named(kminilog, words):
     kminilog.ok("topic", "create", "t", "--partitions", 2)

@@ -298,7 +298,11 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
             "Invalid partition id: 2",
         ),
         (["--key-separator", ""], b"x\n", "must not be empty"),
-        (["--key-separator", "\\d"], b"x\n", "'--key-separator': \\d: after a backslash write n, t,"),
+        (
+            ["--key-separator", "\\d"],
+            b"x\n",
+            "'--key-separator': \\d: after a backslash write n, t,",
+        ),
         (["--key-separator", "\\x1"], b"x\n", "'--key-separator': \\x: after a backslash write"),
         (["--key-separator", "\\"], b"x\n", "'--key-separator': \\: after a backslash write"),
         (["--key-separator", ":", "--key-regex", "x"], b"x\n", "not both"),
@@ -509,7 +513,9 @@ def test_produce_to_a_partition_that_is_not_there_tells_interceptors(topic, ling
     Hears.heard.clear()
     options = [*linger, "--config", f"interceptor.classes={__name__}.Hears", "--partition", 7]
     run = topic("produce", "t", *options, stdin=b"a\nb\n")
-    assert_one_line(run, 2, "record: 7 is not in the range [0...0]; not written: all from line 1 on")
+    assert_one_line(
+        run, 2, "record: 7 is not in the range [0...0]; not written: all from line 1 on"
+    )
     assert Hears.heard == [("sent", 7), ("heard", (7, "PartitionOfRecordError"))]
 
 

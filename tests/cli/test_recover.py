@@ -70,9 +70,7 @@ def test_recover_torn_tail_is_cut_and_kept(orders, last_log):
 
 @pytest.mark.parametrize("is_clean", [True, False])
 @pytest.mark.parametrize("magic", [1, 2])
-def test_messages_of_a_later_format_are_never_cut_off(
-    orders, last_log, tmp_path, magic, is_clean
-):
+def test_messages_of_a_later_format_are_never_cut_off(orders, last_log, tmp_path, magic, is_clean):
     lines = tmp_path / "lines.txt"
     lines.write_bytes(b"again\n")
     later = b"".join(later_message(magic, 20 + n, b"value") for n in range(3))

@@ -267,9 +267,7 @@ def long_name_commands(name: str, lines: Path, page: Path) -> list[list[object]]
 
 
 @pytest.mark.parametrize("length", range(243, 250))
-def test_topic_with_a_name_of_any_legal_length_works_and_leaves_nothing(
-    kminilog, tmp_path, length
-):
+def test_topic_with_a_name_of_any_legal_length_works_and_leaves_nothing(kminilog, tmp_path, length):
     lines = tmp_path / "lines.txt"
     lines.write_bytes(b"".join(b"%d\n" % number for number in range(40)))
     name = "n" * length

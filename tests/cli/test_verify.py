@@ -225,9 +225,7 @@ def test_page_of_a_complete_account_says_so(tampered, tmp_path):
     flip_byte(log, position, mask=1)
     fix_crc(log, 0)
     page = tmp_path / "a.html"
-    kminilog.ok(
-        "verify", "t", "--against", source, "--key-regex", "^([^:]*):", "--report", page
-    )
+    kminilog.ok("verify", "t", "--against", source, "--key-regex", "^([^:]*):", "--report", page)
     assert "Every record accounted for" in page.read_text()
 
 

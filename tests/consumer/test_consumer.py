@@ -57,7 +57,7 @@ class Place:
             writer.delete_topic("orders")
 
     def create(self, count: int = 0, **changes) -> None:
-        """Create the topic again, with messages in partition 0 of which each says that it is new."""
+        """Create the topic again, with messages in partition 0 that say that they are new."""
         topic_id = new_topic_id(self.chance)
         with LogDirWriter.open(self.path) as writer:
             writer.create_topic(replace(self.topic, topic_id=topic_id, **changes))
@@ -80,7 +80,9 @@ class Place:
         }
         config = {"group.id": group, "auto.offset.reset": reset, **config}
         source = LogDirSource(LogDir(self.path))
-        coordinator = Coordinator(self.path, source.topics, source.topic_id, clock=self.clock, chance=self.chance)
+        coordinator = Coordinator(
+            self.path, source.topics, source.topic_id, clock=self.clock, chance=self.chance
+        )
         return Consumer(source, config, clock=self.clock, coordinator=coordinator, **options)
 
     def member(self, group: str = "readers", **options) -> Consumer:
@@ -871,7 +873,9 @@ def test_cluster_offset_between_high_watermark_and_log_end_is_no_reset(tmp_path)
         cluster.produce(orders(0), encode(KAFKA, 0, None, b"x"), acks=1)
         source = ClusterSource(cluster)
         assert (source.end(orders(0)), source.log_end(orders(0))) == (0, 1)
-        coordinator = Coordinator(tmp_path, source.topics, source.topic_id, clock=clock, chance=Random(1))
+        coordinator = Coordinator(
+            tmp_path, source.topics, source.topic_id, clock=clock, chance=Random(1)
+        )
         coordinator.commit("readers", {orders(0): 1})
         config = {"group.id": "readers", "auto.offset.reset": "earliest"}
         consumer = Consumer(source, config, clock=clock, coordinator=coordinator)

@@ -75,7 +75,11 @@ def file_of(log_dir: Path, group: str = "readers") -> Path:
 
 def of_this_machine(log_dir: Path) -> Coordinator:
     return Coordinator(
-        log_dir, lambda: {"orders": 12}, lambda topic: None, clock=SystemClock(), chance=random.Random(1)
+        log_dir,
+        lambda: {"orders": 12},
+        lambda topic: None,
+        clock=SystemClock(),
+        chance=random.Random(1),
     )
 
 

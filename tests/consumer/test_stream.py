@@ -80,7 +80,9 @@ def read_until_timeout(stream: KafkaStream) -> list[bytes | None]:
 
 def committed(path: Path) -> int:
     source = LogDirSource(LogDir(path))
-    coordinator = Coordinator(path, source.topics, source.topic_id, clock=SystemClock(), chance=Random())
+    coordinator = Coordinator(
+        path, source.topics, source.topic_id, clock=SystemClock(), chance=Random()
+    )
     return sum(coordinator.committed("readers").values())
 
 
@@ -233,9 +235,7 @@ def test_stream_hands_out_nothing_more_of_what_it_gives_up_while_it_commits(path
 
     (stream,) = streams(path, auto_commit_interval_ms=600_000)
     source = LogDirSource(LogDir(path))
-    other = Coordinator(
-        path, source.topics, source.topic_id, clock=SystemClock(), chance=Random()
-    )
+    other = Coordinator(path, source.topics, source.topic_id, clock=SystemClock(), chance=Random())
     with stream:
         assert next(stream).value in ALL
         while stream.queued_count < len(ALL) - 1:
@@ -256,7 +256,7 @@ def test_stream_of_a_topic_that_is_replaced_drops_what_is_queued_of_the_old_one(
         assert next(stream).value in ALL
         while stream.queued_count < len(ALL) - 1:
             time.sleep(0.01)
-        with pytest.warns(KMiniLogWarning, match="was deleted and created again") as told:
+        with pytest.warns(KMiniLogWarning, match="deleted and created again") as told:  # noqa: PT031
             with LogDirWriter.open(path) as writer:
                 writer.delete_topic("orders")
                 writer.create_topic(Topic("orders", PARTITIONS, topic_id=new_topic_id(Random(1))))

@@ -11,7 +11,7 @@ import pytest
 
 from kminilog.course import work_folder
 from kminilog.course.broken import FAULTS, FOLDER, PARTITION, write_broken
-from kminilog.course.broken_assignment import ASSIGNMENT_FAULTS, write_broken_assignment
+from kminilog.course.broken_assignment import ASSIGNMENT_FAULTS
 from kminilog.course.judging.diagnosis import diagnosis_by_verify, diagnosis_of
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.work_folder import WorkFolder

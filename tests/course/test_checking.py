@@ -314,7 +314,9 @@ def test_constants_of_which_some_are_filled_in_name_one_that_is_not(folder):
 
 
 def test_constant_of_another_type_is_named_by_its_own_name(folder):
-    answers = "SECOND_OFFSET, SECOND_CRC = 369105, '34'\nTHIRD_POSITION: int = 2\nSECOND_KEY = b''\n"
+    answers = (
+        "SECOND_OFFSET, SECOND_CRC = 369105, '34'\nTHIRD_POSITION: int = 2\nSECOND_KEY = b''\n"
+    )
     status, _, sentence = told(folder, "1.6", answers)
     assert status == ERROR
     assert sentence == "your SECOND_CRC (lab 1.6, line 1) is of type str, expected int"

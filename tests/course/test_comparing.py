@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kminilog.course.catalogue import Catalogue, languages
 from kminilog.course.comparing import (
     SENTENCE_CHARACTERS,
     Comparer,
@@ -10,7 +11,6 @@ from kminilog.course.comparing import (
     WrongKindError,
     as_text,
 )
-from kminilog.course.catalogue import Catalogue, languages
 from kminilog.format.message import Message
 
 
@@ -30,7 +30,15 @@ def test_value_whose_comparison_fails_is_another_value():
 
 @pytest.mark.parametrize(
     ("got", "expected"),
-    [(True, 1), ([1], (1,)), (1.5, 1), (1.0, 1), (None, b""), ((1, True), (1, 1)), ({1: 1.0}, {1: 1})],
+    [
+        (True, 1),
+        ([1], (1,)),
+        (1.5, 1),
+        (1.0, 1),
+        (None, b""),
+        ((1, True), (1, 1)),
+        ({1: 1.0}, {1: 1}),
+    ],
 )
 def test_value_of_another_kind_is_not_equal(got, expected):
     with pytest.raises((WrongKindError, DifferenceError)):
@@ -110,9 +118,7 @@ LONG = bytes(range(60))
     ],
     ids=["byte", "shorter", "message", "list", "text", "nothing"],
 )
-def test_long_values_are_shown_around_their_first_difference(
-    got, expected, shown, call, language
-):
+def test_long_values_are_shown_around_their_first_difference(got, expected, shown, call, language):
     with pytest.raises(DifferenceError) as found:
         Comparer().equal(call, lambda: got, expected)
     sentence = Catalogue(language).sentence(found.value.name, found.value.values)

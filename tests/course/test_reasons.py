@@ -1,4 +1,5 @@
-"""A reason is given only if it is true: other wrong answers get what they gave, and what was expected.
+"""A reason is given only if it is true: other wrong answers get what they gave, and what was
+expected.
 
 Each answer here is wrong in a way that the course does not name. Each was once told the reason of
 another one, in the last column.
@@ -127,14 +128,25 @@ OTHERS = {
         "1.5",
         SCAN.format(
             condition="not isinstance(outcome, Message)",
-            leave="if isinstance(outcome, CorruptMessage): yield position, outcome\n            return",
+            leave="if isinstance(outcome, CorruptMessage): yield position, outcome\n"
+            "            return",
         ),
         FAIL,
         "scans-past-damage",
     ),
     "add that counts added messages": ("2.2", ADD, FAIL, "position-behind"),
-    "roll by seconds": ("2.3", ROLL.format(age="age_ms // 1000", index="8 * entry_count + 8"), FAIL, "ignores-age"),
-    "roll by entries": ("2.3", ROLL.format(age="age_ms", index="entry_count + 1"), FAIL, "ignores-index-size"),
+    "roll by seconds": (
+        "2.3",
+        ROLL.format(age="age_ms // 1000", index="8 * entry_count + 8"),
+        FAIL,
+        "ignores-age",
+    ),
+    "roll by entries": (
+        "2.3",
+        ROLL.format(age="age_ms", index="entry_count + 1"),
+        FAIL,
+        "ignores-index-size",
+    ),
     "roll of old segments with entries": (
         "2.3",
         ROLL.format(age="bool(entry_count) * age_ms", index="8 * entry_count + 8"),

@@ -25,7 +25,7 @@ class Lines(NamedTuple):
 
 
 def read_text(path: str, start: int = 0, end: int = sys.maxsize) -> Lines:
-    """Return the lines that begin at `start` or after it and before `end`, in a piece from there."""
+    """Return the lines that begin at `start` or after it and before `end`, in one piece."""
     with open_decompressed(path) as file:
         data = file.read()
     position, every = 0, []

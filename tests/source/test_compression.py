@@ -148,7 +148,11 @@ def test_compression_of_looks_behind_frames_that_are_to_be_skipped(write, name):
 
 
 def test_frame_that_is_to_be_skipped_is_no_proof_of_a_compression(write):
-    for data in (b"P*M\x18 is a text", skippable(b"x") + b"text", skippable(b"x") + gzip.compress(b"")):
+    for data in (
+        b"P*M\x18 is a text",
+        skippable(b"x") + b"text",
+        skippable(b"x") + gzip.compress(b""),
+    ):
         assert compression_of(write("a.log", data)) is None, data
         assert content(write("a.log.gz", gzip.compress(data))) == data
     reason = refused(write("a.zst", skippable(b"x") + b"text"))
@@ -257,7 +261,8 @@ def test_container_of_another_kind_is_refused_with_the_way_to_read_it(write, nam
 
 
 @pytest.mark.parametrize(
-    "text", [b"ORC", b"ORCORC", b"ORCHARD,1\nPEAR,2\n", b"ORC\nORC\n", b"ORC x\r\nORC\r", b"FEA", b"%PDF"]
+    "text",
+    [b"ORC", b"ORCORC", b"ORCHARD,1\nPEAR,2\n", b"ORC\nORC\n", b"ORC x\r\nORC\r", b"FEA", b"%PDF"],
 )
 def test_text_that_begins_like_a_container_is_text(write, text):
     assert content(write("a.txt", text)) == text

@@ -116,9 +116,7 @@ def json(tmp_path):
         ("json", {"key": "n", "value": "k"}),
     ],
 )
-def test_records_of_csv_and_json_are_those_that_python_reads(
-    request, format, options, monkeypatch
-):
+def test_records_of_csv_and_json_are_those_that_python_reads(request, format, options, monkeypatch):
     monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
     source = replace(request.getfixturevalue(format), **options)
     found = as_read(source)

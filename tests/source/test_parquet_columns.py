@@ -73,7 +73,9 @@ def test_files_that_spark_would_leave_out_are_read(tmp_path):
     (tmp_path / "odd" / ".a:b.parquet.crc").write_bytes(b"crc\x00 of another file")
     paths = [tmp_path / "s", *sorted((tmp_path / "hidden").iterdir()), tmp_path / "odd"]
     source = Source(tuple(map(str, paths)), "parquet", value="v")
-    assert [row["value"] for row in records_of(source)] == [b"%d" % n for n in (0, 1, 2, 3, 7, 8, 9)]
+    assert [row["value"] for row in records_of(source)] == [
+        b"%d" % n for n in (0, 1, 2, 3, 7, 8, 9)
+    ]
 
 
 def test_footer_whose_row_groups_do_not_add_up_names_the_file(tmp_path):
@@ -103,12 +105,12 @@ def test_row_group_with_a_wrong_compressed_size_is_read_whole_or_an_error(tmp_pa
     footer[at : at + len(wrong)] = wrong
     end = len(footer).to_bytes(4, "little") + b"PAR1"
     path.write_bytes(data[: -8 - length] + footer + end)
+    found: object
     try:
-        values = [row["value"] for row in records_of(source_of(path, key=None))]
+        found = [row["value"] for row in records_of(source_of(path, key=None))]
     except SourceError as error:
-        assert "p.parquet: cannot be read as Parquet: " in str(error)
-    else:
-        assert values == table["value"].to_pylist()
+        found = "p.parquet: cannot be read as Parquet: " in str(error)
+    assert found in (True, table["value"].to_pylist())
 
 
 def varint(number):

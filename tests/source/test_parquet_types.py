@@ -249,9 +249,11 @@ def test_value_of_any_type_is_its_json(tmp_path, column, expected):
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 KINDS = st.recursive(
     st.sampled_from([pa.int64(), pa.bool_(), pa.string()]),
-    lambda inner: inner.map(pa.list_)
-    | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(
-        lambda fields: pa.struct(list(fields.items()))
+    lambda inner: (
+        inner.map(pa.list_)
+        | st.dictionaries(NAMES, inner, min_size=1, max_size=3).map(
+            lambda fields: pa.struct(list(fields.items()))
+        )
     ),
     max_leaves=5,
 )

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from kminilog.job_errors import SourceError
 from kminilog.source import pieces
 from kminilog.source.description import Place, Source, locate

@@ -24,7 +24,9 @@ ROW_GROUP_BYTES = 250 << 20
 )
 @pytest.mark.parametrize("value", ["value", None], ids=["column", "row as JSON"])
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
-def test_ingest_workers_stay_below_400_megabytes(spark, tmp_path, plan, value, records, value_bytes):
+def test_ingest_workers_stay_below_400_megabytes(
+    spark, tmp_path, plan, value, records, value_bytes
+):
     rng, path = np.random.default_rng(1), tmp_path / "source.parquet"
     schema = pa.schema([("value", pa.binary())])
     # Else a page, which has to be read as a whole, would have 1,024 rows, however long they are.

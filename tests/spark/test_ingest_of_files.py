@@ -3,7 +3,6 @@
 import gzip
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 

@@ -406,7 +406,9 @@ def test_rows_without_key_of_another_job_or_task_stay_in_other_partitions():
     found = {}
     for job in range(20):
         for task in range(3):
-            chosen = RowPartitioner(topic, "default-2.4", task, f"query-{job}").partitions(keys, None)
+            chosen = RowPartitioner(topic, "default-2.4", task, f"query-{job}").partitions(
+                keys, None
+            )
             assert len(set(chosen.tolist())) == 1
             found[job, task] = int(chosen[0])
     for task in range(3):

@@ -90,6 +90,7 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
 
 def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dialect):
     topic = log_dir.topic("orders")
+
     def found(report) -> tuple[object, ...]:
         return report.partitions, report.tally.to_json(), report.checked, report.unchecked
 

@@ -161,7 +161,9 @@ def test_page_of_a_damaged_file_opens_at_the_damage(browser, tmp_path):
     path = tmp_path / "record.html"
     path.write_text(render_page(record.document(log, KAFKA)))
     for size in SIZES:
-        with Page(browser, path, viewport=dict(zip(("width", "height"), size, strict=True))) as page:
+        with Page(
+            browser, path, viewport=dict(zip(("width", "height"), size, strict=True))
+        ) as page:
             assert page.page.evaluate(IS_FOCUS_IN_SIGHT)
 
 

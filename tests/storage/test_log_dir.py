@@ -144,7 +144,7 @@ def test_create_topic_over_empty_leftovers_of_a_crash_takes_them(tmp_path):
         '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": null}',
         '{"topic": "orders", "partitions": 2, "partitions": 3, "dialect": "kafka", "config": {}}',
         '{"topic": "orders", "topic_id": 5, "partitions": 2, "dialect": "kafka", "config": {}}',
-        '{"topic": "orders", "topic_id": "../x", "partitions": 2, "dialect": "kafka", "config": {}}',
+        '{"topic": "orders", "topic_id": "..", "partitions": 2, "dialect": "kafka", "config": {}}',
         '{"topic": "orders", "partitions": 2, "dialect": "kafka", "config": {}, '
         '"marked_for_deletion": 1}',
         pytest.param("[" * 100_000, id="too deep"),
@@ -352,9 +352,10 @@ def test_delete_directories_of_a_long_name_finds_what_a_crash_has_left(tmp_path,
     directory = tmp_path / str(partition)
     directory.mkdir()
     (directory / "file").write_bytes(b"x")
-    with pytest.MonkeyPatch.context() as monkeypatch, pytest.raises(Crash):
+    with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(shutil, "rmtree", raise_crash)
-        delete_directories(tmp_path, partition.topic)
+        with pytest.raises(Crash):
+            delete_directories(tmp_path, partition.topic)
     assert not directory.exists()
     assert list(tmp_path.iterdir()) != []
     delete_directories(tmp_path, partition.topic)

@@ -177,7 +177,7 @@ def test_readers_of_many_partitions_keep_no_more_than_the_share_together(tmp_pat
         assert found == [b"%d" % number for number in range(partitions)]
         assert open_files() - before <= 2 * 5
     del readers
-    assert open_segments._KEPT == set()
+    assert set() == open_segments._KEPT
     assert open_files() == before
 
 

@@ -108,7 +108,8 @@ class Forger:
     def is_of_a_job(self, partition: int, offset: int) -> bool:
         entries = (entry for job in self.manifests() for entry in job["partitions"])
         return any(
-            entry["partition"] == partition and entry["first_offset"] <= offset < entry["next_offset"]
+            entry["partition"] == partition
+            and entry["first_offset"] <= offset < entry["next_offset"]
             for entry in entries
         )
 

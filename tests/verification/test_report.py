@@ -270,7 +270,15 @@ def test_verify_takes_no_lock_and_writes_nothing(log_dir):
 
 def test_partition_that_cannot_be_listed_counts_nowhere_as_checked():
     unlisted = PartitionSummary(
-        *("orders", 0, 0, 0, 0, 0, 0), [], ["orders-0: Permission denied"], 0, 0, True, True, True, True
+        *("orders", 0, 0, 0, 0, 0, 0),
+        [],
+        ["orders-0: Permission denied"],
+        0,
+        0,
+        True,
+        True,
+        True,
+        True,
     )
     topic = Topic("orders", 1, DOCUMENTED)
     checked, unchecked = coverage_of(topic, [unlisted])

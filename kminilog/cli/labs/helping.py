@@ -73,9 +73,7 @@ def show_question(exercise: Exercise) -> list[str]:
     return choices
 
 
-def take_answer(
-    folder: WorkFolder, exercise: Exercise, answer: str, catalogue: Catalogue
-) -> None:
+def take_answer(folder: WorkFolder, exercise: Exercise, answer: str, catalogue: Catalogue) -> None:
     """Keep the answer to a prediction, and write what it shows, and what is right."""
     folder.note("predicted", exercise, answer)
     for each in exercise.wrong:

@@ -1,7 +1,5 @@
 """`step append-roll`, `sparse-index`, `torn-tail`, `rebuild-index`: what they take."""
 
-from random import Random
-
 import click
 
 from kminilog.cli.steps.scene import dialect_option, scene

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.bulk.message_batches import (
     all_messages,
     sound_messages,
     to_batch,
 )
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.plain_text import offsets
 from kminilog.spark.datasource.options import ReadOptions
 from kminilog.spark.datasource.ranges import (

@@ -56,7 +56,9 @@ class _Logs(NamedTuple):
         A topic that has no id is not among them.
         """
         ids = {**(former_ids or {}), **self.topic_ids}
-        named = {topic: ids[topic] for topic in sorted({*map(_topic_of, offsets)}) if ids.get(topic)}
+        named = {
+            topic: ids[topic] for topic in sorted({*map(_topic_of, offsets)}) if ids.get(topic)
+        }
         return dict(sorted(offsets.items())) | ({_TOPIC_IDS: named} if named else {})
 
     def ends(self) -> Offsets:
@@ -119,7 +121,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises LogDirError as `latestOffset` does.
         """
         logs, after = self._logs(), _offsets(end)
-        before = {name: 0 for name in after} | {
+        before = dict.fromkeys(after, 0) | {
             name: offset
             for name, offset in _offsets(start).items()
             if _topic_id(start, name) == _topic_id(end, name)  # else it begins anew

@@ -7,10 +7,9 @@
                 whole, but each has its partition where its offset will stand (bulk/unnumbered.py).
                 A rejected record has a number below 0 there, then place, reason, key and value
 
-So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them. Tasks
-read stretches of the source that no other task reads a part of. A row has about as many bytes as lie
-between two index entries, so the JVM has few rows to move.
-Source: ours.
+So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them.
+Tasks read stretches of the source that no other task reads a part of. A row has about as many bytes
+as lie between two index entries, so the JVM has few rows to move. Source: ours.
 """
 
 import pickle

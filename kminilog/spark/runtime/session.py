@@ -241,8 +241,8 @@ def own_session(spark: "SparkSession") -> Iterator["SparkSession"]:
 
     Other jobs may use `spark` at the same time, in other threads; nothing in it changes. The own
     session starts with the settings, views and functions that `spark` has now, and shares its
-    SparkContext. It is the active session of the thread, because Spark looks for Python data sources
-    there; at the end the active session is as before.
+    SparkContext. It is the active session of the thread, because Spark looks for Python data
+    sources there; at the end the active session is as before.
     """
     from py4j.protocol import Py4JError
     from pyspark.sql import SparkSession

@@ -31,6 +31,7 @@ from kminilog.verification.segment_summary import (
     check_for,
 )
 
+
 class _Place(NamedTuple):
     topic_partition: TopicPartition
     base_offset: int

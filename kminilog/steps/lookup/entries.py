@@ -98,9 +98,7 @@ def _record_entry(
     recording.step(
         said,
         ask=question_with_enough_choices(question),
-        focus=[]
-        if slot is None
-        else recording.in_view(_of_entry(segment.index.path.name, slot)),
+        focus=[] if slot is None else recording.in_view(_of_entry(segment.index.path.name, slot)),
         values={**values, "walk begins at byte": start},
         tables=[_entries_table(entries, slot, taken)],
     )

@@ -142,9 +142,7 @@ def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> Non
     recording.step(said, focus=focus, values=values)
 
 
-def _say_round(
-    recording: Recording, number: int, one: Round, told: Mapping[str, Value]
-) -> None:
+def _say_round(recording: Recording, number: int, one: Round, told: Mapping[str, Value]) -> None:
     said = {
         "length": f"The hash begins with the seed 0x{SEED:08x}, and the length by exclusive or. So "
         "keys that differ only in zero bytes at the end get different hashes.",

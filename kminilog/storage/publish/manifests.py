@@ -10,8 +10,8 @@ At most one job is pending: only the holder of the lock publishes, and it finish
 begins another. So `.pending` is a fixed name, and one system call tells if there is such a job.
 
 The manifests of a topic are a chain: each has the id of the job before it, and the digest of that
-job's manifest, and `.last-jobs` has those of the last one. So a manifest that was deleted or changed
-is noticed. publication.py writes the manifests. Source: ours.
+job's manifest, and `.last-jobs` has those of the last one. So a manifest that was deleted or
+changed is noticed. publication.py writes the manifests. Source: ours.
 """
 
 import hashlib

@@ -177,7 +177,10 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
             os.replace(path, target / path.name)
         sync(target)
     count_change(log_dir)
-    committed, link = committed_path(log_dir, manifest.job_id), manifest_link(pending, manifest.job_id)
+    committed, link = (
+        committed_path(log_dir, manifest.job_id),
+        manifest_link(pending, manifest.job_id),
+    )
     record_last_job(log_dir, manifest.topic, link)
     os.replace(pending, committed)
     sync(committed.parent)

@@ -16,7 +16,7 @@ def decode(dialect, data, position=0):
     if len(data) - position < length:
         return NeedMoreBytes(length)
     data = data[position : position + length]
-    crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
+    crc, magic, _, key_length = struct.unpack_from(">Ibbi", data, 12)
     start = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
     rest = value_length = length - start
     if dialect.has_value_length and rest >= 0:

@@ -19,7 +19,9 @@ def decode(dialect, data, position=0):
     crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
     start = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
     rest = length - start
-    number = int.from_bytes(data[start - 4 : start], signed=True) if dialect.has_value_length else rest
+    number = (
+        int.from_bytes(data[start - 4 : start], signed=True) if dialect.has_value_length else rest
+    )
     is_sound = key_length >= -1 and rest >= 0 and number in (rest, rest or -1)
     fault = Fault.BAD_MAGIC if magic else Fault.BAD_LENGTH
     if magic or not is_sound or crc32(data[16:]) != crc:

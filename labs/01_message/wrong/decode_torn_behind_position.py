@@ -21,7 +21,12 @@ def decode(dialect, data, position=0):
     rest = value_length = length - start
     if dialect.has_value_length and len(data) >= start:
         (value_length,) = struct.unpack_from(">i", data, start - 4)
-    is_sound = len(data) == length and key_length >= -1 and value_length in (rest, rest or -1) and rest >= 0
+    is_sound = (
+        len(data) == length
+        and key_length >= -1
+        and value_length in (rest, rest or -1)
+        and rest >= 0
+    )
     fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_sound else Fault.BAD_LENGTH
     if magic or not is_sound or crc32(data[16:]) != crc:
         return CorruptMessage(fault, "", offset, length)

@@ -4,4 +4,4 @@ from decimal import Decimal
 
 
 def segment_name(base_offset):
-    return "{:0>20}".format(Decimal(base_offset))
+    return f"{Decimal(base_offset):0>20}"

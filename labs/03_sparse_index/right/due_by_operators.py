@@ -1,9 +1,7 @@
 # exercise: 2
-# differs: functions in place of operators, and two returns.
+# differs: functions in place of operators.
 from operator import le, sub
 
 
 def is_due(position, last_indexed_position, interval_bytes):
-    if le(sub(position, last_indexed_position), interval_bytes):
-        return False
-    return True
+    return not le(sub(position, last_indexed_position), interval_bytes)
