@@ -70,10 +70,8 @@ def coverage_of(
         (Aspect.LOG_ENDS, "recovery point", [summary.has_recovery_point for summary in summaries]),
     ):
         checked += [aspect] * (bool(listed) and any(is_known))
-        if not all(is_known):
-            why = (
-                f"no {what} is on record for {is_known.count(False)} of {len(is_known)} partitions"
-            )
+        if unknown := is_known.count(False):
+            why = f"no {what} is on record for {unknown} of {len(is_known)} partitions"
             unchecked.append(Unchecked(aspect, topic.name, why))
     if any(summary.has_jobs for summary in listed):
         checked += [Aspect.JOBS, *[Aspect.DIGESTS] * any(one.has_digests for one in listed)]
