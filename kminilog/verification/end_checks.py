@@ -34,9 +34,11 @@ def log_end_offset(segments: Sequence[SegmentSummary]) -> int:
 def judge_gone(topic_partition: TopicPartition, jobs: PartitionJobs) -> list[Finding]:
     """Return the findings of a partition whose directory is gone."""
     start, end = jobs.log_start or 0, max(jobs.recovery_point or 0, jobs.end)
-    detail = "the directory is gone; no message is known to have been in it"
+    held = "no message is known to have been in it"
     if start < end:
-        detail = f"the directory is gone; {offsets(range(start, end), 'were')} in it"
+        held = f"{offsets(range(start, end), 'were')} in it"
+    way_out = "put it back, or let `kminilog topic delete` delete the rest"
+    detail = f"the directory is gone; {held}; {way_out}"
     gone = Finding(FindingClass.LOST_PARTITION, *topic_partition, detail, offset=start)
     earlier = [_lost_before(cut, 0) for cut in jobs.cuts if cut.is_done and cut.reason in _LOST]
     return [*jobs.findings, gone, *earlier]

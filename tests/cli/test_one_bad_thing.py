@@ -423,6 +423,7 @@ def test_partition_that_is_a_file_or_gone_says_what_to_do(orders):
     shutil.move(partition, orders.log_dir / "kept")
     told = "orders-0: no such partition directory; put it back, or let `kminilog topic delete`"
     assert told in orders("ls").err
+    told = " in it; put it back, or let `kminilog topic delete`"
     assert told in orders("verify").out
     partition.write_text("")
     told = f"{partition}: a file, not the directory of a partition; put that back"

@@ -50,7 +50,8 @@ TOLD = {
 }
 PLANS = ["sorted", "runs"]
 ALLOWED = re.compile(
-    r"\.lock|\.clean-shutdown|\.changes|recovery-point-offset-checkpoint|t\.json"
+    r"\.lock|\.clean-shutdown|\.changes|(recovery-point|log-start)-offset-checkpoint"
+    r"|\.last-jobs|t\.json"
     r"|\.manifests/job\.json|t-[0-2]/\d{20}\.(log|index)"
 )
 
