@@ -193,7 +193,7 @@ def test_partition_that_is_gone_is_one_finding_with_a_full_account(scene, agains
     shutil.rmtree(scene.path / "orders-0")
     report = scene.verified(against=scene.source()) if against else scene.verified()
     assert (report.verdict, report.exit_code) == ("findings", 1)
-    assert [one.kind for one in report.tally.findings() if not one.cause][0] == "lost-partition"
+    assert next(one.kind for one in report.tally.findings() if not one.cause) == "lost-partition"
     assert report.tally.counts()["lost-partition"] == 1
     (gone,) = report.tally.samples(report.tally.findings()[0].kind)
     assert gone.detail.startswith(f"the directory is gone; offsets 0 to {lost - 1} were in it; ")

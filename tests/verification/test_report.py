@@ -15,13 +15,12 @@ from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
-from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.report import Report, verify_storage
-from tests.damage import cut_to, fix_crc, flip_byte, message_positions
+from tests.damage import fix_crc, flip_byte, message_positions
 from tests.unreadable import CAUSES, directory_for_all, without_privileges
 
 ORDERS = Topic("orders", 2, KAFKA, TopicSettings(segment_bytes=300))

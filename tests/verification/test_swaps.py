@@ -25,7 +25,7 @@ def scene(tmp_path: Path, dialect, monkeypatch) -> Scene:
 def rearrange(log: Path, order: Callable[[list[bytes]], None]) -> int:
     """Put messages in another order; each place keeps its offset. Returns the first offset."""
     data = log.read_bytes()
-    positions = [*message_positions(data), len(data)]
+    positions = message_positions(data)
     contents = [data[a + 8 : b] for a, b in pairwise(positions)]
     (first,) = struct.unpack_from(">q", data)
     order(contents)

@@ -33,7 +33,7 @@ def overwrite(log: Path, start: int, size: int, byte: bytes = b"\0") -> list[int
     changed = data[:start] + byte * (end - start) + data[end:]
     log.write_bytes(changed)
     positions = message_positions(data)
-    spans = [*pairwise([*positions, len(data)])]
+    spans = [*pairwise(positions)]
     return [n for n, (first, last) in enumerate(spans) if data[first:last] != changed[first:last]]
 
 
