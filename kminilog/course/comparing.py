@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 SENTENCE_CHARACTERS = 100
@@ -68,8 +67,9 @@ class Comparer:
 
         `call` is the call as the student would write it. `mistakes` maps codes of misconceptions to
         the values to which they lead; one that equals `expected` or another here names none. A
-        value of a type that does the same, bytearray or an integer of numpy, is as good;
-        memoryview, which cannot be joined to bytes, is not.
+        value of a type that does the same in the engine, such as bytearray, is as good. A
+        memoryview, which cannot be joined to bytes, is not, nor is an integer of numpy, which
+        commands refuse.
 
         >>> Comparer().equal("double(4)", lambda: 16, 8, {"squares": 16})
         Traceback (most recent call last):
@@ -291,7 +291,7 @@ def _fits(got: Any, wanted: Any) -> bool:
     if _is_bool(got) or _is_bool(wanted):
         return _is_bool(got) and _is_bool(wanted)
     if isinstance(wanted, int):
-        return isinstance(got, Integral)
+        return isinstance(got, int)
     if isinstance(wanted, bytes):
         return isinstance(got, bytes | bytearray)
     return wanted is None or isinstance(got, type(wanted))
