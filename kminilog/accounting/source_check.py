@@ -89,7 +89,7 @@ def check_against(
             bounds=_bounds(jobs),
             is_full=is_full,
         )
-    check_unchanged(files)
+    check_unchanged(source.paths, files)
     if not account.source:
         raise SourceError(str(source), reason="it holds no records")
     report.unchecked += _changes(source, files, jobs)

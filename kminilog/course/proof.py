@@ -38,7 +38,7 @@ from kminilog.errors import KMiniLogError
 
 WRONG, RIGHT = "wrong", "right"
 _SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
-_MOST_LINES = {WRONG: 30, RIGHT: 40}
+_MOST_LINES = 40
 _LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
 _HINT_TIERS = 3
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
@@ -214,8 +214,8 @@ def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
     numbers = [exercise.number for exercise in lab.exercises]
     for each in samples:
         count = len(each.path.read_text(encoding="utf-8").splitlines())
-        if count > _MOST_LINES[kind]:
-            yield Flaw(each.where, f"has {count} lines, {_MOST_LINES[kind]} at most")
+        if count > _MOST_LINES:
+            yield Flaw(each.where, f"has {count} lines, {_MOST_LINES} at most")
         if each.number not in numbers:
             yield Flaw(each.where, f"there is no exercise {lab.number}.{each.number}")
         Answers(each.path)  # it is Python

@@ -37,7 +37,7 @@ from kminilog.ingest.staging import StagingJob
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Place, Source, files_of, locate
-from kminilog.source.files import SourceFile, check_unchanged
+from kminilog.source.files import SourceFile, check_outside, check_unchanged
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest, is_under_way
@@ -161,6 +161,7 @@ def ingest_with(
         target = topic_for(writer, job_id, topic, partitions, dialect, settings)
         is_new = existing_topic(writer, topic) is None
         files = files_of(source)
+        check_outside(files, str(log_dir))
         ends = [0 if is_new else writer.log(tp).log_end_offset for tp in target.all_partitions()]
         job = StagingJob(
             log_dir=str(log_dir.resolve()),
@@ -232,7 +233,7 @@ def _stage(
         if located is error:
             raise
         raise located from error
-    check_unchanged(files)
+    check_unchanged(source.paths, files)
     count = sum(partition.count for partition in staged.partitions)
     rejected = sum(part.count for part in staged.rejected)
     if rejected > job.max_rejected:

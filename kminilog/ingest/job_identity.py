@@ -27,6 +27,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.plain_text import offsets
 from kminilog.settings import TopicSettings
+from kminilog.source.description import folder_columns
 from kminilog.source.files import SourceFile, list_files
 from kminilog.source.pieces import content_digest
 from kminilog.source.tasks import LocalTasks
@@ -80,30 +81,39 @@ def check_own_manifest(log_dir: Path, manifest: Manifest, job_id: str) -> None:
 
 
 def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
-    """Return the facts about the files of a source for a manifest, as they were listed."""
-    digest = hashlib.sha256()
+    """Return the facts about the files of a source for a manifest, as they were listed.
+
+    `files_changed` is a digest of the times of their last changes, `files_folders` of the columns
+    that their paths have.
+    """
+    digest, times, folders = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for file in files:
         digest.update(b"%b\0%d\0" % (os.fsencode(os.path.realpath(file.path)), file.size_bytes))
+        times.update(b"%d\0" % file.changed_ns)
+        folders.update(repr(folder_columns(file)).encode())
     return {
         "files": len(files),
         "files_bytes": sum(file.size_bytes for file in files),
         "files_digest": digest.hexdigest(),
-        "files_changed_ns": max((file.changed_ns for file in files), default=0),
+        "files_folders": folders.hexdigest(),
+        "files_changed": times.hexdigest(),
     }
 
 
 def source_change(manifest: Manifest, files: Sequence[SourceFile]) -> str | None:
     """Return how files differ from those that a job has read; None if their content is the same.
 
-    Files of the same sizes are read only if one was changed later than the job has seen. A manifest
-    that does not say what was read says nothing of a change. O(bytes). Raises SourceError.
+    Files of the same sizes are read only if a time of a last change differs. A manifest that does
+    not say what was read says nothing of a change. O(bytes). Raises SourceError.
     """
     read, found = manifest.facts, file_facts(files)
-    if "files_content" not in read or read.get("files_changed_ns") == found["files_changed_ns"]:
+    if "files_content" not in read:
         return None
     for name, unit in (("files", "files"), ("files_bytes", "bytes")):
         if read.get(name) != found[name]:
             return f"{read.get(name)} {unit} then, {found[name]} now"
+    if read.get("files_changed") == found["files_changed"]:
+        return None
     is_same = content_digest(files, LocalTasks()) == read["files_content"]
     return None if is_same else "as many bytes, but not the same ones"
 
@@ -188,10 +198,11 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
     recorded = manifest.facts.get("source")
     if not isinstance(recorded, dict):
         raise _taken(manifest, "that wrote a DataFrame")
-    for name, value in wanted.items():
-        if name != "paths" and recorded.get(name) != value:
+    for name in sorted({*wanted, *recorded} - {"paths"}):
+        if recorded.get(name) != wanted.get(name):
             option = name.replace("_", "-")
-            raise _taken(manifest, f"with {option} = {recorded.get(name)}, not {value}")
+            reason = f"with {option} = {recorded.get(name)}, not {wanted.get(name)}"
+            raise _taken(manifest, reason)
     has_same_arguments = recorded.get("paths") == wanted["paths"]
     try:
         files = list_files(paths)
@@ -201,12 +212,14 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
             raise
         return [f"{error}; only its name was compared with what the job has read"]
     read = manifest.facts if "files_digest" in manifest.facts else _files_now(recorded)
+    if read.get("files_folders", found["files_folders"]) != found["files_folders"]:
+        raise _taken(manifest, "that read other folders as columns")
     if read.get("files_digest") != found["files_digest"] and not (not read and has_same_arguments):
         described = [_described(*pair) for pair in ((recorded, manifest.facts), (wanted, found))]
         raise _taken(manifest, f"that read {described[0]}, not {described[1]}")
     if read is not manifest.facts:
         return ["its manifest does not say how large its files were; not compared"]
-    if read.get("files_changed_ns") == found["files_changed_ns"]:
+    if read.get("files_changed") == found["files_changed"]:
         return []
     if "files_content" not in read:
         return ["a file of its source was changed since; only names and sizes were compared"]

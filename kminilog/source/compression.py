@@ -51,7 +51,8 @@ _MAGIC = {
     "tar": rb".{257}ustar(\x0000|  \x00)",
     "Parquet": rb"PAR1\x15",
     "Avro": rb"Obj\x01",
-    "Arrow": rb"ARROW1\x00\x00|FEA1",
+    "SequenceFile": rb"SEQ[\x04-\x06]",
+    "Arrow": rb"ARROW1\x00\x00|\xff{4}.{2}\x00\x00\x10\x00\x00\x00",
     "SQLite": rb"SQLite format 3\x00",
     "HDF5": rb"\x89HDF\r\n\x1a\n",
     "PDF": rb"%PDF-\d",
@@ -66,8 +67,8 @@ _NEEDS = {
     "not supported": "what is not supported; unpack it",
 }
 _ORC = b"ORC"  # at the beginning, as in a text, but also before the last byte, a small number
-_ORC_END = re.compile(rb"ORC[^\n\r]", re.DOTALL)
-_BY_SPARK = ("Avro", "Arrow", "ORC")
+_ORC_END = re.compile(rb"ORC[^\n\r\x20-\x7e]")
+_BY_SPARK = ("Avro", "Arrow", "ORC", "SequenceFile")
 _UNREADABLE = ("SQLite", "HDF5", "PDF")
 _SUFFIXES = {
     suffix: name

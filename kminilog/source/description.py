@@ -22,6 +22,7 @@ from kminilog.source.files import SourceFile, list_files, path_of
 
 FORMATS = ("text", "csv", "json", "parquet")
 _READ_BYTES = 1 << 20
+_MOST_NAMES = 20  # that an error lists
 _ROW_ID = "monotonically_increasing_id"  # Spark's number of a row
 
 
@@ -146,6 +147,8 @@ def folder_columns(file: SourceFile) -> dict[str, str]:
     folders = os.path.relpath(file.path, file.directory).split(os.sep)[:-1]
     found: dict[str, str] = {}
     for name, sign, text in (folder.partition("=") for folder in folders):
+        if sign and os.fsencode(name + text).decode(errors="replace") != name + text:
+            raise SourceError(file.path, reason="a folder of its path is not valid UTF-8")
         if name in found:
             raise SourceError(file.path, reason=f"two folders of its path have the name {name!r}")
         if name and sign:
@@ -170,7 +173,8 @@ def check_columns(
 
 def no_column(where: object, name: str, names: Sequence[str]) -> SourceError:
     """Return the error for a key or a value that is none of these columns."""
-    reason = f"no column {name!r}; there is: {', '.join(names) or 'none'}"
+    shown = [*names[:_MOST_NAMES], *[f"… ({len(names)} in all)"][: len(names) > _MOST_NAMES]]
+    reason = f"no column {name!r}; there is: {', '.join(shown) or 'none'}"
     return SourceError(str(where), reason=reason)
 
 

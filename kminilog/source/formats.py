@@ -21,7 +21,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import IO, Any, NamedTuple
 
 from kminilog.job_errors import SourceError
@@ -48,7 +48,9 @@ def check_header(path: str, columns: list[str]) -> None:
     """Raise SourceError if a CSV file has a first record, and that is not these columns."""
     with open_decompressed(path) as file, _csv_reader(path, file) as reader:
         if (found := _header(reader)) and found != columns:
-            reason = f"its header is {found}, that of the first file {columns}"
+            pairs = enumerate(zip_longest(found, columns), 1)
+            number, (here, first) = next((n, pair) for n, pair in pairs if pair[0] != pair[1])
+            reason = f"column {number} of its header is {here!r}, that of the first file {first!r}"
             raise SourceError(path, reason=reason)
 
 
@@ -141,11 +143,14 @@ def member_path(members: dict[str, Any], name: str) -> tuple[str, str]:
 
     >>> member_path({"a": {"b": 1}}, "a.b"), member_path({"a.b": 1, "a": {}}, "a.b")
     (('a', 'b'), ('a.b', ''))
+    >>> member_path({"a": {}, "a.b": {"c": 1}}, "a.b.c")
+    ('a.b', 'c')
     """
     if name not in members:
         for end in (place for place, sign in enumerate(name) if sign == "."):
-            if isinstance(members.get(name[:end]), dict):
-                return name[:end], name[end + 1 :]
+            outer, inner = members.get(name[:end]), name[end + 1 :]
+            if isinstance(outer, dict) and member_path(outer, inner)[0] in outer:
+                return name[:end], inner
     return name, ""
 
 

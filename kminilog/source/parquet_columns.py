@@ -30,7 +30,8 @@ from kminilog.source.task_groups import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20
-_READ_BYTES = 1 << 16
+# With `pre_buffer`, whole column chunks would be in memory.
+_READING = {"buffer_size": 1 << 16, "pre_buffer": False, "page_checksum_verification": True}
 _SAMPLE_ROWS = 64
 _LONGEST_REASON = 300
 _CHANGED = "it was changed while it was read, or is damaged: its rows are not those of its footer"
@@ -153,10 +154,8 @@ class ParquetColumns:
 
 @contextmanager
 def _open(path: str) -> Iterator[Any]:
-    """Yield an open file. With `pre_buffer`, whole column chunks would be in memory."""
-    options = {"buffer_size": _READ_BYTES, "pre_buffer": False, "page_checksum_verification": True}
     try:
-        with pq.ParquetFile(path, **options) as file:
+        with pq.ParquetFile(path, **_READING) as file:
             yield file
     except KeyError as error:
         raise SourceError(path, reason=_CHANGED) from error
@@ -229,7 +228,7 @@ def _batches(file: Any, row_group: RowGroup, columns: list[str] | None, rows: in
         yield from file.iter_batches(rows, **options)
         return
     opened = [
-        pq.ParquetFile(row_group.path, coerce_int96_timestamp_unit=unit, pre_buffer=False)
+        pq.ParquetFile(row_group.path, coerce_int96_timestamp_unit=unit, **_READING)
         for unit in _INT96_UNITS
     ]
     try:

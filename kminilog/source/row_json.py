@@ -88,13 +88,15 @@ def _json(column: Any) -> Any:
 
 
 def _map_json(column: Any) -> Any:
-    kind = column.type
-    entries = column.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
-    keys, items = entries.flatten().flatten()
+    borders = column.offsets
+    first, count = borders[0].as_py(), borders[-1].as_py() - borders[0].as_py()
+    keys, items = column.keys.slice(first, count), column.items.slice(first, count)
     names = _json(keys)
     names = pc.if_else(pc.starts_with(names, '"'), names, _joined('"', _escaped(names), '"'))
     pairs = pc.binary_join_element_wise(names, pc.fill_null(_json(items), "null"), ":")
-    return _joined("{", _as_list(entries, pairs), "}")
+    lists = pa.ListArray.from_arrays(pc.subtract(borders, borders[0]), pairs)
+    texts = pc.if_else(column.is_valid(), pc.binary_join(lists, ","), _NO_TEXT)
+    return _joined("{", texts, "}")
 
 
 def _as_list(lists: Any, texts: Any) -> Any:

@@ -49,7 +49,7 @@ def test_bytes_of_a_dump_have_the_colours_of_their_fields(orders):
 
 
 def test_verdict_of_what_cannot_be_checked_has_a_colour(orders):
-    (orders.log_dir / "orders-0").rename(orders.log_dir / "elsewhere")
+    (orders.log_dir / "others.json").write_text("{")  # a topic whose settings cannot be read
     assert f"verdict: {DOUBTFUL}partial\x1b[0m" in shown(orders, "verify")
 
 

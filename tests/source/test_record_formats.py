@@ -134,7 +134,7 @@ def test_csv_columns_without_header_or_name_are_numbered(tmp_path):
     [
         (b'a,b\n1,"open\n', "line 2: unexpected end of data"),
         (b'a,b\n1,"x"y\n', "line 2: ',' expected after"),
-        (b"b,a\n1,2\n", r"its header is \['b', 'a'\]"),
+        (b"b,a\n1,2\n", "column 1 of its header is 'b', that of the first file 'a'"),
     ],
 )
 def test_read_csv_that_breaks_the_format_is_a_source_error_that_names_the_place(

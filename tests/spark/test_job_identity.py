@@ -14,7 +14,15 @@ from kminilog.source.files import list_files
 from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}
-NEW_FACTS = ("files_bytes", "files_digest", "files_changed_ns", "partitions", "config")
+NEW_FACTS = (
+    "files_bytes",
+    "files_digest",
+    "files_changed",
+    "files_folders",
+    "files_content",
+    "partitions",
+    "config",
+)
 
 
 @pytest.fixture

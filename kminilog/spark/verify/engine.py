@@ -133,7 +133,7 @@ class SparkReader:
             return step.read_records(columns.read(group))
 
         groups = self._groups
-        return self._spark.sparkContext.parallelize(groups, len(groups)).flatMap(read)
+        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
 
     def _messages(self, step: SecondStep, groups: Groups) -> "RDD[Item]":
         def read(group: Sequence[Part]) -> Iterator[Item]:
