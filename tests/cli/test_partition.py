@@ -77,6 +77,7 @@ def test_partition_explains_murmur2_as_the_step_through_does_and_names_it(kminil
     program, *named = shlex.split(command.removeprefix("    Round by round: "))
     assert program == "kminilog"
     told = [line.strip() for line in kminilog.ok(*named).out.splitlines() if line]
+    told = [line for line in told if not line.startswith("key  ")]  # here it is in the first line
     assert told[-len(shown) :] == shown
 
 

@@ -151,7 +151,7 @@ def test_verify_changes_nothing(orders):
         (["--report", "/no/such/directory/x.txt"], "there is no directory /no/such/directory"),
         (["--allow", "bad-luck"], "bad-luck"),
         (["--partitioner", "nope"], "there is: default-2.4"),
-        (["--against", "x", "--key", "a", "--key-regex", "b"], "give one of --key"),
+        (["--against", "x", "--key", "a", "--key-regex", "b"], "give --key or --key-regex"),
         (["--against", "x", "--key-regex", "("], "--key-regex '('"),
         (["--against", "x"], "x: no such file"),
     ],

@@ -87,8 +87,8 @@ FAULTS = {
     "wrong answer that is long": (
         "wrong/header_little_endian.py",
         "# reason: little-endian\n",
-        "# reason: little-endian\n" + "\n" * 30,
-        "wrong/header_little_endian.py: has 37 lines, 30 at most",
+        "# reason: little-endian\n" + "\n" * 40,
+        "wrong/header_little_endian.py: has 47 lines, 40 at most",
     ),
     "right answer that fails": (
         "right/header_to_bytes.py",
