@@ -270,8 +270,9 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
 def _write_description(description: dict[str, Any], partitions: int) -> None:
     write_line(
         f"{description['topic']}: {count(partitions, 'partition')}, "
-        f"{description['dialect']} dialect, id {description['topic_id'] or 'none'}"
+        f"{description['dialect']} dialect"
     )
+    write_line(f"topic id: {description['topic_id'] or 'none'}")
     write_line()
     changed = topic_settings(description["config"]).changed()
     settings = [

@@ -61,7 +61,7 @@ def test_topic_has_an_id_from_its_creation_which_no_other_topic_has(kminilog, tm
     ):
         kminilog.ok(*make)
         ids.append(kminilog.ok("topic", "describe", "t", "--json").document["topic_id"])
-        assert f"id {ids[-1]}" in kminilog.ok("topic", "describe", "t").out.splitlines()[0]
+        assert f"topic id: {ids[-1]}" in kminilog.ok("topic", "describe", "t").out.splitlines()
         kminilog("topic", "alter", "t", "--partitions", 2)
         assert kminilog.ok("topic", "list", "--json").document[0]["topic_id"] == ids[-1]
         kminilog.ok("topic", "delete", "t", "--yes")
