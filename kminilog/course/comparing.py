@@ -17,6 +17,8 @@ from typing import Any
 SENTENCE_CHARACTERS = 100
 _VALUE_CHARACTERS = 28
 _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
+_OTHER_CHARACTERS = 58  # of a sentence that names answer, exercise, line and call
+_LEAST_OF_CALL = 12
 _HEX = re.compile("[0-9a-f]+")
 
 
@@ -41,6 +43,7 @@ class WrongKindError(Exception):
 
     def __init__(self, call: str, got: str, expected: str) -> None:
         super().__init__(f"{call}: {got} instead of {expected}")
+        self.call = call
         self.values = {"got": got, "expected": expected}
         if call.isidentifier():
             self.values["answer"] = call
@@ -54,6 +57,7 @@ class Comparer:
 
     def __init__(self, *, is_secret: bool = False) -> None:
         self.count = 0
+        self.unanswered = ""  # the call that has given nothing yet, if one has not
         self._is_secret = is_secret
 
     def equal(
@@ -77,7 +81,9 @@ class Comparer:
         kminilog.course.comparing.DifferenceError: call: double(4), got: 16, expected: 8
         """
         self.count += 1
+        self.unanswered = call
         got = make()
+        self.unanswered = ""
         is_equal = _equal(got, expected)
         misfit = _misfit(got, expected, is_deep=is_equal)
         if is_equal and misfit is None:
@@ -118,6 +124,7 @@ class Comparer:
         for (call, _, expected), value in zip(cases, got, strict=False):
             self.equal(call, partial(_itself, value), expected, {code: value} if code else None)
         if error:
+            self.unanswered = cases[len(got)][0]
             raise error
 
     def refuses(
@@ -137,9 +144,11 @@ class Comparer:
         kminilog.course.comparing.DifferenceError: call: entry_for(-1), got: 3, expected: ValueError
         """
         self.count += 1
+        self.unanswered = call
         try:
             got = make()
         except error:
+            self.unanswered = ""
             return
         code = _only_code(got, mistakes)
         raise _differs(call, as_text(got), error.__name__, code)
@@ -199,13 +208,13 @@ def as_text(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-def short(value: Any) -> str:
+def short(value: Any, characters: int = _VALUE_CHARACTERS) -> str:
     """Return the beginning of a value as text.
 
     >>> short(bytes(40))
     '000000000000000000000000000…'
     """
-    return _window(as_text(value))
+    return _window(as_text(value), characters)
 
 
 def around_difference(got: str, expected: str) -> tuple[str, str]:
@@ -231,8 +240,20 @@ def around_difference(got: str, expected: str) -> tuple[str, str]:
     return _window(left_out + got[start:]), _window(left_out + expected[start:])
 
 
-def _window(text: str) -> str:
-    return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
+def _window(text: str, characters: int = _VALUE_CHARACTERS) -> str:
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"
+
+
+def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the name of a sentence that also says which call it was, and the values in it.
+
+    Without a call, or where the sentence has no room for it, the name stays what it is.
+    """
+    room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
+    if "(" not in call or room < _LEAST_OF_CALL:
+        return name, dict(values)
+    shown = call if len(call) <= room else f"{call[: room - 2]}…)"
+    return f"{name}-in", {**values, "call": shown}
 
 
 def _differs(call: str, got: str, expected: str, code: str | None) -> DifferenceError:

@@ -8,10 +8,10 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kminilog.course.comparing import Comparer
+from kminilog.course.comparing import Comparer, WrongKindError
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import encode
+from kminilog.format.message import Message, encode
 from kminilog.format.names import TopicPartition
 from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
@@ -69,6 +69,7 @@ def exercise_1(compare: Comparer, segment_slot: Callable[..., Any]) -> None:
     for dialect, offset in (
         (KAFKA, 500000),
         (DOCUMENTED, 500000),
+        (DOCUMENTED, 5),
         (KAFKA, 368769),
         (DOCUMENTED, 368769),
         (DOCUMENTED, 0),
@@ -133,7 +134,7 @@ def _compare_slot(
         if dialect is DOCUMENTED
         else {"drops-boundary-message": max(below - 1, 0)}
     )
-    if below == not_above:  # a ceiling fails first at an offset that is no name
+    if below == not_above and floor:  # a ceiling fails first at 500000
         edge["ceiling-segment"] = min(floor + 1, len(names) - 1)
     right = max(floor, 0)
     compare.equal(
@@ -365,7 +366,12 @@ class Partition:
         if after:
             after()
         got = self._messages_from(self.segments[slot], located, max_bytes, following.get)
-        return [each.offset for each in got] if isinstance(got, list) else got
+        if not isinstance(got, list):
+            return got
+        for each in got:
+            if not isinstance(each, Message):
+                raise WrongKindError("messages_from", f"{type(each).__name__} in list", "Message")
+        return [each.offset for each in got]
 
     def within(
         self,

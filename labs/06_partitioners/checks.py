@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
+from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.course.comparing import Comparer
 from kminilog.format import hashing as library
@@ -74,6 +75,7 @@ def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
     chance = Random(6)
     keys = [b"a-little-bit-long-string", b"abc", b"21", b"foobar", b"", "键".encode(), b"x" * 301]
     keys += [chance.randbytes(length) for length in range(1, 40)]
+    keys += [b"\0", b"a\0", b"abcd\0\0", bytes(8)]  # zero bytes count
     for data in keys:
         right = library.murmur2(data)
         unsigned = _variant(data, wraps=False) & 0xFFFFFFFF
@@ -96,11 +98,13 @@ def exercise_1(compare: Comparer, murmur2: Callable[..., Any]) -> None:
                 "last-mix-missing": _variant(data, last_mix=False),
             },
         )
+    least = bytes.fromhex("a7d6506c")
+    compare.equal(f"murmur2({least!r})", lambda: murmur2(least), -(2**31))
 
 
 def exercise_2(compare: Comparer, to_positive: Callable[..., Any]) -> None:
     chance = Random(6)
-    numbers = [library.murmur2(key) for key, _ in ROWS]
+    numbers = [5, *(library.murmur2(key) for key, _ in ROWS)]
     numbers += [-1, -(2**31), 0, 5, 2**31 - 1, -(2**31) + 1]
     numbers += [chance.randrange(-(2**31), 2**31) for _ in range(50)]
     for number in numbers:
@@ -111,7 +115,7 @@ def exercise_2(compare: Comparer, to_positive: Callable[..., Any]) -> None:
             {
                 "partition-abs": abs(number),
                 "partition-unsigned": number & 0xFFFFFFFF,
-                "partition-signed-mod": number,
+                "sign-bit-stays": number,
                 "negative-to-zero": max(number, 0),
             },
         )
@@ -192,16 +196,49 @@ def exercise_3(compare: Comparer, partition: Callable[..., Any]) -> None:
         [_masked(text) % 7 for text in texts],
         ("hashes-the-object", seven),
     )
-    compare_all(
-        "7 partitions, number_of_partitions=3",
-        lambda key: ask(key, _cluster_of(7), number_of_partitions=3),
-        [h % 3 for h in masked],
-        ("ignores-number", seven),
-    )
+    keys = [key.upper() for key in keys]  # a key that was asked before may be remembered
+    masked = [_masked(key) for key in keys]
+    for number in (3, 100):
+        compare_all(
+            f"7 partitions, number_of_partitions={number}",
+            lambda key, number=number: ask(key, _cluster_of(7), number_of_partitions=number),
+            [h % number for h in masked],
+            *([("ignores-number", [h % 7 for h in masked])] if number == 3 else []),
+        )
+        keys = [key.title() for key in keys]
+        masked = [_masked(key) for key in keys]
+    compare_all("now 7", lambda key: ask(key, _cluster_of(7)), [h % 7 for h in masked])
+    compare_all("now 11", lambda key: ask(key, _cluster_of(11)), [h % 11 for h in masked])
+    _compare_by_bytes(compare, partition, own)
+    _compare_unknown(compare, lambda cluster: ask(b"alice", cluster), "partition(key b'alice'")
 
 
 def _cluster_of(n: int, unavailable: Sequence[int] = ()) -> ClusterMetadata:
     return ClusterMetadata.of_one_topic(TOPIC, range(n), unavailable)
+
+
+def _compare_by_bytes(compare: Comparer, partition: Callable[..., Any], own: Default24) -> None:
+    """Compare what a key without bytes gets, and no key, and bytes without a key."""
+    cluster = _cluster_of(7)
+    at = own._cache.partition(TOPIC, cluster)
+    data = next(each for each in (b"a", b"b", b"c", b"d") if _masked(each) % 7 != at)
+    ones = {"number_of_partitions": 1}
+    for what, key, key_bytes, named, right in (
+        ("key 'k', key_bytes None", "k", None, {}, at),
+        ("no key, number_of_partitions=1", None, None, ones, at),
+        (f"key None, key_bytes {data!r}", None, data, {}, _masked(data) % 7),
+    ):
+        call = f"partition({what}, 7 partitions, stuck to {at})"
+        give = partial(partition, own, TOPIC, key, key_bytes, "value", b"v", cluster, **named)
+        compare.equal(call, give, right)
+
+
+def _compare_unknown(compare: Comparer, ask: Callable[[ClusterMetadata], Any], call: str) -> None:
+    """Compare what becomes of a topic that is not in the metadata."""
+    cluster = ClusterMetadata.of_one_topic(OTHER, range(4))
+    compare.refuses(
+        f"{call}, a topic that is not there)", lambda: ask(cluster), UnknownTopicOrPartitionError
+    )
 
 
 def _compare_without_key(compare: Comparer, partition: Callable[..., Any]) -> None:
@@ -351,6 +388,7 @@ def exercise_4(compare: Comparer, round_robin: Callable[[], Any]) -> None:
     call, code = "12 records, 1 goes down and up", "rr-begins-anew" if set(got) == {0} else None
     compare.holds(len(set(got)) > 1, call, repr(got), "more than one partition", code)
     _compare_between(compare, new())
+    _compare_unknown(compare, lambda cluster: _ask(new(), cluster), "partition(no key")
 
 
 def _compare_between(compare: Comparer, made: Any) -> None:
@@ -429,6 +467,14 @@ class _Watched(dict[str, int]):
     def __setitem__(self, topic: str, partition: int) -> None:
         self._look()
         super().__setitem__(topic, partition)
+
+    def __delitem__(self, topic: str) -> None:
+        self._look()
+        super().__delitem__(topic)
+
+    def pop(self, *arguments: Any) -> Any:
+        self._look()
+        return super().pop(*arguments)
 
     def setdefault(self, topic: str, partition: Any = None) -> Any:
         if topic not in self:
@@ -526,7 +572,9 @@ def _compare_moves(compare: Comparer, at: Callable[..., Any]) -> None:
             stuck = wanted[seed % len(wanted)]
             cache = at(stuck, seed)
             moves.append((stuck, cache.next_partition(TOPIC, cluster, stuck), cache))
-        code = _code_of_staying([(stuck, stuck == got) for stuck, got, _ in moves])
+        code = _code_of_staying(
+            [(stuck, stuck == got == cache._cached.get(TOPIC)) for stuck, got, cache in moves]
+        )
         for stuck, got, cache in moves:
             call = f"next_partition('orders', cluster, {stuck}), stuck to {stuck}"
             expected = f"one of {[number for number in wanted if number != stuck]}"
@@ -558,12 +606,17 @@ def _compare_first_draws(compare: Comparer, at: Callable[..., Any]) -> None:
         ("nothing cached", None, 0, (2,), (0, 1, 3)),
     ):
         cluster = ClusterMetadata.of_one_topic(TOPIC, range(4), down)
-        for seed in range(20):
+        answers = set()
+        for seed in range(60):
             cache = at(stuck, seed)
             call = f"next_partition('orders', cluster, {previous}), {what}"
             got = cache.next_partition(TOPIC, cluster, previous)
             compare.holds(got in wanted, call, repr(got), f"one of {list(wanted)}")
             _compare_cached(compare, cache, call, got)
+            answers.add(got)
+        if stuck is None:
+            asked = f"{call}, 60 times"
+            compare.holds(answers == set(wanted), asked, repr(answers), f"all of {list(wanted)}")
 
 
 def _compare_races(
@@ -626,6 +679,7 @@ PLANS: tuple[tuple[str, Records], ...] = (
     ("60, 60, 10 with a key, 10", [(60, ""), (60, ""), (10, "kf"), (10, "f")]),
     ("60, 60, 10 elsewhere, 10", [(60, ""), (60, ""), (10, "of"), (10, "f")]),
     ("100 bytes at once, then 99 and 1", [(100, "f"), (99, "f"), (1, "f"), (199, ""), (1, "")]),
+    ("250 records of 1 byte", [(1, "")] * 250),
     ("records of 60 bytes, 2 topics", [(60, ""), (60, "tf"), (60, "f"), (60, "tf"), (60, "t")]),
 )
 

@@ -29,7 +29,12 @@ def _runs_of(counts: Sequence[int]) -> list[tuple[int, int]]:
 
 def _pairs(given: Any) -> Any:
     """Return runs as a list of tuples, however the student has written them."""
-    return [tuple(run) for run in given] if isinstance(given, list | tuple) else given
+    return [_tuple(run) for run in given] if isinstance(given, list | tuple) else given
+
+
+def _tuple(given: Any) -> Any:
+    """Return a list as a tuple; anything else is left as it is."""
+    return tuple(given) if isinstance(given, list | tuple) else given
 
 
 RUNS: tuple[tuple[str, Runs], ...] = (
@@ -133,6 +138,11 @@ def _cases() -> list[tuple[str, Group]]:
         ("nobody reads t1", (two, of("a", "b", topics="t0"))),
         ("b reads a topic that is not there", (two, [*of("a"), *of("b", topics="t0 t9")])),
         ("no members", (two, [])),
+        ("3 of a topic, members a B", ({"t0": 3}, of("a", "B", topics="t0"))),
+        (
+            "3 of a topic, a owned t0-2",
+            ({"t0": 3}, [Member("a", ("t0",), None, (TopicPartition("t0", 2),)), *of("b")]),
+        ),
     ]
     chance = Random(8)
     for _ in range(40):
@@ -157,7 +167,9 @@ def _plain(answer: Any, order: Callable[[list[Any]], list[Any]] = list) -> Any:
     )
     if not is_right:
         return answer
-    return {member: order([tuple(each) for each in given]) for member, given in answer.items()}
+    plain = {member: [_tuple(each) for each in given] for member, given in answer.items()}
+    is_plain = all(isinstance(each, tuple) for given in plain.values() for each in given)
+    return {member: order(given) for member, given in plain.items()} if is_plain else plain
 
 
 def _compare_assign(
@@ -201,10 +213,17 @@ def _compare_assign(
     is_kept = (partitions, members) == before
     call = "the arguments of assign, afterwards"
     compare.holds(is_kept, call, "others", "what they were", "changes-arguments")
+    later, first = [Member(id, ("t0",)) for id in ("\ue000", "\U0001f600")]
+    group = {"t0": 3}, [later, first]
+    right_of = expected(group)
+    call = "assign(3 of a topic, members '\\ue000' '\\U0001f600')['\\ue000']"
+    mistakes = {"code-points": right_of[first.id]}
+    compare.equal(call, lambda: give(group)[later.id], right_of[later.id], mistakes)
 
 
 def _share(given: Sequence[Any]) -> str:
-    return " ".join("-".join(str(part) for part in each) for each in given) or "nothing"
+    texts = ("-".join(map(str, each)) if isinstance(each, tuple) else repr(each) for each in given)
+    return " ".join(texts) or "nothing"
 
 
 def _readings(runs: Runs, order: Order, numbers: Order) -> Any:

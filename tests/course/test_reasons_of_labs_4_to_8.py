@@ -91,3 +91,153 @@ OTHERS = {
 def test_wrong_answer_of_a_later_lab_gets_no_reason_of_another_one(tmp_path, id, answer, once):
     folder = start_lab(tmp_path, number=int(id[0]))
     assert told(folder, id, answer)[:2] == (FAIL, None), once
+
+
+PARTITION = """\
+from kminilog.partitioners.interface import partitions_of
+def partition(self, topic, key, key_bytes, value, value_bytes, cluster, number_of_partitions=None):
+    {first}
+    if key_bytes is None:
+        return self._cache.partition(topic, cluster)
+    n = number_of_partitions or len(partitions_of(topic, cluster))
+    return to_positive(murmur2(key_bytes)) % {n}
+"""
+IN_TURN = """\
+class RoundRobin:
+    is_asked_again = False
+    def __init__(self):
+        self.counts = {{}}
+    def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
+        every = cluster.partitions_for_topic(topic)
+        if not every:
+            {unknown}
+        turn = self.counts.get(topic, 0)
+        self.counts[topic] = turn + 1
+        up = cluster.available_partitions_for_topic(topic)
+        return up[turn % len(up)].partition if up else turn % len(every)
+"""
+NEXT = """\
+def next_partition(self, topic, cluster, previous):
+    cached = self._cached.get(topic)
+    if cached is not None and cached != previous:
+        return cached
+    {first}
+    drawn = self._draw(topic, cluster, {left_out})
+    with self._lock:
+        if self._cached.get(topic) in (cached, {also}):
+            self._cached[topic] = drawn
+        return {answer}
+"""
+RECORDS = """\
+def on_appended(self, topic, partition, size_bytes, *, has_key, is_batch_full, cluster):
+    current = self._current.get(topic)
+    if current and current.partition == partition and (self._ignores_keys or not has_key):
+        current.produced_bytes += 1
+        if current.produced_bytes >= (2 - is_batch_full) * self._batch_size_bytes:
+            self._switch(topic, cluster)
+"""
+GIVE = """\
+from kminilog.consumer.assignors.interface import partitions_of, text_order
+def assign(self, partitions, members):
+    answer = {{member.id: {begin} for member in members}}
+    key = lambda m: (m.instance_id is None, {key})
+    for topic, size in sorted(partitions.items()):
+        readers = sorted((member for member in members if topic in member.topics), key=key)
+        for member, (start, count) in zip(readers, runs(size, len(readers) or 1)):
+            answer[member.id] += partitions_of(topic, size)[start:start + count]
+    return answer
+"""
+MURMUR2 = """\
+def murmur2(data):
+    {first}
+    m, mask, whole = 0x5BD1E995, 0xFFFFFFFF, len(data) & ~3
+    h = 0x9747B28C ^ len(data)
+    for i in range(0, whole, 4):
+        k = int.from_bytes(data[i:i + 4], "little") * m & mask
+        h = (h * m & mask) ^ ((k ^ k >> 24) * m & mask)
+    if data[whole:]:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * m & mask
+    h = (h ^ h >> 13) * m & mask
+    h ^= h >> 15
+    return h - 2**32 if h {beyond} 2**31 else h
+"""
+FIRST = """\
+from bisect import bisect_left, bisect_right
+from kminilog.trace import UNTRACED
+def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
+    search = bisect_left if dialect.named_by_previous else bisect_right
+    slot = search(tracer.watch("names", base_offsets), offset) - 1
+    return max(slot, 1 if dialect.named_by_previous else 0)
+"""
+POSITIVE = "def to_positive(number):\n    return {number}\n"
+EITHER = "text_order(m.instance_id or m.id)"
+NULL = "if {what} is None: return self._cache.partition(topic, cluster){then}"
+NEXT_RIGHT = {"first": "pass", "left_out": "cached", "also": "cached"}
+NEXT_RIGHT |= {"answer": "self._cached[topic]"}
+RUNS_OF_NONE = "def runs(partitions, members):\n    return [None] * members\n"
+NUMBERS = GIVE.replace("partitions_of(topic, size)", "list(range(size))")
+SAMPLES = {
+    "asks the key": ("6.3", PARTITION.format(first=NULL.format(what="key", then=""), n="n"), None),
+    "number for null": (
+        "6.3",
+        PARTITION.format(
+            first=NULL.format(what="key_bytes", then=" % (number_of_partitions or 99)"), n="n"
+        ),
+        None,
+    ),
+    "the lower number": (
+        "6.3",
+        PARTITION.format(first="pass", n="min(n, len(partitions_of(topic, cluster)))"),
+        None,
+    ),
+    "topic that is not there": (
+        "6.3",
+        PARTITION.format(first="if not cluster.partitions_for_topic(topic): return 0", n="n"),
+        None,
+    ),
+    "first answer of a key": (
+        "6.3",
+        PARTITION.format(
+            first="seen = vars(self).setdefault('seen', {})",
+            n="seen.setdefault((topic, key_bytes), n)",
+        ),
+        None,
+    ),
+    "turn of no topic": ("6.4", IN_TURN.format(unknown="return -1"), None),
+    "draw without the previous one": (
+        "6.5",
+        NEXT.format(**NEXT_RIGHT | {"left_out": "previous"}),
+        None,
+    ),
+    "answer of the previous one": ("6.5", NEXT.format(**NEXT_RIGHT | {"answer": "previous"}), None),
+    "cache emptied without the lock": (
+        "6.5",
+        NEXT.format(**NEXT_RIGHT | {"first": "self._cached.pop(topic, None)", "also": None}),
+        "sticky-without-lock",
+    ),
+    "records for bytes": ("6.6", RECORDS, None),
+    "zeros at the end": (
+        "6.1",
+        MURMUR2.format(first="data = data.rstrip(bytes(1))", beyond=">="),
+        None,
+    ),
+    "least hash": ("6.1", MURMUR2.format(first="pass", beyond=">"), None),
+    "minus": ("6.2", POSITIVE.format(number="-number"), None),
+    "the same number": ("6.2", POSITIVE.format(number="number"), "sign-bit-stays"),
+    "never segment 0": ("4.1", FIRST, None),
+    "ids without case": (
+        "8.2",
+        GIVE.format(begin="[]", key="(m.instance_id or m.id).lower()"),
+        None,
+    ),
+    "what they owned": ("8.2", GIVE.format(begin="list(member.owned)", key=EITHER), None),
+    "code points": ("8.2", GIVE.format(begin="[]", key="m.instance_id or m.id"), "code-points"),
+    "no run": ("8.1", RUNS_OF_NONE, None),
+    "numbers": ("8.2", NUMBERS.format(begin="[]", key=EITHER), None),
+}
+
+
+@pytest.mark.parametrize(("id", "answer", "code"), SAMPLES.values(), ids=SAMPLES)
+def test_wrong_answer_of_a_later_lab_fails_with_what_is_true_of_it(tmp_path, id, answer, code):
+    folder = start_lab(tmp_path, number=int(id[0]))
+    assert told(folder, id, answer)[:2] == (FAIL, code)

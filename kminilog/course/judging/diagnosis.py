@@ -5,6 +5,7 @@ Or of a broken assignment, against what the check of a user's own assignor says.
 Source: ours.
 """
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -37,9 +38,18 @@ def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
     truth, lines = diagnosis_of(exercise, folder)
     for what, got, right in zip(form._fields, given, truth, strict=True):
         if got != right:
-            said = CatalogueSentence(f"wrong-{what}", {"got": short(got)})
+            reason = "wrong" if _has_form(what, got) else "form-of"
+            said = CatalogueSentence(f"{reason}-{what}", {"got": short(got)})
             return replace(outcome, status=FAIL, said=said, comparisons=3)
     return replace(outcome, comparisons=3, verdict=tuple(lines))
+
+
+def _has_form(what: str, got: Any) -> bool:
+    """Tell if a part of a diagnosis is written as README.md wants it, right or not."""
+    if what == "offset":
+        return isinstance(got, int) and not isinstance(got, bool)
+    form = {"segment": "[0-9]{20}", "partition": r".+-[0-9]+"}.get(what, "(?s:.*)")
+    return isinstance(got, str) and bool(re.fullmatch(form, got))
 
 
 def diagnosis_of(

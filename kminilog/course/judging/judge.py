@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError
+from kminilog.course.comparing import Comparer, DifferenceError, WrongKindError, name_call
 from kminilog.course.judging.limits import (
     BoundedOutput,
     Forbidden,
@@ -76,8 +76,10 @@ def judge(
     except DifferenceError as found:
         told |= {"state": "fail", "code": found.code, "name": found.name, "values": found.values}
     except WrongKindError as wrong:
-        name = "wrong-kind" if exercise.symbol else "wrong-kind-of-constant"
-        told |= {"state": "error", "name": name, "values": wrong.values}
+        name, values = "wrong-kind-of-constant", wrong.values
+        if exercise.symbol:
+            name, values = name_call("wrong-kind", wrong.call, values)
+        told |= {"state": "error", "name": name, "values": values}
     except TakesFromLibrary as taken:
         told |= {"state": "fail", "code": IMPORTS_REFERENCE, "name": str(taken)}
         told |= {"line": _line_in(taken, answers)}
@@ -86,7 +88,9 @@ def judge(
     except SystemExit as end:
         told |= {"state": "error", "name": "exits", "line": _line_in(end, answers)}
     except BaseException as error:  # noqa: BLE001 - whatever the student's code raises
-        told |= {"state": "error", "name": "raised", "values": {"error": _in_short(error)}}
+        values = {"error": _in_short(error)}
+        name, values = name_call("raised", compare.unanswered, values)
+        told |= {"state": "error", "name": name, "values": values}
         told |= {"traceback": traceback.format_exc(), "line": _line_in(error, answers)}
     return told | {"comparisons": compare.count, "printed": printed.kept}
 

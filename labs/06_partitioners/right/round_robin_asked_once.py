@@ -3,7 +3,7 @@
 from collections import defaultdict
 from itertools import count
 
-from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.interface import Partitioner, partitions_of
 
 
 class RoundRobin(Partitioner):
@@ -17,4 +17,4 @@ class RoundRobin(Partitioner):
         turn = next(self.turns[topic])
         if up:
             return up[turn % len(up)].partition
-        return turn % len(cluster.partitions_for_topic(topic))
+        return turn % len(partitions_of(topic, cluster))

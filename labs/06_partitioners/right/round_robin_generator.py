@@ -1,6 +1,6 @@
 # exercise: 4
 # differs: a generator for each topic
-from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.interface import Partitioner, partitions_of
 
 
 class RoundRobin(Partitioner):
@@ -21,7 +21,7 @@ class RoundRobin(Partitioner):
         place = 0
         while True:
             topic, cluster = yield
-            every = cluster.partitions_for_topic(topic)
+            every = partitions_of(topic, cluster)
             up = [each.partition for each in every if each.leader is not None]
             numbers = up or sorted(each.partition for each in every)
             yield numbers[place % len(numbers)]

@@ -2,7 +2,7 @@
 # differs: a queue with the rest of the turn for each topic; new partitions join in the next turn
 from collections import defaultdict, deque
 
-from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.interface import Partitioner, partitions_of
 
 
 class RoundRobin(Partitioner):
@@ -14,7 +14,7 @@ class RoundRobin(Partitioner):
         if topic in self.repeat:
             return self.repeat.pop(topic)
         up = [each.partition for each in cluster.available_partitions_for_topic(topic)]
-        up = up or sorted(each.partition for each in cluster.partitions_for_topic(topic))
+        up = up or sorted(each.partition for each in partitions_of(topic, cluster))
         queue = self.queues[topic]
         while queue and queue[0] not in up:
             queue.popleft()

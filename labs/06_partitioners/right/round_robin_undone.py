@@ -2,7 +2,7 @@
 # differs: gives the turn back instead of repeating the answer
 from collections import Counter
 
-from kminilog.partitioners.interface import Partitioner
+from kminilog.partitioners.interface import Partitioner, partitions_of
 
 
 class RoundRobin(Partitioner):
@@ -11,7 +11,7 @@ class RoundRobin(Partitioner):
 
     def partition(self, topic, key, key_bytes, value, value_bytes, cluster):
         found = [each.partition for each in cluster.available_partitions_for_topic(topic)]
-        numbers = found or range(len(cluster.partitions_for_topic(topic)))
+        numbers = found or range(len(partitions_of(topic, cluster)))
         self.taken[topic] += 1
         return numbers[(self.taken[topic] - 1) % len(numbers)]
 

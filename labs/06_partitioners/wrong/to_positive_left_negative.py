@@ -1,5 +1,5 @@
 # exercise: 2
-# reason: partition-signed-mod
+# reason: sign-bit-stays
 
 
 def to_positive(number: int) -> int:
