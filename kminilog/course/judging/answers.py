@@ -61,35 +61,53 @@ class Answers:
         return isinstance(found, ast.Assign | ast.AnnAssign) and _is_ellipsis(found.value)
 
     def imports_reference(self, exercise: Exercise) -> int | None:
-        """Return the line that takes the symbol to be implemented from the library; else None.
+        """Return the line where the answer takes its symbol from the library; else None.
 
-        Sees `from kminilog.x import f`, and `x.f` where x is such a module.
+        Sees the names of `from kminilog.x import f`, and `x.f` where x is such a module, in the
+        answer and in what it uses. Elsewhere in the file the library's function is welcome.
         """
         module, _, name = f"kminilog.{exercise.symbol}".rpartition(".")
         owner = ""
         if module.rpartition(".")[2][:1].isupper():  # a method: its class may be imported
             module, _, owner = module.rpartition(".")
-        modules = {module}
-        for node in ast.walk(self._tree):
+        answer = self._find(exercise.name)
+        used = self._used_by(exercise.name)
+        modules, taken = {module}, set()
+        for node in [*self._tree.body, *used]:
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     full = f"{node.module}.{alias.name}"
+                    bound = alias.asname or alias.name
                     if full == f"{module}.{name}" or (full == f"kminilog.{name}" and not owner):
-                        return node.lineno
-                    if full == module:
-                        modules.add(alias.asname or alias.name)
-                    if owner and full == f"{module}.{owner}":
-                        modules.add(alias.asname or alias.name)
+                        taken.add(bound)
+                        if bound == name and answer and node.lineno > answer.lineno:
+                            return node.lineno
+                    if full == module or (owner and full == f"{module}.{owner}"):
+                        modules.add(bound)
             elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.name == module and alias.asname:
-                        modules.add(alias.asname)
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Attribute) and node.attr == name:
+                modules |= {
+                    each.asname for each in node.names if each.name == module and each.asname
+                }
+        for node in used:
+            if isinstance(node, ast.Name) and node.id in taken:
+                if node.id != name or _is_before_body(node, answer):
+                    return node.lineno
+            elif isinstance(node, ast.Attribute) and node.attr == name:
                 base = ast.unparse(node.value)
                 if base in modules or any(base == f"{each}.{owner}" for each in modules if owner):
                     return node.lineno
         return None
+
+    def _used_by(self, name: str) -> list[ast.AST]:
+        """Return all nodes of an answer, and of the definitions of the file that it uses."""
+        names, nodes = [name], []
+        for each in names:
+            if found := self._find(each):
+                parts = list(ast.walk(found))
+                nodes += parts
+                ids = {part.id for part in parts if isinstance(part, ast.Name)}
+                names += sorted(ids.difference(names))
+        return nodes
 
     def span_of(self, name: str) -> tuple[int, int] | None:
         """Return the lines, first and last, counted from 1, of one answer."""
@@ -117,6 +135,12 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if node.value else []
     parts = [part for target in targets for part in ast.walk(target)]
     return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def _is_before_body(name: ast.Name, answer: ast.stmt | None) -> bool:
+    """Tell if a name is read before the answer of that name is there: it is not the answer."""
+    body = getattr(answer, "body", None)
+    return not body or name.lineno < body[0].lineno
 
 
 def _is_ellipsis(value: ast.expr | None) -> bool:
