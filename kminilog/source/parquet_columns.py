@@ -135,6 +135,9 @@ class ParquetColumns:
         elif source.key is not None:
             key = _column(batch, source.key, folders)
         value = whole if source.value is None else _column(batch, source.value, folders)
+        for name, column in ((source.key, key), (source.value, value)):
+            if name is not None and name not in folders and _is_json(batch.schema, name):
+                rejected = pc.coalesce(rejected, _decodable(column)[1])
         if rejected.null_count < count:
             kept = rejected.is_null()
             key, value = (
@@ -196,6 +199,15 @@ def _column(batch: pa.RecordBatch, name: str, folders: dict[str, str]) -> Any:
     return as_bytes(pc.struct_field(column, path[1:]) if path[1:] else column)
 
 
+def _is_json(schema: pa.Schema, name: str) -> bool:
+    """Return whether the text of a column is JSON: if it has parts."""
+    path = _path_of(schema, name) or []
+    kind: Any = pa.struct(list(schema))
+    for part in path:
+        kind = kind.field(part).type
+    return bool(pa.types.is_nested(kind))
+
+
 def _decodable(rows: Any) -> tuple[Any, Any]:
     """Return rows, and for each one that is not valid UTF-8 the reason why it is rejected."""
     try:
@@ -205,9 +217,9 @@ def _decodable(rows: Any) -> tuple[Any, Any]:
         return rows, pa.array([_fault(row) for row in rows.to_pylist()], pa.string())
 
 
-def _fault(row: bytes) -> str | None:
+def _fault(row: bytes | None) -> str | None:
     try:
-        row.decode()
+        (row or b"").decode()
     except UnicodeDecodeError:
         return "it is not valid UTF-8"
     return None

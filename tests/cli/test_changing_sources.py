@@ -156,3 +156,35 @@ def test_job_that_is_repeated_with_other_content_is_refused(kminilog, tmp_path):
     assert_one_line(
         run, 2, "this id is taken by a job that read", "as many bytes, but not the same"
     )
+
+
+def test_files_of_the_log_dir_are_no_source_of_it(kminilog, tmp_path):
+    source = write_source(tmp_path / "source", "text")
+    kminilog.ok("ingest", source, "--topic", "t")
+    run = kminilog("ingest", kminilog.log_dir, "--topic", "t")
+    assert_one_line(run, 2, "it is a file of the log dir ", " itself")
+
+
+def test_job_that_is_repeated_with_an_older_file_of_the_same_size_is_refused(kminilog, tmp_path):
+    """The newest of the files is as it was."""
+    (tmp_path / "s").mkdir()
+    for number in (1, 2):
+        (tmp_path / "s" / f"{number}.txt").write_bytes(b"line %d\n" % number)
+        os.utime(tmp_path / "s" / f"{number}.txt", (number * 1000, number * 1000))
+    words = ["ingest", tmp_path / "s", "--topic", "t", "--job-id", "j"]
+    kminilog.ok(*words)
+    (tmp_path / "s" / "1.txt").write_bytes(b"other \n")
+    os.utime(tmp_path / "s" / "1.txt", (500, 500))
+    assert_one_line(kminilog(*words), 2, "as many bytes, but not the same")
+    run = kminilog("verify", "t", "--against", tmp_path / "s", "--json")
+    whys = [one["why"] for one in run.document["unchecked"] if one["what"] == "source"]
+    assert [why.endswith("as many bytes, but not the same ones") for why in whys] == [True]
+
+
+def test_job_that_is_repeated_with_other_folders_as_columns_is_refused(kminilog, tmp_path):
+    (tmp_path / "s" / "a=1").mkdir(parents=True)
+    (tmp_path / "s" / "a=1" / "f.csv").write_text("x\n1\n")
+    words = ["--topic", "t", "--format", "csv", "--job-id", "j"]
+    kminilog.ok("ingest", tmp_path / "s", *words)
+    run = kminilog("ingest", tmp_path / "s" / "a=1", *words)
+    assert_one_line(run, 2, "this id is taken by a job that read other folders as columns")

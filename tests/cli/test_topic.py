@@ -69,7 +69,7 @@ def test_topic_has_an_id_from_its_creation_which_no_other_topic_has(kminilog, tm
     with LogDirWriter.open(kminilog.log_dir) as writer:
         writer.create_topic(Topic("t"))
     assert kminilog.ok("topic", "describe", "t", "--json").document["topic_id"] is None
-    assert "id none" in kminilog.ok("topic", "describe", "t").out.splitlines()[0]
+    assert "topic id: none" in kminilog.ok("topic", "describe", "t").out.splitlines()
 
 
 def test_topic_create_takes_the_documented_dialect_by_default(kminilog):

@@ -245,6 +245,7 @@ CONTAINERS = {
     "ORC": by_writer(orc.write_table),
     "Arrow": by_writer(feather.write_feather),
     "Avro": b"Obj\x01\x04\x14avro.codec\x08null",
+    "SequenceFile": b"SEQ\x06\x19org.apache.hadoop.io.Text",
     "SQLite": database(),
     "PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n",
     "HDF5": b"\x89HDF\r\n\x1a\n\x00",
@@ -255,14 +256,27 @@ CONTAINERS = {
 @pytest.mark.parametrize("file", ["a", "a.txt", "a.csv"])
 def test_container_of_another_kind_is_refused_with_the_way_to_read_it(write, name, file):
     reason = refused(write(file, CONTAINERS[name]))
-    way = "the DataFrame to" if name in ("ORC", "Arrow", "Avro") else "write its records as text"
+    way = (
+        "the DataFrame to"
+        if name in ("ORC", "Arrow", "Avro", "SequenceFile")
+        else "write its records as text"
+    )
     assert reason.startswith(f"it is {name}")
     assert way in reason
 
 
 @pytest.mark.parametrize(
     "text",
-    [b"ORC", b"ORCORC", b"ORCHARD,1\nPEAR,2\n", b"ORC\nORC\n", b"ORC x\r\nORC\r", b"FEA", b"%PDF"],
+    [
+        b"ORC",
+        b"ORCORC",
+        b"ORCHARD,1\nPEAR,2\n",
+        b"ORC\nORC\n",
+        b"ORC x\r\nORC\r",
+        b"FEA1bc",
+        b"ORC is about ORC.",
+        b"%PDF",
+    ],
 )
 def test_text_that_begins_like_a_container_is_text(write, text):
     assert content(write("a.txt", text)) == text

@@ -299,3 +299,36 @@ def test_groups_are_neighbours_in_source_order_and_keep_all_cores_busy(tmp_path,
     assert len(groups) == 8
     assert [found for group in groups for found in group] == columns.row_groups
     assert max(map(len, groups)) - min(map(len, groups)) <= 1
+
+
+def test_column_with_parts_that_is_no_utf8_is_rejected(tmp_path):
+    path = tmp_path / "p.parquet"
+    write(path, u=[{"t": "a", "n": 1}, {"t": "??", "n": 2}, None], k=["x", "y", "z"])
+    path.write_bytes(path.read_bytes().replace(b"??", b"?\xff"))
+    for options in ({"value": "u"}, {"key": "u", "value": "k"}):
+        found = records_of(Source((str(path),), "parquet", **options))
+        assert [row["rejected"] for row in found] == [None, "it is not valid UTF-8", None]
+    (_, row, _) = records_of(Source((str(path),), "parquet", value="u.t"))
+    assert row["value"] == b"?\xff"
+
+
+def test_page_whose_checksum_is_wrong_beside_int96_names_the_file(tmp_path):
+    path = tmp_path / "p.parquet"
+    moments = pa.array([1, 2, 3], pa.timestamp("ns"))
+    table = pa.table({"t": moments, "value": [b"hello 0", b"hello 1", b"hello 2"]})
+    options = {"use_dictionary": False, "compression": "none", "write_page_checksum": True}
+    pq.write_table(table, path, use_deprecated_int96_timestamps=True, **options)
+    source = Source((str(path),), "parquet")
+    assert len(records_of(source)) == 3
+    data = bytearray(path.read_bytes())
+    data[data.index(b"hello 1")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match=r"p\.parquet: cannot be read as Parquet: .*integrity"):
+        records_of(source)
+
+
+def test_error_about_many_columns_lists_some(tmp_path):
+    write(tmp_path / "p.parquet", **{f"column {number}": [1] for number in range(2000)})
+    with pytest.raises(SourceError, match=r"no column 'x'; .*\(2000 in all\)") as caught:
+        records_of(Source((str(tmp_path),), "parquet", key="x"))
+    assert len(str(caught.value)) < 500

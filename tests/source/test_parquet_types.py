@@ -238,6 +238,17 @@ def test_int96_of_a_distant_year_beside_nanoseconds_is_an_error_in_a_line(tmp_pa
         (pa.array([[], None, [None]], pa.list_(pa.int8())), [b"[]", b"null", b"[null]"]),
         (pa.array([[], None], pa.map_(pa.string(), pa.int8())), [b"{}", b"null"]),
         (pa.array([[1.5, None]], pa.list_(pa.float64(), 2)), [b"[1.5,null]"]),
+        (
+            pa.array([[("a", [None])], [("b", None)]], pa.map_(pa.string(), pa.list_(pa.null()))),
+            [b'{"a":[null]}', b'{"b":null}'],
+        ),
+        (
+            pa.array(
+                [[("a", {"n": None, "x": 1})], None],
+                pa.map_(pa.string(), pa.struct([("n", pa.null()), ("x", pa.int8())])),
+            ),
+            [b'{"a":{"n":null,"x":1}}', b"null"],
+        ),
     ],
     ids=lambda part: str(getattr(part, "type", "")),
 )
