@@ -109,7 +109,7 @@ def test_allocate_without_time_fails_without_waiting(make_pool):
     stepped.take(60)
     caller = stepped.allocate(5, 0)
     assert isinstance(caller.error, BufferExhaustedError)
-    said = "Failed to allocate memory within the configured max blocking time 0 ms."
+    said = "Failed to allocate memory within the configured max blocking time 0 ms"
     assert str(caller.error).startswith(said)
     assert caller.condition.timeouts_seconds == []
     assert sizes(stepped.pool) == (4, 0)
