@@ -17,16 +17,14 @@ def decode(dialect, data, position=0):
         return NeedMoreBytes(length)
     data = data[position : position + length]
     crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
-    start = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
-    rest = length - start
-    number = (
-        int.from_bytes(data[start - 4 : start], signed=True) if dialect.has_value_length else rest
-    )
-    is_sound = key_length >= -1 and rest >= 0 and number in (rest, rest or -1)
+    at = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
+    rest = length - at
+    told = int.from_bytes(data[at - 4 : at], signed=True) if dialect.has_value_length else rest
+    is_sound = key_length >= -1 and rest >= 0 and told in (rest, rest or -1)
     fault = Fault.BAD_MAGIC if magic else Fault.BAD_LENGTH
     if magic or not is_sound or crc32(data[16:]) != crc:
         fault = Fault.BAD_CRC if crc32(data[16:]) != crc else fault
         return CorruptMessage(fault, "", offset, length)
-    value = data[start:] if number >= 0 else None
+    value = data[at:] if told >= 0 else None
     key = data[22 : 22 + key_length] if key_length >= 0 else None
     return Message(offset, size, crc, magic, attributes, key, value)

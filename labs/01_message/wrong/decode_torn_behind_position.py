@@ -17,19 +17,13 @@ def decode(dialect, data, position=0):
         return NeedMoreBytes(length)
     data = data[position : position + length]
     crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
-    start = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
-    rest = value_length = length - start
-    if dialect.has_value_length and len(data) >= start:
-        (value_length,) = struct.unpack_from(">i", data, start - 4)
-    is_sound = (
-        len(data) == length
-        and key_length >= -1
-        and value_length in (rest, rest or -1)
-        and rest >= 0
-    )
+    at = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
+    rest = length - at
+    told = int.from_bytes(data[at - 4 : at], signed=True) if dialect.has_value_length else rest
+    is_sound = len(data) == length and min(key_length, told) >= -1 and rest == max(told, 0)
     fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_sound else Fault.BAD_LENGTH
     if magic or not is_sound or crc32(data[16:]) != crc:
         return CorruptMessage(fault, "", offset, length)
     key = data[22 : 22 + key_length] if key_length >= 0 else None
-    value = data[start:] if value_length >= 0 else None
+    value = data[at:] if told >= 0 else None
     return Message(offset, size, crc, magic, attributes, key, value)
