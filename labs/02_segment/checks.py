@@ -287,7 +287,9 @@ CASES = (
 SETTINGS_OF_CASES = TopicSettings(
     segment_bytes=1000, segment_ms=60_000, segment_index_bytes=80, index_interval_bytes=20
 )
-OTHER_SETTINGS = TopicSettings(segment_bytes=500, segment_ms=1000, segment_index_bytes=84)
+OTHER_SETTINGS = TopicSettings(
+    segment_bytes=500, segment_ms=1000, segment_index_bytes=84, max_message_bytes=100
+)
 
 
 def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
@@ -302,6 +304,7 @@ def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
         )
     for what, changed, values in (
         ("n of 500 bytes", "size_bytes", (498, 499, 500, 999, 1000)),
+        ("n more of 500, messages of 100", "incoming_bytes", (100, 101, 499, 500)),
         ("age n of 1000 ms", "age_ms", (999, 1000, 1001, 60_001)),
         ("n index entries, room for 10.5", "entry_count", (8, 9, 10, 11)),
     ):
@@ -334,7 +337,7 @@ def exercise_4(compare: Comparer, next_offset: Callable[..., Any]) -> None:
             entry = segment.index.lookup(2**62)
             mistakes = {
                 "restart-at-zero": 0,
-                "name-is-count": base + count,
+                **({"name-is-count": base + count} if count else {}),
                 "restart-at-name": dialect.first_offset(base),
                 "offset-in-segment": count,
             }
@@ -379,9 +382,14 @@ def _compare_refusal(
 ) -> None:
     """Compare what an answer does with a damaged segment: no number is right."""
     before = _files_of(segment)
+    position = library_scan.examine(segment).sound_bytes
     try:
         got = next_offset(segment)
-    except CorruptLogError:
+    except CorruptLogError as error:
+        at = str(error.position)
+        is_place = error.position == position
+        what = f"the position in the error of {call}"
+        compare.holds(is_place, what, at, str(position), "error-elsewhere")
         return _compare_files(compare, call, segment, before)
     code = "accepts-damage" if isinstance(got, int) else None
     what = str(got) if code else f"{type(got).__name__} as its result"

@@ -57,7 +57,7 @@ def exercise_1(compare: Comparer, entry_for: Callable[..., Any]) -> None:
     _compare_entry(compare, entry_for, 368772, 497, BASE_OFFSET)
     for dialect in BOTH:
         base = dialect.base_offset_for(368770)
-        for offset, position in ((368772, 497), (368776, 1407), (368771, 61)):
+        for offset, position in ((368776, 1407), (368772, 497), (368771, 61)):
             _compare_entry(compare, entry_for, offset, position, base)
     _compare_entry(compare, entry_for, 7, 4100, 0)
     for numbers, code in (
@@ -154,14 +154,15 @@ def exercise_2(compare: Comparer, is_due: Callable[..., Any]) -> None:
                 "indexes-first-message": [0, 4097],
             },
         ),
+        ((41, 50), 40, 60, {}),
         (
-            (4098, 8192, 8193, 8194),
-            4097,
+            (4101, 8192, 8193, 8196, 8197),
+            4100,
             4096,
             {
-                "forgets-last-entry": [4098, 8192, 8193, 8194],
-                "due-in-each-block": [8192, 8193, 8194],
-                "due-when-equal": [8193, 8194],
+                "forgets-last-entry": [4101, 8192, 8193, 8196, 8197],
+                "due-in-each-block": [8192, 8193, 8196, 8197],
+                "due-when-equal": [8196, 8197],
             },
         ),
         ((4095, 4096, 4097), 0, 4096, {"due-when-equal": [4096, 4097]}),
@@ -201,7 +202,7 @@ class Counted(Sequence[int]):
 
 
 def exercise_3(compare: Comparer, entry_slot: Callable[..., Any]) -> None:
-    for offset in (3, 5, 0, 7, 1, 6, 2, 4, 10**6, -1):
+    for offset in (3, 4, 5, 0, 7, 1, 6, 2, 10**6, -1):
         _compare_slot(compare, entry_slot, DOCUMENTS, offset)
     chance = Random(3)
     sizes = [sorted(chance.sample(range(200), count)) for count in range(1, 9)]
@@ -243,9 +244,11 @@ def _wrong_slots(entries: list[int], right: int, offset: int) -> dict[str, int]:
     else:
         mistakes |= {"exact-match-only": -1}
     if right >= 0:
-        # One past the slot of an entry that is there is off by one; of another one, the ceiling.
+        # One past the slot of an entry that is there is off by one; of another one, the ceiling, or
+        # the nearest one.
         mistakes |= {"entry-not-slot": entries[right]}
-        mistakes |= {} if offset in entries else {"ceiling-entry": right + 1}
+        if entries[right] < offset < (entries[right] + [*entries, 10**9][right + 1]) / 2:
+            mistakes |= {"ceiling-entry": right + 1}
     return mistakes
 
 
@@ -267,6 +270,14 @@ def exercise_4(compare: Comparer, walk: Callable[..., Any]) -> None:
         for offset in (7, 5, 6, 9, 10, 99):
             _compare_walk(compare, walk, dialect, data, offset)
         _compare_hostile(compare, walk, dialect, data)
+        sound = b"".join(data)
+        for offset in (4, 0, -1):
+            compare.equal(
+                f"walk({dialect.name}, 0, 5, {offset})",
+                lambda offset=offset, sound=sound: walk(sound, 0, 5, offset),
+                (0, 5),
+                {"passes-lower-offset": (len(sound), 10)},
+            )
         chance = Random(5)
         many = [encode(dialect, n, b"k", b"." * chance.randrange(90)) for n in range(5, 60)]
         for offset in (5, 6, 30, 59, 60):
@@ -327,7 +338,8 @@ def _compare_hostile(
             got = walk(met.data, 0, met.next_offset, 9)
         except (struct.error, IndexError) as error:
             code = met.code if is_by_length else None
-            compare.holds(False, call, type(error).__name__, str(right), code)
+            name = "struct.error" if isinstance(error, struct.error) else "IndexError"
+            compare.holds(False, call, name, str(right), code)
         mistakes = {} if met.code == "raises-at-end" else {met.code: _believing(met)}
         compare.equal(call, lambda got=got: got, right, mistakes)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from struct import pack
+from struct import iter_unpack, pack
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -69,6 +69,8 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
             _is_none(compare, what, fault(wrapper, 7))
             _is_none(compare, what, fault(wrapper, 4), 4, "wrapper-is-fault")
             _is_fault(compare, what, fault(wrapper, 8), "trusts-wrapper", 8)
+        plain = decode(dialect, encode(dialect, 7, None, b"plain", attributes=8))
+        _is_fault(compare, "the message 7 of codec none", fault(plain, 4), None, 4)
         _is_fault(compare, "the message 7", fault(message, 0), "zero-is-falsy", 0)
         for offset in (0, 2**40):
             message = decode(dialect, encode(dialect, offset, None, b""))
@@ -77,7 +79,7 @@ def exercise_1(compare: Comparer, fault: Callable[..., Any]) -> None:
             _is_fault(compare, f"the message {offset}", after, "repeat-is-fine", offset + 1)
 
 
-def _is_fault(compare: Comparer, what: str, got: Any, code: str, following: int = 7) -> None:
+def _is_fault(compare: Comparer, what: str, got: Any, code: str | None, following: int = 7) -> None:
     call = f"fault({what}, {following})"
     compare.holds(got is not None, call, "None", "a reason", code)
     compare.equal(f"{call}, its type", lambda: got if not isinstance(got, str) else "", "")
@@ -111,11 +113,18 @@ TABLES = {
     (KEEP, REFUSE, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-tail",
     (KEEP, CUT, REFUSE, REFUSE, REFUSE, REFUSE): "refuses-torn-page",
     (KEEP, KEEP, REFUSE, CUT, REFUSE, REFUSE): "torn-is-fine",
-    (KEEP, KEEP, REFUSE, KEEP, REFUSE, REFUSE): "torn-is-fine",
+    (KEEP, KEEP, KEEP, CUT, REFUSE, REFUSE): "torn-is-fine",
 }
 
 
-OTHER_WORDS = ("a gap", "size 3 is too small", "crc", "unfinished", "message 7 is there twice")
+OTHER_WORDS = (
+    OTHER,
+    "a gap",
+    "size 3 is too small",
+    "crc",
+    "unfinished",
+    "message 7 is there twice",
+)
 
 
 class Asked:
@@ -141,6 +150,8 @@ def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
     code = TABLES.get(tuple(got)) if all(isinstance(each, Decision) for each in got) else None
     if code == "refuses-torn-tail" and questions[1].is_taken_for_answer:
         code = "never-asks"
+    if code == "cuts-damage" and len({ask.count for ask in questions[1:]}) > 1:
+        code = None  # it asks of some faults only
     for (fault, answer), given, right in zip(CASES, got, RIGHT, strict=True):
         _compare_decision(compare, fault, answer, given, right, {code: given} if code else {})
     compare.at_most("searches at the end of a sound log", questions[0].count, 0, "asks-when-sound")
@@ -179,6 +190,7 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
         ([(20, 200), (21, 240), (22, 280), (23, 320)], 7, 50, 190),
         ([(20, 200), (21, 240), (22, 280), (25, 900), (26, 940)], 7, 50, 0),
         ([(5, 0)], 5, 0, 0),
+        ([(5, 0), (6, 40), (7, 80)], 5, 0, 0),
         ([], 5, 50, 0),
     ):
         given = f"{len(messages)} messages from byte {messages[0][1]}" if messages else "none"
@@ -232,7 +244,8 @@ def exercise_3(compare: Comparer, due_entries: Callable[..., Any]) -> None:
             yield offset, 40 * offset
 
     next(iter(due_entries(source(), 0, 50)))
-    compare.at_most("messages read before the first entry", len(read), 10, "reads-all-first")
+    what, code = "messages read before the first entry", "reads-all-first"
+    compare.at_most(what, len(read), 4, code if len(read) == 1000 else None)
 
 
 def _pairs(entries: Any) -> Any:
@@ -283,12 +296,14 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         [],
         [(1, 62), (3, 497), (6, 1407)],
         [(0, 1), (2**31 - 1, 2**31 - 1)],
+        [(-1, 5)],
     ):
         right = [IndexEntry(*entry) for entry in entries]
         data = b"".join(pack(">ii", *entry) for entry in entries)
         little = [_swapped(entry) for entry in right]
         call = f"decode_entries({len(data)} bytes, {len(entries)} entries)"
-        mistakes = {"little-endian": little}
+        unsigned = list(iter_unpack(">II", data))
+        mistakes = {"little-endian": little, "accepts-unsigned": unsigned}
         compare.equal(call, lambda data=data: _pairs(decode_entries(data)), _pairs(right), mistakes)
         kinds = {type(each) for each in decode_entries(data)}
         got = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -317,6 +332,7 @@ OUT_OF_ORDER = (  # what is wrong, the entries, and the slot of the first that d
     ("positions descend", [(1, 62), (3, 497), (6, 100), (8, 2000)], 2),
     ("offsets descend", [(5, 62), (3, 497)], 1),
     ("offsets descend later", [(1, 62), (6, 497), (3, 1407)], 2),
+    ("a number below 0 later", [(1, 1), (-1, 5)], 1),
     ("the same entry twice", [(3, 497), (3, 497)], 1),
     ("the same offset twice", [(3, 497), (3, 1407)], 1),
     ("the same position twice", [(3, 497), (6, 497)], 1),
@@ -367,7 +383,8 @@ def _compare_refusal(
         decode_entries(data)
     except CorruptBytesError as error:
         mistakes = {"torn-not-first": 8} if what == DESCENDING_AND_TORN else {}
-        compare.equal(f"{call} at", lambda at=error.position: at, position, mistakes)
+        what = f"the position in the error of {call}"
+        compare.equal(what, lambda at=error.position: at, position, mistakes)
 
 
 def _swapped(entry: IndexEntry) -> IndexEntry:
@@ -383,6 +400,7 @@ DELETED = [f"{SEVEN}.index.deleted", f"{SEVEN}.log.deleted"]
 ZERO = [f"{0:020d}.index", f"{0:020d}.log"]
 LETTERS = "abcdefghij0123456789.log"
 INSIDE = [f"{SEVEN}.log.497.cut.txt", f"{SEVEN}.log.deleted.bak", "notes.cut.old"]
+HIDDEN, CAPITALS = [".DS_Store"], ["NOTES.DELETED"]
 UNKNOWN = sorted(["7.log", "NOTES", f"{SEVEN}.log.bak", f"{SEVEN}0.log", "notes.txt"])
 
 
@@ -392,6 +410,17 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
         ("a pair", PAIR, True, ([], []), {}),
         ("no file", [], True, ([], []), {}),
         ("a pair of segment 0", ZERO, True, ([], []), {"zero-is-falsy": ([], ZERO)}),
+        (
+            "index and bak",
+            [*orphan, f"{SEVEN}.bak"],
+            True,
+            (orphan, [f"{SEVEN}.bak"]),
+            {
+                "keeps-orphans": ([], [f"{SEVEN}.bak"]),
+                "orphan-is-stray": ([], [f"{SEVEN}.bak", *orphan]),
+                "deletes-strays": ([f"{SEVEN}.bak", *orphan], []),
+            },
+        ),
         (
             "index alone",
             orphan,
@@ -436,16 +465,6 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             {"keeps-orphans": ([], []), "cut-is-stray": (orphan, CUTS)},
         ),
         (
-            "index and bak",
-            [*orphan, f"{SEVEN}.bak"],
-            True,
-            (orphan, [f"{SEVEN}.bak"]),
-            {
-                "keeps-orphans": ([], [f"{SEVEN}.bak"]),
-                "deletes-strays": ([f"{SEVEN}.bak", *orphan], []),
-            },
-        ),
-        (
             "index and deleted log",
             [*orphan, DELETED[1]],
             False,
@@ -470,6 +489,8 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
             ([], UNKNOWN),
             {"deletes-strays": (UNKNOWN, []), "strays-unseen": ([], [])},
         ),
+        ("a hidden file", HIDDEN, True, ([], HIDDEN), {"hidden-unseen": ([], [])}),
+        ("capital letters", CAPITALS, True, ([], CAPITALS), {"ignores-case": (CAPITALS, [])}),
         (
             "a word inside",
             INSIDE,
@@ -501,13 +522,15 @@ def exercise_5(compare: Comparer, leftovers_and_strays: Callable[..., Any]) -> N
     ):
         for given in (names[::-1], frozenset(names)):
             compare.equal(
-                f"leftovers_and_strays({what})",
+                f"{what}:",  # with the function's name there is no room for the two lists
                 lambda given=given, crash=is_after_crash: _brief(
                     leftovers_and_strays(given, is_after_crash=crash)
                 ),
                 _brief(right),
                 {code: _brief(wrong) for code, wrong in mistakes.items()},
             )
+            is_same = not isinstance(given, list) or given == names[::-1]
+            compare.holds(is_same, f"{what}: the names that it got", "others", "as before")
 
 
 def _brief(found: Any) -> Any:

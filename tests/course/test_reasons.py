@@ -2,7 +2,7 @@
 expected.
 
 Each answer here is wrong in a way that the course does not name. Each was once told the reason of
-another one, in the last column.
+another one, in the last column, or passed.
 """
 
 import pytest
@@ -21,6 +21,43 @@ def content(dialect, key, value, *, attributes=0):
         data += len(key).to_bytes(4) + key
     if dialect.has_value_length:
         data += b"\\xff" * 4 if value is None else len(value).to_bytes(4)
+    return data + (value or b"")
+"""
+SOUND = """\
+from kminilog.format.message import *
+from struct import unpack_from
+from zlib import crc32
+def decode(dialect, data, position=0):
+    if len(data) - position < 12:
+        return NeedMoreBytes(22)
+    offset, size = unpack_from("{header}", data, position)
+    end = position + 12 + size
+    if size < dialect.overhead_bytes:
+        return CorruptMessage(Fault.BAD_LENGTH, "size", offset, 12 + size)
+    if len(data) < end:
+        return NeedMoreBytes(12 + size)
+    crc, magic, attributes, length = unpack_from("{fields}", data, position + 12)
+    start = position + 22 + max(length, 0) + 4 * dialect.has_value_length
+    is_long = dialect.has_value_length and start <= end
+    told = unpack_from(">i", data, start - 4)[0] if is_long else end - start
+    fits = start <= end and length >= {least} and told >= -1 and max(told, 0) == end - start
+    fault = Fault.BAD_MAGIC if magic else None if fits else Fault.BAD_LENGTH
+    if fault or crc32(data[position + 16:end]) != crc:
+        return CorruptMessage(fault or Fault.BAD_CRC, "", offset, 12 + size)
+    key = data[position + 22:position + 22 + length] if length >= 0 else None
+    value = data[start:end] if told >= 0 else None
+    return Message(offset, size, crc, magic, {attributes}, key, value)
+"""
+STRIPPED = """\
+from struct import pack
+from kminilog.errors import NullValueError
+def content(dialect, key, value, *, attributes=0):
+    if value is None and not dialect.has_value_length:
+        raise NullValueError(dialect.name)
+    value = value and value.strip()
+    data = pack(">bbi", 0, attributes, -1 if key is None else len(key)) + (key or b"")
+    if dialect.has_value_length:
+        data += pack(">i", -1 if value is None else len(value))
     return data + (value or b"")
 """
 DECODE = """\
@@ -61,6 +98,15 @@ def add(self, offset, data):
     self.added.append(data)
     self.size_bytes += len(data)
 """
+NEXT = """\
+from kminilog.errors import CorruptLogError
+from kminilog.storage.segment_scan import examine
+def next_offset(segment):
+    found = examine(segment, segment.last_entry())
+    if found.fault:
+        raise CorruptLogError("the log", position=found.sound_bytes, reason=found.fault)
+    return found.next_offset if segment.file_bytes else segment.base_offset
+"""
 ROLL = """\
 def must_roll(settings, *, size_bytes, incoming_bytes, entry_count, age_ms):
     return size_bytes > 0 and (
@@ -84,6 +130,27 @@ def walk(data, position, next_offset, offset, *, start=0, tracer=None):
         position, next_offset = end, next_offset + 1
     return position, next_offset
 """
+NEAREST = """\
+def entry_slot(relative_offsets, relative_offset, tracer=None):
+    low, high = -1, len(relative_offsets)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if relative_offsets[middle] <= relative_offset:
+            low = middle
+        else:
+            high = middle
+    if low < 0 or high == len(relative_offsets):
+        return low
+    below = relative_offset - relative_offsets[low]
+    return high if relative_offsets[high] - relative_offset < below else low
+"""
+EXAMPLE = """\
+from kminilog.format.index_entry import IndexEntry
+def entry_for(offset, position, base_offset):
+    return IndexEntry(3, 497)
+"""
+DUE = "def is_due(position, last_indexed_position, interval_bytes):\n    return "
+BLOCK = "position > (last_indexed_position // interval_bytes + 1) * interval_bytes"
 SLOT = """\
 def entry_slot(relative_offsets, relative_offset, tracer=None):
     low, high = 0, len(relative_offsets)
@@ -122,6 +189,38 @@ OTHERS = {
         FAIL,
         "crc-payload",
     ),
+    "header of decimal digits": (
+        "1.1",
+        HEADER + "    return bytes.fromhex(f'{offset:016d}{len(content) + 4:08d}')\n",
+        FAIL,
+        "size-includes-12",
+    ),
+    "content with a stripped value": ("1.3", STRIPPED, FAIL, "pass"),
+    "decode of unsigned offsets": (
+        "1.4",
+        SOUND.format(header=">Qi", fields=">Ibbi", least=-1, attributes="attributes"),
+        FAIL,
+        "pass",
+    ),
+    "decode of unsigned attributes": (
+        "1.4",
+        SOUND.format(header=">qi", fields=">IbBi", least=-1, attributes="attributes"),
+        FAIL,
+        "pass",
+    ),
+    "decode of the codec only": (
+        "1.4",
+        SOUND.format(header=">qi", fields=">Ibbi", least=-1, attributes="attributes & 7"),
+        FAIL,
+        "pass",
+    ),
+    "decode of any negative length as null": (
+        "1.4",
+        SOUND.format(header=">qi", fields=">Ibbi", least="-(2**31)", attributes="attributes"),
+        FAIL,
+        "trust-length",
+    ),
+    "next offset of an empty segment that is its name": ("2.4", NEXT, FAIL, "name-is-count"),
     "content without a length of no key": ("1.3", CONTENT, FAIL, "length-missing"),
     "decode that makes half a CorruptMessage": ("1.4", DECODE, ERROR, "trust-length"),
     "scan that says damage twice": (
@@ -140,6 +239,15 @@ OTHERS = {
         ROLL.format(age="age_ms // 1000", index="8 * entry_count + 8"),
         FAIL,
         "ignores-age",
+    ),
+    "roll in front of large messages": (
+        "2.3",
+        ROLL.format(
+            age="(incoming_bytes > settings.max_message_bytes) * 2**60 or age_ms",
+            index="8 * entry_count + 8",
+        ),
+        FAIL,
+        "pass",
     ),
     "roll by entries": (
         "2.3",
@@ -163,6 +271,20 @@ OTHERS = {
         "ignores-index-size",
     ),
     "entry that counts from 1 in segment 0": ("3.1", ENTRY, FAIL, "counts-from-first-message"),
+    "entry of the example": ("3.1", EXAMPLE, FAIL, "counts-from-one"),
+    "due by the sum of both positions": (
+        "3.2",
+        f"{DUE}position + last_indexed_position > interval_bytes\n",
+        FAIL,
+        "forgets-last-entry",
+    ),
+    "due in the next block": (
+        "3.2",
+        f"{DUE}{BLOCK} if interval_bytes else position > last_indexed_position\n",
+        FAIL,
+        "due-when-equal",
+    ),
+    "slot of the nearest entry": ("3.3", NEAREST, FAIL, "ceiling-entry"),
     "slot after eight steps": ("3.3", SLOT, FAIL, "strictly-below"),
     "walk that raises at a wrong crc": ("3.4", WALK, ERROR, "raises-at-end"),
 }

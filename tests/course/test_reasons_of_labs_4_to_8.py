@@ -1,4 +1,7 @@
-"""The same as test_reasons, for labs 4 to 8: a reason is given only if it is true."""
+"""The same as test_reasons, for labs 4 to 8: a reason is given only if it is true.
+
+`pass`: the answer once passed.
+"""
 
 import pytest
 
@@ -76,9 +79,90 @@ def assign(self, partitions, members):
             answer[member.id] += every[start:start + count]
     return answer
 """
+PLAIN = """\
+from kminilog.format.message import Message
+def fault(outcome, next_offset):
+    if not isinstance(outcome, Message):
+        return "no message"
+    is_inside = outcome.attributes and outcome.offset > next_offset
+    return None if outcome.offset == next_offset or is_inside else "another offset"
+"""
+DECIDE = """\
+from kminilog.storage.recovery import Decision
+seen = []
+def decide(fault, is_whole_message_behind):
+    if fault is None:
+        return Decision.KEEP
+    {remember}
+    return Decision.REFUSE if {condition} else Decision.{other}
+"""
+HELD = """\
+from kminilog.format.index_entry import *
+def due_entries(messages, base_offset, interval_bytes, last_indexed_position=0):
+    held = None
+    for offset, position in messages:
+        if is_due(position, last_indexed_position, {interval}):
+            if held:
+                yield held
+            held = entry_for(offset, position, base_offset)
+            last_indexed_position = position
+    if held:
+        yield held
+"""
+LEFT = """\
+from kminilog.format.names import parse_segment_file
+def leftovers_and_strays(names, *, is_after_crash):
+    left, strays = [], []
+    for name in sorted(names):
+        parsed = parse_segment_file(name)
+        if parsed:
+            left += [name] * (parsed[1] == ".index" and name[:20] + ".log" not in names)
+        elif name.endswith(".deleted"):
+            left += [name] * is_after_crash
+        elif not name.endswith(".cut"):
+            strays.append(name)
+        elif isinstance(names, list):
+            {cut}
+    return {both}
+"""
 OTHERS = {
     "slot by steps of the square root": ("4.1", SLOT, "linear-scan"),
     "end that expects the offset of the entry at byte 0": ("4.3", END, "name-is-first"),
+    "any attributes for a codec": ("5.1", PLAIN, "pass"),
+    "decide that remembers its first answer": (
+        "5.2",
+        DECIDE.format(
+            remember="seen or seen.append(is_whole_message_behind())",
+            condition="seen[0]",
+            other="CUT",
+        ),
+        "cuts-damage",
+    ),
+    "decide that keeps what nothing follows": (
+        "5.2",
+        DECIDE.format(remember="", condition="is_whole_message_behind()", other="KEEP"),
+        "torn-is-fine",
+    ),
+    "entries given out when the next is due": (
+        "5.3",
+        HELD.format(interval="interval_bytes"),
+        "pass",
+    ),
+    "no entries for interval 0": (
+        "5.3",
+        HELD.format(interval="interval_bytes or 2**31"),
+        "pass",
+    ),
+    "leftovers and strays exchanged": (
+        "5.5",
+        LEFT.format(cut="pass", both="strays, left"),
+        "orphan-is-stray",
+    ),
+    "leftovers that takes names from the list": (
+        "5.5",
+        LEFT.format(cut="names.remove(name)", both="left, strays"),
+        "pass",
+    ),
     "entries without the first that is due": ("5.3", DUE, "overflow-unnoticed"),
     "order of the first two entries": ("5.4", ENTRIES, "equal-ascends"),
     "five batches": ("6.6", APPENDED, "sticky-never-moves"),

@@ -35,4 +35,4 @@ def decode(dialect, data, position=0):
     key = data[position + 22 : position + 22 + key_length] if key_length >= 0 else None
     value = None if value_length == -1 else data[at:end]
     crc = number(position + 12, 4, signed=False)
-    return Message(offset, size, crc, 0, data[position + 17], key, value)
+    return Message(offset, size, crc, 0, number(position + 17, 1), key, value)

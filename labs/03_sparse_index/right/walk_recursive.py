@@ -6,7 +6,7 @@ from zlib import crc32
 
 def walk(data, position, next_offset, offset, *, start=0, tracer=None):
     here = position, next_offset
-    if next_offset == offset or len(data) - position < 22:
+    if next_offset >= offset or len(data) - position < 22:
         return here
     found, size, crc = unpack(">qiI", data[position : position + 16])
     body = data[position + 16 : position + 12 + max(size, 0)]

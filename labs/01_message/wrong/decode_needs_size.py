@@ -1,0 +1,30 @@
+# exercise: 4
+# reason: size-without-12
+import struct
+from zlib import crc32
+
+from kminilog.format.message import CorruptMessage, Fault, Message, NeedMoreBytes
+
+
+def decode(dialect, data, position=0):
+    if len(data) - position < 12:
+        return NeedMoreBytes(22)
+    offset, size = struct.unpack_from(">qi", data, position)
+    length = 12 + size
+    if size < dialect.overhead_bytes:
+        return CorruptMessage(Fault.BAD_LENGTH, "", offset, length)
+    if len(data) - position < length:
+        return NeedMoreBytes(size)
+    data = data[position : position + length]
+    crc, magic, attributes, key_length = struct.unpack_from(">Ibbi", data, 12)
+    at = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
+    rest = length - at
+    told = int.from_bytes(data[at - 4 : at], signed=True) if dialect.has_value_length else rest
+    is_sound = key_length >= -1 and rest >= 0 and told in (rest, rest or -1)
+    is_damaged = crc32(data[16:]) != crc
+    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_damaged else Fault.BAD_LENGTH
+    if magic or is_damaged or not is_sound:
+        return CorruptMessage(fault, "", offset, length)
+    key = data[22 : 22 + key_length] if key_length >= 0 else None
+    value = data[at:] if told >= 0 else None
+    return Message(offset, size, crc, magic, attributes, key, value)

@@ -1,0 +1,9 @@
+# exercise: 2
+# reason: torn-is-fine
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    if fault in (None, "unfinished message"):
+        return Decision.KEEP
+    return Decision.REFUSE if is_whole_message_behind() else Decision.CUT

@@ -1,0 +1,11 @@
+# exercise: 2
+# reason: judges-by-words
+from kminilog.storage.recovery import Decision
+
+
+def decide(fault, is_whole_message_behind):
+    if fault is None:
+        return Decision.KEEP
+    if "offset" in fault or is_whole_message_behind():
+        return Decision.REFUSE
+    return Decision.CUT

@@ -1,0 +1,17 @@
+# exercise: 5
+# reason: hidden-unseen
+from kminilog.format.names import parse_segment_file
+
+
+def leftovers_and_strays(names, *, is_after_crash):
+    left, strays = [], []
+    for name in sorted(names):
+        parsed = parse_segment_file(name)
+        if parsed:
+            if parsed[1] == ".index" and f"{name[:20]}.log" not in names:
+                left.append(name)
+        elif name.endswith(".deleted"):
+            left += [name] * is_after_crash
+        elif not name.endswith(".cut") and name[0] != ".":
+            strays.append(name)
+    return left, strays
