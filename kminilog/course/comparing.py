@@ -18,7 +18,7 @@ SENTENCE_CHARACTERS = 100
 _VALUE_CHARACTERS = 28
 _BEFORE_CHARACTERS = 10  # of a long value, in front of its first difference
 _OTHER_CHARACTERS = 58  # of a sentence that names answer, exercise, line and call
-_LEAST_OF_CALL = 12
+_LEAST_OF_CALL = 20
 _HEX = re.compile("[0-9a-f]+")
 
 
@@ -134,7 +134,7 @@ class Comparer:
         error: type[Exception],
         mistakes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Go on if `make()` raises `error`; else raise DifferenceError.
+        """Go on if `make()` raises `error`; else, or if it raises another one, DifferenceError.
 
         `mistakes` maps codes to values that a misconception gives in place of the refusal.
 
@@ -150,6 +150,8 @@ class Comparer:
         except error:
             self.unanswered = ""
             return
+        except Exception as other:
+            raise _differs(call, type(other).__name__, error.__name__, None) from other
         code = _only_code(got, mistakes)
         raise _differs(call, as_text(got), error.__name__, code)
 
@@ -247,11 +249,12 @@ def _window(text: str, characters: int = _VALUE_CHARACTERS) -> str:
 def name_call(name: str, call: str, values: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the name of a sentence that also says which call it was, and the values in it.
 
-    Without a call, or where the sentence has no room for it, the name stays what it is.
+    Without a call the name stays what it is. A call that is too long loses its end.
     """
-    room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
-    if "(" not in call or room < _LEAST_OF_CALL:
+    if "(" not in call:
         return name, dict(values)
+    room = SENTENCE_CHARACTERS - _OTHER_CHARACTERS - sum(map(len, values.values()))
+    room = max(room, _LEAST_OF_CALL)
     shown = call if len(call) <= room else f"{call[: room - 2]}…)"
     return f"{name}-in", {**values, "call": shown}
 

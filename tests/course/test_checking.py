@@ -8,6 +8,7 @@ import pytest
 
 from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
 from kminilog.course.judging.checking import check
+from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import all_labs, checks_of, exercise_of, lab_of
@@ -347,6 +348,95 @@ def test_diagnosis_of_another_form_is_an_error(folder, value):
     status, _, sentence = told(folder, "1.8", f"DIAGNOSIS = {value}\n")
     assert status == ERROR
     assert sentence == 'your DIAGNOSIS (lab 1.8) is no ("class", "segment", offset)'
+
+
+@pytest.mark.parametrize(
+    ("lab", "id", "parts", "sentence"),
+    [
+        (1, "1.8", ("{1}.log", 0), "segment must be a text of 20 digits, not '{1}.log'"),
+        (1, "1.8", (7, 0), "segment must be a text of 20 digits, not 7"),
+        (1, "1.8", ("{1}", "12"), "offset must be a number without quotes, not '12'"),
+        (8, "8.8", (3, "c1"), 'partition must be a text like "orders-3", not 3'),
+        (8, "8.8", ("{1}", 1), "member must be a text, not 1"),
+    ],
+)
+def test_diagnosis_with_a_part_of_another_form_says_which_one_is_wanted(
+    tmp_path, lab, id, parts, sentence
+):
+    folder = start_lab(tmp_path, number=lab)
+    right, _ = diagnosis_of(exercise_of(id), folder.path)
+    given = [each.format(*right) if isinstance(each, str) else each for each in parts]
+    status, code, said = told(folder, id, f"DIAGNOSIS = {(right[0], *given)!r}\n")
+    assert (status, code) == (FAIL, None)
+    assert said.endswith(sentence.format(*right))
+
+
+def test_error_says_in_which_call(folder):
+    said = told(folder, "1.1", header("if not content: raise KeyError", RIGHT_RETURN))[2]
+    assert "(lab 1.1, line 8) raised KeyError, for header(" in said
+
+
+FETCH = """\
+from kminilog.format.message import Message
+def messages_from(segment, located, max_bytes, segment_after):
+    return [{each} for position, message in segment.scan(located.position)][:1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "kind"), [("(position, message)", "tuple"), ("message.value", "bytes")]
+)
+def test_list_of_something_else_is_told_as_a_wrong_kind(tmp_path, each, kind):
+    folder = start_lab(tmp_path, number=4)
+    status, _, said = told(folder, "4.4", FETCH.format(each=each))
+    assert status == ERROR
+    assert said.endswith(f"returned {kind} in list, expected Message")
+
+
+@pytest.mark.parametrize(
+    ("lab", "id", "answers"),
+    [
+        (1, "1.1", "from kminilog.format.message import header, encode\n" + HEADER),
+        (
+            1,
+            "1.1",
+            "import kminilog.format.message as m\n"
+            + HEADER
+            + "def other(): return m.header(1, b'')\n",
+        ),
+        (
+            1,
+            "1.1",
+            HEADER
+            + "def other():\n    from kminilog.format.message import header\n    header(1, b'')\n",
+        ),
+        (
+            2,
+            "2.1",
+            "from kminilog.format.names import segment_name as theirs\n"
+            "def segment_name(base_offset):\n    return f'{base_offset:020d}'\n",
+        ),
+    ],
+)
+def test_file_may_take_the_librarys_function_beside_the_students(tmp_path, lab, id, answers):
+    assert told(start_lab(tmp_path, number=lab), id, answers)[0] == PASS
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "from kminilog.partitioners.round_robin import RoundRobin as R\n"
+        "class RoundRobin(R): x = 1\n",
+        "from kminilog.partitioners.round_robin import RoundRobin\n"
+        "class RoundRobin(RoundRobin): x = 1\n",
+        "import kminilog.partitioners.round_robin as m\nBase = m.RoundRobin\n"
+        "class RoundRobin(Base): x = 1\n",
+        "class RoundRobin:\n    x = 1\nfrom kminilog.partitioners.round_robin import RoundRobin\n",
+    ],
+)
+def test_class_that_is_the_librarys_fails(tmp_path, answers):
+    status, code, _ = told(start_lab(tmp_path, number=6), "6.4", answers)
+    assert (status, code) == (FAIL, "imports-reference")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,14 @@ def test_value_to_which_two_misconceptions_lead_names_neither(same):
     assert found.value.code == (None if isinstance(same, int) else "squares")
 
 
+def test_another_error_than_the_refusal_is_told_with_the_call():
+    def divide():
+        return 1 / 0
+
+    with pytest.raises(DifferenceError, match=r"f\(0\), got: ZeroDivisionError, expected: Value"):
+        Comparer().refuses("f(0)", divide, ValueError)
+
+
 def message(value: object) -> Message:
     return Message(5, 20, 7, 0, 0, None, value)  # type: ignore[arg-type]
 

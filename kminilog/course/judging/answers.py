@@ -140,7 +140,8 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
 def _is_before_body(name: ast.Name, answer: ast.stmt | None) -> bool:
     """Tell if a name is read before the answer of that name is there: it is not the answer."""
     body = getattr(answer, "body", None)
-    return not body or name.lineno < body[0].lineno
+    place = name.lineno, name.col_offset
+    return not body or place < (body[0].lineno, body[0].col_offset)
 
 
 def _is_ellipsis(value: ast.expr | None) -> bool:

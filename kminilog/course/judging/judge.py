@@ -88,8 +88,9 @@ def judge(
     except SystemExit as end:
         told |= {"state": "error", "name": "exits", "line": _line_in(end, answers)}
     except BaseException as error:  # noqa: BLE001 - whatever the student's code raises
-        values = {"error": _in_short(error)}
-        name, values = name_call("raised", compare.unanswered, values)
+        line, values = _line_in(error, answers), {"error": _in_short(error)}
+        # An error outside the student's code is one of its parameters: the call says nothing.
+        name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
         told |= {"traceback": traceback.format_exc(), "line": _line_in(error, answers)}
     return told | {"comparisons": compare.count, "printed": printed.kept}
