@@ -11,7 +11,7 @@ import pytest
 
 from kminilog.course import work_folder
 from kminilog.course.broken import FAULTS, FOLDER, PARTITION, write_broken
-from kminilog.course.broken_assignment import ASSIGNMENT_FAULTS
+from kminilog.course.broken_assignment import ASSIGNMENT_FAULTS, write_broken_assignment
 from kminilog.course.judging.diagnosis import diagnosis_by_verify, diagnosis_of
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.work_folder import WorkFolder
@@ -59,10 +59,9 @@ def drawn(tmp_path_factory):
     """For each exercise: the fault and the right answer of each of 30 students."""
     names = []
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("write_broken", "write_broken_assignment"):
-            write = globals()[name]
+        for write in (write_broken, write_broken_assignment):
             note = lambda *words, write=write: names.append(write(*words))  # noqa: E731
-            patch.setattr(work_folder, name, note)
+            patch.setattr(work_folder, write.__name__, note)
         found = {exercise.id: [] for exercise in DIAGNOSES}
         for name in NAMES:
             directory = tmp_path_factory.mktemp("student")
