@@ -292,6 +292,7 @@ def _compare_ends(
     for what, offsets, allows_gaps, right, mistakes in (
         ("a gap", (0, 1, 10, 11), False, 2, {"trusts-offset": 12}),
         ("a gap that is allowed", (0, 1, 10, 11), True, 12, {"gap-is-fault": 2}),
+        ("a gap that is allowed, at the end", (0, 1, 10), True, 11, {}),
         ("a lower offset at the end", (0, 1, 2, 1), False, 3, {"repeat-is-fine": 2}),
         ("an offset twice", (0, 1, 1, 2), False, 2, {}),
         ("the first offset wrong", (5, 6, 7), False, 0, {"trusts-offset": 8}),

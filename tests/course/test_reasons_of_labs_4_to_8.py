@@ -253,6 +253,18 @@ def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
     slot = search(tracer.watch("names", base_offsets), offset) - 1
     return max(slot, 1 if dialect.named_by_previous else 0)
 """
+GAP = """\
+from kminilog.format.message import Message
+def end_offset(self):
+    entry, end = self.last_entry(), self.first_offset
+    if entry:
+        end = self.base_offset + entry.relative_offset
+    for position, each in self.scan(entry.position if entry else 0):
+        if not isinstance(each, Message) or not self.is_in_order(position, each, end, end):
+            break
+        end = each.offset + 1
+    return end
+"""
 POSITIVE = "def to_positive(number):\n    return {number}\n"
 EITHER = "text_order(m.instance_id or m.id)"
 NULL = "if {what} is None: return self._cache.partition(topic, cluster){then}"
@@ -308,6 +320,7 @@ SAMPLES = {
     "least hash": ("6.1", MURMUR2.format(first="pass", beyond=">"), None),
     "minus": ("6.2", POSITIVE.format(number="-number"), None),
     "the same number": ("6.2", POSITIVE.format(number="number"), "sign-bit-stays"),
+    "gap at the end": ("4.3", GAP, None),
     "never segment 0": ("4.1", FIRST, None),
     "ids without case": (
         "8.2",
