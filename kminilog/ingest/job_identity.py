@@ -212,11 +212,11 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
             raise
         return [f"{error}; only its name was compared with what the job has read"]
     read = manifest.facts if "files_digest" in manifest.facts else _files_now(recorded)
-    if read.get("files_folders", found["files_folders"]) != found["files_folders"]:
-        raise _taken(manifest, "that read other folders as columns")
     if read.get("files_digest") != found["files_digest"] and not (not read and has_same_arguments):
         described = [_described(*pair) for pair in ((recorded, manifest.facts), (wanted, found))]
         raise _taken(manifest, f"that read {described[0]}, not {described[1]}")
+    if read.get("files_folders", found["files_folders"]) != found["files_folders"]:
+        raise _taken(manifest, "that read other folders as columns")
     if read is not manifest.facts:
         return ["its manifest does not say how large its files were; not compared"]
     if read.get("files_changed") == found["files_changed"]:
