@@ -65,7 +65,7 @@ def make(directory: Path) -> LogDir:
             log = writer.log(partition)
             log.append((b"key", b"value %d" % number) for number in range(MESSAGES // 2))
     pages_of(directory).mkdir()
-    (pages_of(directory) / "LINES").write_bytes(b"".join(b"line %d\n" % n for n in range(MESSAGES)))
+    lines_of(directory).write_bytes(b"".join(b"line %d\n" % n for n in range(MESSAGES)))
     load = ("ingest", "LINES", "--topic", "loaded", "--partitions", "2", "--engine", "local")
     assert wait(start(directory, load)) == "0", (directory / "err").read_text()
     return LogDir(directory)
@@ -74,6 +74,11 @@ def make(directory: Path) -> LogDir:
 def pages_of(directory: Path) -> Path:
     """Return the directory beside a log dir that pages are written to."""
     return directory.with_name(f"{directory.name}-pages")
+
+
+def lines_of(directory: Path) -> Path:
+    """Return the source beside a log dir: files of a log dir are no source of it."""
+    return directory.with_name(f"{directory.name}-lines")
 
 
 def start(directory: Path, words: tuple[str, ...]) -> int:
@@ -86,7 +91,7 @@ def start(directory: Path, words: tuple[str, ...]) -> int:
     for name, descriptor in (("out", 1), ("err", 2)):
         os.dup2(os.open(directory / name, os.O_WRONLY), descriptor)
     places = {
-        "LINES": pages_of(directory) / "LINES",
+        "LINES": lines_of(directory),
         "LOG": directory / "orders-0" / f"{0:020d}.log",
         "PAGE": pages_of(directory) / PAGE,
     }
