@@ -21,7 +21,7 @@ from kminilog.source.csv_cuts import csv_pieces
 from kminilog.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.source.files import SourceFile
 from kminilog.source.formats import csv_columns, json_object
-from kminilog.source.json_columns import members_of
+from kminilog.source.json_columns import has_member, members_of
 from kminilog.source.line_columns import read_lines, search
 from kminilog.source.pieces import Piece, groups_of, pieces_of
 from kminilog.source.row_json import row_json
@@ -95,8 +95,8 @@ class FileColumns:
             if not kept.all():
                 rows, positions, lines = rows[kept], positions[kept], lines.filter(pa.array(kept))
             columns = dict(zip(self.names, fields, strict=True))
-            for name, found in columns.items():
-                if found.null_count < len(found):
+            for name in self.names:
+                if name in self.folders[piece.rank] and has_member(lines, name):
                     check_columns(self.source, piece.path, [name], self.folders[piece.rank])
             yield self._records(piece, rows, positions, columns, lines, rejected)
 

@@ -8,14 +8,16 @@ Source: ours; RFC 8259; orjson parses.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kminilog.source.formats import json_fields, member_path
+from kminilog.source.formats import json_fields, json_object, member_path
 from kminilog.source.json_levels import MOST_LEVELS, is_too_deep
 
 _BOOLEANS = {True: "true", False: "false"}
@@ -59,6 +61,20 @@ def members_of(lines: Any, names: list[str], *, is_first: bool) -> Members:
         [pa.array(column, pa.string()) for column in columns],
         pa.array(rejected, pa.string()),
     )
+
+
+def has_member(lines: Any, name: str) -> bool:
+    """Return whether one of some JSON lines has a member with this name, even if it is null.
+
+    O(bytes); only lines that hold the name, or an escaped letter, cost a Python object.
+    """
+    inner = name.rpartition(".")[2].encode()
+    may_have = pc.or_(pc.match_substring(lines, inner), pc.match_substring(lines, rb"\u"))
+    for line in lines.filter(may_have).to_pylist():
+        with suppress(ValueError, RecursionError):
+            if name in json_object(line, [name], is_first=True):
+                return True
+    return False
 
 
 def _fast(line: bytes, names: list[str]) -> list[str | None] | None:

@@ -205,6 +205,15 @@ def test_name_that_a_folder_and_the_file_have_is_an_error(tmp_path, format, aske
     assert [row["key"] for row in records_of(replace(source, key="b", value="b"))] == [b"2"]
 
 
+@pytest.mark.parametrize("member", ['"a.b"', '"a": {"b": 1}, "a.b"', r'"\u0061.b"'])
+@pytest.mark.parametrize("value", ["null", "7"])
+def test_member_beside_a_folder_of_its_name_is_an_error_though_it_is_null(tmp_path, member, value):
+    content = b'{"c": 1}\n{"c": "a.b"}\n{%s: %s}\n' % (member.encode(), value.encode())
+    source = in_folders(tmp_path, "json", "a.b=7", content=content)
+    with pytest.raises(SourceError, match=r"0\.txt: a folder of its path and a column have"):
+        records_of(replace(source, key="a.b"))
+
+
 @pytest.mark.parametrize("format", ["text", "csv"])
 def test_folder_that_only_some_files_have_is_an_error_that_names_the_other_file(tmp_path, format):
     source = in_folders(tmp_path, format, "a=7", "x", content=b"b\n1\n")
