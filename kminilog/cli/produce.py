@@ -257,10 +257,14 @@ def _send_full_batches(producer: HandDrivenProducer) -> None:
 
 
 def _send(producer: HandDrivenProducer, source: _Source, line: Line) -> SendFuture:
+    record = ProducerRecord(source.topic.name, _as_text(line.key), line.value, source.partition)
     try:
-        _refuse_what_cannot_be_stored(source.topic, line)
-        key = _as_text(line.key)
-        return producer.send(ProducerRecord(source.topic.name, key, line.value, source.partition))
+        try:
+            _refuse_what_cannot_be_stored(source.topic, line)
+        except KMiniLogError as error:
+            producer.refuse(record, error)
+            raise
+        return producer.send(record)
     except (KMiniLogError, ValueError) as error:
         raise SourceError(f"{_name(source.file)}, line {line.number}", reason=str(error)) from error
 

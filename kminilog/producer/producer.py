@@ -121,6 +121,13 @@ class BareProducer:
             self._interceptors.on_send_error(record, error)
             raise
 
+    def refuse(self, record: ProducerRecord, error: Exception) -> None:
+        """Tell interceptors of a record that the caller does not send, and why.
+
+        They hear what they would hear if `send` had raised the error. Nothing is raised or written.
+        """
+        self._interceptors.on_send_error(self._interceptors.on_send(record), error)
+
     def partitions_for(self, topic: str) -> tuple[PartitionInfo, ...]:
         """Return the partitions of a topic in metadata order; none for an unknown topic."""
         return self._cluster.metadata().partitions_for_topic(topic)

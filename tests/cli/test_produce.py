@@ -519,6 +519,23 @@ def test_produce_to_a_partition_that_is_not_there_tells_interceptors(topic, ling
     assert Hears.heard == [("sent", 7), ("heard", (7, "PartitionOfRecordError"))]
 
 
+@pytest.mark.parametrize("linger", [[], ["--config", "linger.ms=10"]], ids=["by hand", "thread"])
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [(b"NULL", "NullValueError"), (b"x" * 300, "MessageTooLargeError")],
+    ids=["null", "too large"],
+)
+def test_produce_of_a_line_that_cannot_be_stored_tells_interceptors(kminilog, line, error, linger):
+    """As the producer in Python does, for a record that the log refuses."""
+    limit = ["--config", "max.message.bytes=250"]
+    kminilog.ok("topic", "create", "t", "--partitions", 1, *limit)
+    Hears.heard.clear()
+    hears = ["--config", f"interceptor.classes={__name__}.Hears", "--null-value", "NULL"]
+    run = kminilog("produce", "t", *linger, *hears, stdin=line + b"\n")
+    assert run.code == 2
+    assert Hears.heard == [("sent", None), ("heard", (-1, error))]
+
+
 # ---- a line of the log for each choice
 
 
