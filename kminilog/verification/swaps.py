@@ -5,7 +5,8 @@
 
 In an `altered` range, each pair of neighbours is put back in thought. If the sum is then that of
 the manifest, these two have changed places. For other messages the chance of that is 1 to 2^50. The
-two may stand on both sides of a border between ranges: then both sums must fit. Source: ours.
+two may stand on both sides of a border between ranges: then both sums must fit. So they alter one
+range or two: if more are altered, none is read again. Source: ours.
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,10 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.message import Message
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.fingerprints import message_fingerprint
-from kminilog.verification.findings import SAMPLE_COUNT, Finding, FindingClass
+from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs
 
+_MOST_RANGES = 2
 _READ_BYTES = 1 << 20
 _MODULUS = 1 << 64
 
@@ -29,9 +31,12 @@ def name_swaps(
 ) -> list[Finding]:
     """Return the findings; an `altered` range in which two neighbours have changed places says so.
 
-    Reads the first SAMPLE_COUNT altered ranges once more, message by message. O(their bytes).
+    Reads altered ranges once more, message by message, if they are not more than two. O(their
+    bytes).
     """
-    ranges = [one for one in findings if one.kind == FindingClass.ALTERED][:SAMPLE_COUNT]
+    ranges = [one for one in findings if one.kind == FindingClass.ALTERED]
+    if len(ranges) > _MOST_RANGES:
+        return list(findings)
     named: dict[Finding, list[Finding]] = {}
     with suppress(KMiniLogError, OSError):  # somebody changes the log: the ranges stay as they are
         read = [_Range.read(reader, jobs, found) for found in ranges]

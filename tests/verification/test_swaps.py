@@ -88,3 +88,16 @@ def test_two_swaps_in_one_range_are_an_altered_range(scene):
     rearrange(scene.logs()[0], both)
     kinds = [kind for kind, _, _ in found(scene.verified(allow=["index-position"]))]
     assert kinds.count("altered") == 1
+
+
+@pytest.mark.parametrize(("swaps", "named"), [([3, 13], 2), ([3, 13, 23], 0)])
+def test_swaps_are_named_if_at_most_two_ranges_are_altered(scene, swaps, named):
+    def all_of_them(contents):
+        for number in swaps:
+            swap(number)(contents)
+
+    rearrange(scene.logs()[0], all_of_them)
+    report = scene.verified(allow=["index-position"])
+    altered = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert len(altered) == len(swaps)
+    assert sum("changed places" in one.detail for one in altered) == named
