@@ -38,13 +38,16 @@ class Unpacking:
             remedy = "only gzip can be opened; without --deep it is shown as it is stored"
             where = f"{path}, byte {position}"
             raise CompressedMessageError(message.codec, where=where, remedy=remedy)
-        gzip = _Gzip(message.value or b"", self._limit_bytes)
+        gzip, has_any = _Gzip(message.value or b"", self._limit_bytes), False
         while data := gzip.read(SIZE_END):
             size = int.from_bytes(data[8:])
             data += gzip.read(size)
             if gzip.is_cut and len(data) < SIZE_END + size:
                 break
             yield data
+            has_any = True
+        if not has_any and not gzip.is_cut:
+            raise ValueError("the gzip data hold no message")
         if gzip.is_cut:
             self.cut_count += 1
             self._tell(

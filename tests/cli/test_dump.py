@@ -269,6 +269,14 @@ def test_dump_deep_reports_gzip_that_cannot_be_opened(kminilog, log):
     assert record["fault"] == "bad-compression"
 
 
+@pytest.mark.parametrize("value", [None, b"", gzip.compress(b"", mtime=0), bytes(300)])
+def test_dump_deep_of_a_compressed_message_without_messages_is_damage(kminilog, log, value):
+    log.write_bytes(encode(KAFKA, 0, b"k", value, attributes=1) + encode(KAFKA, 1, b"k", b"5"))
+    run = dump(kminilog, log, "--deep", "--json")
+    assert (run.code, [record["valid"] for record in run.records]) == (1, [False, True])
+    assert run.records[0]["fault"] == "bad-compression"
+
+
 @pytest.mark.parametrize(
     "rest",
     [bytes(40), bytes(3), b"\xff" * 40, encode(KAFKA, 5, b"", b"")[:-1]],
