@@ -133,7 +133,7 @@ class LogDirWriter(LogDir):
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
         self._ends.forget(topic.name)
-        forget_manifests(self.path, topic.name)
+        self._warnings.update(dict.fromkeys(forget_manifests(self.path, topic.name)))
         first_offset = topic.dialect.first_offset(base_offset)
         record_log_starts(self.path, dict.fromkeys(partitions, first_offset))
         write_topic(self.path, topic)

@@ -160,7 +160,7 @@ def _manifest(document: Any) -> Manifest:
         number(facts[PARTITIONS], 1)
     partitions = [_staged(staged) for staged in typed(document["partitions"], list)]
     before = document.get("before")
-    return Manifest(job_id, topic, partitions, facts, before and _link(before))
+    return Manifest(job_id, topic, partitions, facts, None if before is None else _link(before))
 
 
 def _link(facts: Any) -> JobLink:
