@@ -7,6 +7,7 @@
     through a link         the link stays, the file that it leads to is replaced; another hard link
                            keeps the old bytes
     a device               is written to, not replaced
+    where stdout goes      is refused: a file that is replaced would lose what was printed
 
 Every option that names such a file has the type `OutputFile`, or `OutputDirectory` for several, and
 every such file is written by `write_output`. Source: ours.
@@ -22,7 +23,7 @@ import click
 
 from kminilog.cli.named_files import DirectoryName, refuse_fifo
 from kminilog.errors import LogDirError
-from kminilog.storage.durable_file import sync
+from kminilog.storage.durable_file import replace_file
 from kminilog.storage.log_dir import log_dir_around
 from kminilog.storage.regular_file import regular_status
 
@@ -79,27 +80,14 @@ def write_output(path: Path, data: bytes) -> None:
         mode = None if _is_device(target) else stat.S_IMODE(regular_status(target).st_mode)
     try:
         if _is_device(target):
-            with open(target, "wb", buffering=0) as device:
+            with open(target, "wb") as device:
                 device.write(data)
         else:
-            _replace(target, data, mode)
+            # A name that nobody has: the directory is the user's.
+            temporary = target.with_name(f".{uuid4().hex}.tmp")
+            replace_file(target, data, temporary=temporary, mode=mode)
     except OSError as error:  # the error of a full disk names no file, others the temporary one
         raise OSError(error.errno, error.strerror, str(path)) from None
-
-
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
-    temporary = target.with_name(f".{uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
-            file.write(data)
-        sync(temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync(target.parent)
 
 
 def _is_device(path: Path) -> bool:
@@ -109,8 +97,13 @@ def _is_device(path: Path) -> bool:
 
 
 def _why_not(path: Path) -> str:
-    """Return why nothing is written to a path, which may lead to a log dir; empty if it may be."""
-    around = log_dir_around(Path(os.path.realpath(path)))
-    if around is None:
-        return ""
-    return f"it is in the log dir {around}; name a file elsewhere"
+    """Return why nothing is written to a path, which may be a link; empty if it may be."""
+    target = Path(os.path.realpath(path))
+    if around := log_dir_around(target):
+        return f"it is in the log dir {around}; name a file elsewhere"
+    for stream, descriptor in (("stdout", 1), ("stderr", 2)):
+        with suppress(OSError):  # the file is new, or the descriptor is closed
+            found = os.fstat(descriptor)
+            if stat.S_ISREG(found.st_mode) and os.path.samestat(found, target.stat()):
+                return f"{stream} goes to this file; name another one"
+    return ""

@@ -45,19 +45,24 @@ def copy_file(source: Path, directory: Path) -> None:
         shutil.copy2(source, directory)
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(
+    path: Path, data: bytes, *, temporary: Path | None = None, mode: int | None = None
+) -> None:
     """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
 
-    Once it returns, the new bytes survive a power failure. A crash may leave `<name>.tmp` behind.
-    Raises OSError, which names a file; then nothing is left.
+    `temporary` is a name in the same directory, `<name>.tmp` by default; `mode` are the permissions
+    if they are not those of any new file. Once it returns, the new bytes survive a power failure. A
+    crash may leave the temporary file. Raises OSError, which names a file; then nothing is left.
     """
-    temporary = path.with_name(with_suffix(path.name, ".tmp"))
+    temporary = temporary or path.with_name(with_suffix(path.name, ".tmp"))
     try:
         with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
         sync(temporary)
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             if stat.S_ISREG(os.lstat(temporary).st_mode):  # anything else is somebody's
                 os.unlink(temporary)

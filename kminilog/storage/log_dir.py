@@ -34,7 +34,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.visibility import VisibleFiles
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic, read_topic, read_topics
 
-_WRITERS_FILES = {CHANGES_FILE, CHECKPOINT_FILE, LOG_START_FILE}
+_CHECKPOINTS = {CHECKPOINT_FILE, LOG_START_FILE}
 CLUSTER_FILE = "cluster.json"
 """The state of a cluster, in its directory; or the settings of a topic of that name."""
 
@@ -76,7 +76,7 @@ def make_log_dir(path: Path) -> None:
 def log_dir_around(path: Path) -> Path | None:
     """Return the nearest log dir or cluster that a real path is in, or would be; None without one.
 
-    It is known by the files of a writer, or by a topic's settings beside its first partition. A
+    It is known by its checkpoints, or by a topic's settings beside its first partition. A
     partition's directory with segments counts, too, if it is in none. O(names in the directories).
     """
     partition = None
@@ -89,7 +89,7 @@ def log_dir_around(path: Path) -> Path | None:
             partition = directory
         topics = (name for name in names if name.endswith(TOPIC_SUFFIX))
         is_settled = any(f"{name.removesuffix(TOPIC_SUFFIX)}-0" in names for name in topics)
-        if is_settled or _WRITERS_FILES & names or holds_cluster(directory):
+        if is_settled or _CHECKPOINTS & names or holds_cluster(directory):
             return directory
     return partition
 
@@ -112,7 +112,7 @@ class LogDir:
 
         A log dir whose topics are all deleted is still used; another directory is not.
         """
-        own = {LOCK_FILE, *_WRITERS_FILES}
+        own = {LOCK_FILE, CHANGES_FILE, *_CHECKPOINTS}
         names = os.listdir(self.path)
         return any(name in own or name.endswith(TOPIC_SUFFIX) for name in names) or bool(
             self.orphans()

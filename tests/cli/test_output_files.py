@@ -121,6 +121,27 @@ def test_output_is_refused_too_if_its_directory_becomes_a_log_dir_meanwhile(orde
         write_output(orders.log_dir / "orders.json", b"page")
 
 
+def test_directory_that_has_the_name_of_a_writers_file_is_no_log_dir(orders, tmp_path):
+    (tmp_path / "out" / ".changes").mkdir()
+    orders.ok("step", "murmur2", "--html", tmp_path / "out" / "page.html")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@each_writer
+def test_output_into_the_file_that_a_stream_goes_to_is_refused(orders, writer, stream, tmp_path):
+    """It would be renamed away under the stream, and what was printed would be lost."""
+    place = tmp_path / "out" / "both"
+    named = [f"/dev/{stream}", str(place)]
+    for name in named:
+        with place.open("wb") as file:
+            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, stream: file}
+            command = [*PROGRAM, "--log-dir", orders.log_dir, *writer, name]
+            run = subprocess.run(command, env=environment(), **streams)
+        told = run.stderr if stream == "stdout" else place.read_bytes()
+        assert run.returncode == 2
+        assert f"{name}: {stream} goes to this file; name another one" in told.decode()
+
+
 # ---- whole or not at all
 
 
