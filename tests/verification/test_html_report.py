@@ -97,6 +97,15 @@ def test_page_of_an_ok_report_says_so_and_has_no_findings():
     assert "None." in words_of(report_with().to_html())
 
 
+def test_page_headline_counts_errors_and_warnings_by_class_but_not_what_is_allowed():
+    kinds = [FindingClass.BAD_CRC, FindingClass.BAD_CRC, FindingClass.INDEX_SPARSE]
+    kinds += [FindingClass.EXTRA, FindingClass.DUPLICATE]
+    findings = [Finding(kind, "orders", 0, "why", NAME, 50, 170) for kind in kinds]
+    report = report_with(*findings, allowed=frozenset({FindingClass.DUPLICATE}))
+    headline = tree_of(report.to_html()).findall(".//header/p")[-1].text
+    assert headline == "3 errors, 1 warning: 2 bad-crc, 1 extra, 1 index-sparse."
+
+
 def test_page_needs_no_network_and_no_script(many):
     page = many.to_html()
     tags = {element.tag for element in tree_of(page).iter()}
