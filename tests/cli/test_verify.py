@@ -236,9 +236,3 @@ def test_page_shows_the_bytes_of_an_altered_message_that_differ(tampered, tmp_pa
     shown = page.read_text()
     assert f"bytes {position - 16} to {position + 2}</h3>" in shown
     assert f'<td class="number">{position}</td><td></td><td>64 6e 64</td><td>dnd</td>' in shown
-
-
-def test_page_keeps_its_bars_and_marks_when_it_is_printed(tampered, tmp_path):
-    kminilog, _, _ = tampered
-    kminilog("verify", "t", "--report", tmp_path / "a.html")
-    assert "print-color-adjust: exact" in (tmp_path / "a.html").read_text()

@@ -82,3 +82,11 @@ def test_page_on_paper_has_every_row(browser, page_file):
         page.page.emulate_media(media="print")
         inside, whole = scrolled.evaluate("one => [one.clientHeight, one.scrollHeight]")
         assert inside >= whole - 1
+
+
+def test_page_on_paper_keeps_its_bars_and_marks(browser, page_file):
+    with Page(browser, page_file) as page:
+        page.page.emulate_media(media="print")
+        colours = "all => all.map(one => getComputedStyle(one).printColorAdjust)"
+        for drawn in (".bar span", ".size span", ".offsets i"):
+            assert set(page.page.eval_on_selector_all(drawn, colours)) == {"exact"}, drawn
