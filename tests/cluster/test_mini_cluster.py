@@ -1,7 +1,6 @@
 import random
 import shutil
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -396,8 +395,8 @@ def test_replicas_have_the_same_files_in_both_dialects(tmp_path, dialect):
 
 def test_cluster_as_a_context_manager_closes_itself_whatever_happens(tmp_path, clock):
     opened = MiniCluster.open(tmp_path, brokers=2, clock=clock)
-    with suppress(RuntimeError), opened as cluster:
-        cluster.create_topic(Topic("orders"), 2)
+    opened.create_topic(Topic("orders"), 2)
+    with pytest.raises(RuntimeError), opened:
         raise RuntimeError
     with MiniCluster.open(tmp_path, clock=clock) as reopened:  # each log dir is free again
         assert reopened.metadata().topics == ("orders",)
