@@ -1,5 +1,6 @@
 """The storage checks in Spark tasks find what the ones in one process find, fast or plain."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from kminilog.verification.report import Report, verify_storage
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
-PARTITIONS = 6
+PARTITIONS = 8
 COUNT = 150
 
 
@@ -66,6 +67,9 @@ def damage(log_dir: LogDir) -> None:
     cut_to(logs[5][-1], logs[5][-1].stat().st_size - 1)
     logs[5][0].with_suffix(".index").unlink()
     logs[5][1].with_suffix(".index").write_bytes(b"")  # in Kafka's dialect, only a note
+    logs[6][0].with_suffix(".index").unlink()
+    logs[6][0].unlink()
+    shutil.rmtree(logs[7][0].parent)
     write_checkpoint(log_dir.path, {TopicPartition("orders", 0): COUNT + 1})
 
 
@@ -97,19 +101,21 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
     for expected in (
         set(),
         {"bad-crc", "altered", "wrong-partition", "manifest-mismatch", "torn-tail", "index-sparse"}
-        | {"lost-end"},
+        | {"lost-end", "lost-start", "lost-partition"},
     ):
         if expected:
             damage(log_dir)
-        plain = verify_storage(log_dir)
-        fast = verify_storage(log_dir, check_segment=check_segment)
-        in_tasks = Report(plain.scope)
-        records = read_records(log_dir.path)
-        summaries = check_partitions(spark, log_dir, [topic], records)
-        in_tasks.add_topic(topic, summaries)
-        in_tasks.unchecked.append(NO_SOURCE)
-        assert found(in_tasks) == found(fast) == found(plain)
-        assert {kind.value for kind in plain.tally.counts()} == expected
-        assert plain.tally.total() == len(expected) + (
-            bool(expected) and not dialect.is_readable_by_kafka
-        )
+        for full in (False, True):
+            plain = verify_storage(log_dir, full=full)
+            fast = verify_storage(log_dir, check_segment=check_segment, full=full)
+            in_tasks = Report(plain.scope)
+            records = read_records(log_dir.path)
+            summaries = check_partitions(spark, log_dir, [topic], records, is_full=full)
+            in_tasks.add_topic(topic, summaries)
+            in_tasks.unchecked.append(NO_SOURCE)
+            assert found(in_tasks) == found(fast) == found(plain)
+            assert ("digests" in in_tasks.checked) == full
+            assert {kind.value for kind in plain.tally.counts()} == expected
+            assert plain.tally.total() == len(expected) + (
+                bool(expected) and not dialect.is_readable_by_kafka
+            )
