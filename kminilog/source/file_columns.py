@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kminilog.job_errors import SourceError
 from kminilog.source.csv_columns import read_fields
@@ -24,6 +23,7 @@ from kminilog.source.formats import csv_columns, json_object
 from kminilog.source.json_columns import has_member, members_of
 from kminilog.source.line_columns import read_lines, search
 from kminilog.source.pieces import Piece, groups_of, pieces_of
+from kminilog.source.places import records_of
 from kminilog.source.row_json import row_json
 from kminilog.source.tasks import LocalTasks, Tasks
 
@@ -111,10 +111,10 @@ class FileColumns:
         for fields, rejected in read(piece.path, self.names, wanted):
             count, whole = len(rejected), None
             if source.needs_whole:
-                texts = [_repeated(text, count) for text in folders.values()]
+                texts = [pa.repeat(text, count) for text in folders.values()]
                 whole = row_json([*names, *folders], [*fields, *texts])
             columns = dict(zip(names, fields, strict=True))
-            yield self._records(piece, row, np.zeros(count, np.int64), columns, whole, rejected)
+            yield self._records(piece, row, 0, columns, whole, rejected)
             row += count
 
     def _records(
@@ -125,30 +125,14 @@ class FileColumns:
         if isinstance(rows, int):
             rows = np.arange(rows, rows + count)
         folders = self.folders[piece.rank].items()
-        columns |= {name: _repeated(text, count) for name, text in folders}
+        columns |= {name: pa.repeat(text, count) for name, text in folders}
         key = pa.nulls(count, pa.binary())
         if source.key_regex is not None:
             key = search(source.key_regex, whole)
         elif source.key is not None:
             key = columns[source.key].cast(pa.binary())
         value = whole if source.value is None else columns[source.value].cast(pa.binary())
-        if rejected.null_count < count:  # a rejected record has no key and no value
-            is_kept, nothing = rejected.is_null(), pa.scalar(None, pa.binary())
-            key, value = (pc.if_else(is_kept, column, nothing) for column in (key, value))
-        return pa.record_batch(
-            {
-                "source_rank": pa.repeat(pa.scalar(piece.rank, pa.int32()), count),
-                "source_position": pa.array(positions),
-                "source_row": pa.array(rows),
-                "key": key,
-                "value": value,
-                "rejected": rejected,
-            }
-        )
-
-
-def _repeated(text: str, count: int) -> Any:
-    return pa.repeat(pa.scalar(text, pa.string()), count)
+        return records_of(piece.rank, positions, rows, key, value, rejected)
 
 
 def _names_of(

@@ -25,6 +25,7 @@ from kminilog.job_errors import SourceError
 from kminilog.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.source.files import SourceFile
 from kminilog.source.line_columns import search
+from kminilog.source.places import records_of
 from kminilog.source.row_json import as_bytes, row_json
 from kminilog.source.task_groups import task_groups
 
@@ -127,9 +128,10 @@ class ParquetColumns:
         source, count, folders = self.source, len(batch), dict(row_group.folders)
         key, rejected = pa.nulls(count, pa.binary()), pa.nulls(count, pa.string())
         if source.needs_whole:
-            texts = [pa.repeat(pa.scalar(text, pa.string()), count) for text in folders.values()]
+            texts = [pa.repeat(text, count) for text in folders.values()]
             names = [*batch.schema.names, *folders]
-            whole, rejected = _decodable(row_json(names, [*batch.columns, *texts]))
+            whole = row_json(names, [*batch.columns, *texts])
+            rejected = _faults(whole)
         if source.key_regex is not None:
             key = search(source.key_regex, whole)
         elif source.key is not None:
@@ -137,22 +139,8 @@ class ParquetColumns:
         value = whole if source.value is None else _column(batch, source.value, folders)
         for name, column in ((source.key, key), (source.value, value)):
             if name is not None and name not in folders and _is_json(batch.schema, name):
-                rejected = pc.coalesce(rejected, _decodable(column)[1])
-        if rejected.null_count < count:
-            kept = rejected.is_null()
-            key, value = (
-                pc.if_else(kept, column, pa.scalar(None, pa.binary())) for column in (key, value)
-            )
-        return pa.record_batch(
-            {
-                "source_rank": pa.repeat(pa.scalar(row_group.rank, pa.int32()), count),
-                "source_position": pa.repeat(pa.scalar(0, pa.int64()), count),
-                "source_row": pa.array(np.arange(row, row + count)),
-                "key": key,
-                "value": value,
-                "rejected": rejected,
-            }
-        )
+                rejected = pc.coalesce(rejected, _faults(column))
+        return records_of(row_group.rank, 0, np.arange(row, row + count), key, value, rejected)
 
 
 @contextmanager
@@ -208,13 +196,13 @@ def _is_json(schema: pa.Schema, name: str) -> bool:
     return bool(pa.types.is_nested(kind))
 
 
-def _decodable(rows: Any) -> tuple[Any, Any]:
-    """Return rows, and for each one that is not valid UTF-8 the reason why it is rejected."""
+def _faults(rows: Any) -> Any:
+    """Return for each row that is not valid UTF-8 the reason why it is rejected; else null."""
     try:
         rows.cast(pa.string())
-        return rows, pa.nulls(len(rows), pa.string())
+        return pa.nulls(len(rows), pa.string())
     except pa.ArrowInvalid:
-        return rows, pa.array([_fault(row) for row in rows.to_pylist()], pa.string())
+        return pa.array([_fault(row) for row in rows.to_pylist()], pa.string())
 
 
 def _fault(row: bytes | None) -> str | None:

@@ -5,10 +5,11 @@
 Sorting one number is cheaper than comparing the three columns of a place. Source: ours.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.bulk.partitioning import Places
@@ -43,6 +44,25 @@ class Order(NamedTuple):
         """
         rank, within = divmod(int(number), 1 << self.shift)
         return Place(rank, within, 0) if self.by_position else Place(rank, 0, within)
+
+
+def records_of(
+    rank: int, positions: Any, rows: Any, key: Any, value: Any, rejected: Any
+) -> pa.RecordBatch:
+    """Return records of one file with RECORD_COLUMNS; `rejected` are reasons, or null.
+
+    Arguments are Arrow columns, numpy arrays or, of positions, one number for all. A rejected
+    record has neither key nor value.
+    """
+    count = len(rejected)
+    if rejected.null_count < count:
+        is_kept, nothing = rejected.is_null(), pa.scalar(None, pa.binary())
+        key, value = (pc.if_else(is_kept, column, nothing) for column in (key, value))
+    if isinstance(positions, int):
+        positions = np.full(count, positions)
+    ranks = pa.repeat(pa.scalar(rank, pa.int32()), count)
+    columns = [ranks, pa.array(positions), pa.array(rows), key, value, rejected]
+    return pa.record_batch(columns, names=list(RECORD_COLUMNS))
 
 
 def places_of(records: pa.Table | pa.RecordBatch) -> Places:
