@@ -155,11 +155,13 @@ def _files_below(name: str) -> list[tuple[str, str | None]]:
 def path_of(argument: str) -> str:
     """Return an argument as a path: itself, or that of a URL `file:///...`.
 
-    Raises SourceError for any other URL.
+    Raises SourceError for any other URL, and for an empty argument.
 
     >>> path_of("a b.txt"), path_of("file:///a%20b.txt")
     ('a b.txt', '/a b.txt')
     """
+    if not argument:
+        raise SourceError("''", reason="the name is empty; name a file, a directory or a pattern")
     if not _SCHEME.match(argument) or os.path.exists(argument):
         return argument
     if local := _LOCAL.match(argument):

@@ -120,6 +120,12 @@ def test_check_unchanged_names_the_file_that_has_changed(folder, change):
         check_unchanged([str(folder)], files)
 
 
+def test_empty_name_is_refused_and_is_not_the_root():
+    """As of a variable of the shell that has no value."""
+    with pytest.raises(SourceError, match="the name is empty; name a file"):
+        list_files([""])
+
+
 @pytest.mark.parametrize(
     "second", ["{0}/a.log", "{0}/../logs/a.log", "{0}/link", "{0}", "{0}/*.log"]
 )
