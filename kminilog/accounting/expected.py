@@ -7,7 +7,7 @@
     else                                 UNKNOWN
 
 The answer of a job's partitioner depends on the number of the file in the source. So it counts only
-for the same list of files; links count as what they lead to. A user's own class is not asked.
+for the same arguments; links count as what they lead to. A user's own class is not asked.
 Source: ours.
 """
 

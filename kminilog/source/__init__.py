@@ -9,7 +9,7 @@ Nothing in this folder knows what becomes of the records. In reading order:
     description       what a source is: files, format, key and value
     longest_record    how long a record may be
     json_levels       how many levels a JSON line has
-    formats           text, CSV and JSON lines: from bytes to records, or an error
+    formats           CSV and JSON lines: from bytes to the fields of records, or an error
     places            the place of a record as one number
     pieces            large files in pieces, so that several tasks read one file
     line_columns      the lines of a file as Arrow columns

@@ -187,12 +187,12 @@ class _Decompressed(io.RawIOBase):
 
     def _fault(self, error: Exception) -> str:
         text, what = str(error).strip(), f"its {self._compression} data"
-        place = f"byte {self._position} of what is in them"
+        place = f"{self._position} decompressed bytes"
         if isinstance(error, EOFError) or "Truncated" in text:
-            return f"{what} are cut off behind {place}"
+            return f"{what} are cut off after {place}"
         if needed := next((need for part, need in _NEEDS.items() if part in text), None):
             return f"{what} need {needed}"
-        return f"{what} are damaged behind {place}: {text}"
+        return f"{what} are damaged after {place}: {text}"
 
 
 def _format_of(head: bytes) -> str | None:

@@ -54,7 +54,7 @@ def read_fields(
     Only the records from byte `start` up to `end`: one must begin there, and one must end there
     (csv_cuts.py). A compressed file needs all of them. With `header` the first one is checked and
     not yielded. Memory stays at a few BLOCK_BYTES, or at a few times the longest record. Raises
-    SourceError as `formats.read_csv` does.
+    SourceError as `formats.csv_records` does.
     """
     if header:
         check_header(path, names)

@@ -1,6 +1,5 @@
-"""Text, CSV and JSON lines: from the bytes of one file to records, exactly, or an error.
+"""CSV and JSON lines: from bytes to the fields of records, exactly, or an error.
 
-    text   lines end at \\n only and keep every byte; what follows the last \\n is a line too
     csv    RFC 4180: quotes are doubled, fields may hold newlines; an empty field, quoted or not,
            is null; each record has as many fields as the first; lines without anything are skipped
     json   one object a line; a member that is a string is its text, null is null, and anything else
@@ -105,15 +104,15 @@ def _columns(path: str, *, header: bool) -> list[str]:
     return names
 
 
-def json_members(text: str, names: Sequence[str] | None = None) -> dict[str, str | None]:
-    """Return the members of a JSON object, with their values as text; null is None.
+def json_members(text: str, names: Sequence[str]) -> dict[str, str | None]:
+    """Return the members of a JSON object with these names, as text; null is None.
 
-    With `names`, only those that it has; `a.b` is the member b of the member a, if there is no
+    A name that it does not have is left out; `a.b` is the member b of the member a, if there is no
     member `a.b`. Numbers, lists and objects stay as they are written. Of a name that occurs twice,
     the last value counts. Raises ValueError if the text is not one object, or if anything follows
     the object.
 
-    >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}')
+    >>> json_members('{"a": "x", "b": 1.50, "c": {"d": [1, 2]}, "e": null}', "abcef")
     {'a': 'x', 'b': '1.50', 'c': '{"d": [1, 2]}', 'e': None}
     >>> json_members('{"user": {"id": 7.0}}', ["user.id", "user.name"])
     {'user.id': '7.0'}
@@ -124,7 +123,7 @@ def json_members(text: str, names: Sequence[str] | None = None) -> dict[str, str
     if any(isinstance(value, dict | list) for value in members.values()):
         raw = dict(_raw_members(text))
     found: dict[str, str | None] = {}
-    for name in members if names is None else names:
+    for name in names:
         outer, inner = member_path(members, name)
         value = members.get(outer)
         if inner:
@@ -204,9 +203,7 @@ def _is_unicode(texts: list[str]) -> bool:
     return True
 
 
-def json_object(
-    line: bytes, names: Sequence[str] | None = None, *, is_first: bool
-) -> dict[str, str | None]:
+def json_object(line: bytes, names: Sequence[str], *, is_first: bool) -> dict[str, str | None]:
     """Return the members of a JSON line; `is_first`: a byte order mark may stand in front of it.
 
     Raises what `json_members` does, and RecursionError.

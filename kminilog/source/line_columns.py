@@ -1,12 +1,13 @@
 """The lines of a file as Arrow columns, without a Python object for each line.
 
+Lines end at \\n only and keep every byte; what follows the last \\n is a line, too.
+
     bytes of a block   a b \\n c \\n d          numpy finds the newlines
     without them       a b c d               these bytes are the data of an Arrow column,
     offsets            0   2   3   4         and these are its offsets
     places             0   3   5             where each line begins in the file
 
-The same lines as those of `formats.read_text`, which tests compare. This module does not know what
-stands in a line. Source: ours; Arrow's variable-size binary layout.
+This module does not know what stands in a line. Source: ours; Arrow's variable-size binary layout.
 """
 
 import sys

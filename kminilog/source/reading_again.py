@@ -6,8 +6,8 @@
     compressed          the file, up to the record
 
 Nothing is read again of a DataFrame, if more than MOST_BYTES would have to be read, or if the file
-has changed since it was listed. Whoever asks gets a reason then. This
-module compares nothing. Source: ours.
+has changed since it was listed. Whoever asks gets a reason then. This module compares nothing.
+Source: ours.
 """
 
 from bisect import bisect

@@ -10,10 +10,10 @@ lost.
                            the second; in UTC, or local
     struct, list, map      JSON; a key of a map is a text      {"a":null}   [1,2]      {"k":1}
 
-A key or a value that is one column has the same text, without the quotes. A date or a timestamp of
-a year that has more than four digits and a sign (beyond 32767) is the number of days, or of the
-units of its column, since 1970. All is done column by column, except base64. This module does not
-know which file a column is from. Source: ours; RFC 8259.
+A key or a value that is one column has the same text, without the quotes. A date or a timestamp
+after the year 32767 is the number of days, or of the units of its column, since 1970. All is done
+column by column, except base64. This module does not know which file a column is from. Source:
+ours; RFC 8259.
 """
 
 from base64 import b64encode

@@ -165,7 +165,7 @@ def _take_jobs(jobs: JobRecords, records: Records) -> None:
     records.ingested = jobs.topics
     records.unchecked += [_unread(Aspect.JOBS, name, error) for name, error in jobs.failures]
     for topic, ids in jobs.unchained.items():
-        why = f"no other record vouches for the manifest of job {', '.join(ids[:_SHOWN])}"
+        why = f"no other record confirms the manifest of job {', '.join(ids[:_SHOWN])}"
         if len(ids) > _SHOWN:
             why += f" and {len(ids) - _SHOWN} more"
         why += ": nothing shows if one was changed, or another is gone"

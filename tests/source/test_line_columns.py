@@ -61,7 +61,7 @@ def test_compressed_lines_are_read_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(line_columns, "BLOCK_BYTES", 3)
     assert as_columns(path, 0, sys.maxsize) == one_by_one(path, 0, sys.maxsize)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(SourceError, match="are cut off behind byte"):
+    with pytest.raises(SourceError, match="are cut off after"):
         list(read_lines(str(path)))
 
 

@@ -282,7 +282,7 @@ def test_manifests_of_an_older_version_are_believed_and_named(scene):
     report = scene.verified()
     assert report.verdict == "ok"
     assert not_checked(report, "jobs") == [
-        "orders: no other record vouches for the manifest of job first, second: nothing shows if "
+        "orders: no other record confirms the manifest of job first, second: nothing shows if "
         "one was changed, or another is gone"
     ]
     scene.ingest("third")

@@ -4,7 +4,6 @@ Nothing in this folder knows what a job does. In reading order:
 
     failures          Spark's exceptions become errors of kminilog, in one line
     session           the one way to a Spark session
-    driver_rows       a few rows that the driver has, as a DataFrame to join with
     tasks             one task for each item
     executor_checks   can the executors do what a job needs? asked before the job starts
 """

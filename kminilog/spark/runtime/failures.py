@@ -55,8 +55,8 @@ _MORE_MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.exec
 def spark_failures(source: str) -> Iterator[None]:
     """Raise a KMiniLogError in place of an exception of Spark's.
 
-    It is a SourceError for `source` if Spark itself names an error, as it does for a wrong SQL
-    expression or a file that it cannot read. See `translate`.
+    It is a SourceError for `source` if Spark itself names an error, as it does for a DataFrame of a
+    file that is gone. See `translate`.
     """
     with failures_of_a_dead_jvm():
         try:
