@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NoReturn, ParamSpec, TypeVar
 
 Item = TypeVar("Item")
@@ -159,12 +159,7 @@ class interruptible_wait:  # noqa: N801 - used like a function
             _noted.is_waiting = False
             raise KeyboardInterrupt
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         _noted.is_waiting = False
 
 

@@ -14,7 +14,6 @@ KafkaConsumer.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 from kminilog.client_errors import ClientClosedError, UnknownTopicOrPartitionError
@@ -83,12 +82,7 @@ class Consumer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         # After an exception, the returned records may be unprocessed: then they must come again.
         self.close(is_committing=error is None)
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from kminilog.clock import Clock
@@ -86,12 +85,7 @@ class KafkaStream(Iterator[ConsumerRecord]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self.close(is_done=error is None)
 
     @property

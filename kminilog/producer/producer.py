@@ -13,7 +13,6 @@ Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
 from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Lock
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from kminilog.client_errors import ClientClosedError
@@ -89,12 +88,7 @@ class BareProducer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         # An exception is on its way: do not keep it waiting for what may never be acknowledged.
         self.close(timeout_ms=None if error is None else 0)
 

@@ -9,7 +9,6 @@ After a clean shutdown it reads no partition before its use. Source: S1 5.1; Kaf
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from kminilog.error_text import in_words
@@ -95,12 +94,7 @@ class LogDirWriter(LogDir):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
             self.close()
         except (OSError, KMiniLogError) as second:
