@@ -118,28 +118,31 @@ def command(
         raise click.UsageError("--job says which offsets to compare: it needs --against")
     if is_reading_asked(**reading) and not against:
         raise click.UsageError("how to read a source is asked, but none is named: give --against")
-    if is_cluster():
-        if engine == "spark" or against or report_file:
-            raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
-        return _verify_brokers(
-            log_dir_path, topics, as_json, partitioner, strict_index, allow, full
-        )
-    log_dir = LogDir(log_dir_path)
-    source = to_source(against, **reading) if against else None
-    options: dict[str, Any] = {
+    checks: dict[str, Any] = {
         "partitioner": partitioner,
         "strict_index": strict_index,
         "allow": allow,
         "full": full,
     }
+    if is_cluster():
+        if engine == "spark" or against or report_file:
+            raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
+        from kminilog.cli.verify_brokers import verify_brokers, write_reports
+
+        verified = verify_brokers(
+            log_dir_path, topics, lambda *asked: _verify_here(*asked, **checks)
+        )
+        return write_reports(verified, as_json)
+    log_dir = LogDir(log_dir_path)
+    source = to_source(against, **reading) if against else None
     if source:
-        options |= {"against": source, "job": job}
+        checks |= {"against": source, "job": job}
     if topics:  # an unknown one ends here, before a source is read or Spark starts
         topics_to_check(log_dir, topics)
     if engine_for(engine, source, master) == "local":
-        report = _verify_here(log_dir, topics, **options)
+        report = _verify_here(log_dir, topics, **checks)
     else:
-        report = _verify_by_spark(log_dir, topics, master, **options)
+        report = _verify_by_spark(log_dir, topics, master, **checks)
     try:
         if report_file:
             _save(report, report_file, log_dir)
@@ -151,27 +154,6 @@ def command(
         if not topics and (why := why_no_log_dir(log_dir)):
             warn(why)
     return report.exit_code
-
-
-def _verify_brokers(
-    path: Path,
-    topics: tuple[str, ...],
-    as_json: bool,
-    partitioner: str | None,
-    strict_index: bool,
-    allow: tuple[str, ...],
-    full: bool,
-) -> int:
-    from kminilog.cli.verify_brokers import verify_brokers, write_reports
-
-    checks: dict[str, Any] = {
-        "partitioner": partitioner,
-        "strict_index": strict_index,
-        "allow": allow,
-        "full": full,
-    }
-    verified = verify_brokers(path, topics, lambda *asked: _verify_here(*asked, **checks))
-    return write_reports(verified, as_json)
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
