@@ -8,7 +8,6 @@ the partition reads the rest again. Order holds inside a partition only. A gap i
 gaps are allowed; then stderr has a line for each gap. Source: S3; Kafka: ConsoleConsumer; kcat.
 """
 
-import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from kminilog.cli.clusters import source_of, with_leader
 from kminilog.cli.consume_choice import chosen_partitions, chosen_topics, readable
 from kminilog.cli.consume_run import ConsumeRun, Wanted
 from kminilog.cli.current_directory import make_importable
+from kminilog.cli.group_offsets import coordinator_of
 from kminilog.cli.options import (
     allow_gaps_option,
     config_option,
@@ -40,7 +40,6 @@ from kminilog.cli.record_lines import (
 from kminilog.clock import Clock
 from kminilog.config_parsing import parse_config
 from kminilog.consumer.consumer import Consumer
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group_file import check_group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of
 from kminilog.consumer.interface import MessageSource
@@ -49,7 +48,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
-from kminilog.system import SystemClock, WallClock
+from kminilog.system import SystemClock
 
 _OTHER_WORDS = {
     "beginning": f"write {EARLIEST}",
@@ -277,9 +276,7 @@ def _member(
         source,
         {"auto.offset.reset": start, **settings, "enable.auto.commit": False},
         clock=clock,
-        coordinator=Coordinator(
-            log_dir.path, source.topics, source.topic_id, clock=WallClock(), chance=random.Random()
-        ),
+        coordinator=coordinator_of(log_dir, source),
         on_assigned=run.on_assigned,
         on_revoked=run.on_revoked,
         on_lost=run.on_lost,

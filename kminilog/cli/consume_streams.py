@@ -9,13 +9,14 @@ for consumer.timeout.ms. Source: S3 (ConsumerTest, one for each KafkaStream); Ka
 ConsoleConsumer.
 """
 
-import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any
 
 from kminilog.cli.clusters import source_of
 from kminilog.cli.consume_run import Wanted
+from kminilog.cli.group_offsets import coordinator_of
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import flush, warn
 from kminilog.cli.places import given_cluster, placed
@@ -23,13 +24,11 @@ from kminilog.cli.record_lines import WriteRecord
 from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer
-from kminilog.consumer.coordinator import Coordinator
-from kminilog.consumer.interface import ConsumerRecord, MessageSource
+from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
-from kminilog.system import WallClock
 
 _LOOK_SECONDS = 0.05
 
@@ -46,23 +45,13 @@ def consume_streams(
 ) -> None:
     """Write the records of `count` streams until the run is to end; raises what a stream raises."""
     timeout_ms = complete_config(settings, CONSUMER_SETTINGS)["consumer.timeout.ms"]
-
-    def coordinator(source: MessageSource) -> Coordinator:
-        return Coordinator(
-            log_dir.path,
-            source.topics,
-            source.topic_id,
-            clock=WallClock(),
-            chance=random.Random(),
-        )
-
     run = StreamsRun(write, wanted)
     if run.is_over:
         return
     group = settings["group.id"]
     # Made here, one for each thread: only the main thread knows the options of the command line.
     sources = [source_of(log_dir, on_gap=on_gap) for _ in range(count)]
-    if wanted.start is not None and coordinator(sources[0]).committed(group):
+    if wanted.start is not None and coordinator_of(log_dir, sources[0]).committed(group):
         told = (
             f"group {group} goes on where it has committed; --offset {wanted.start} counts only "
             f"where nothing is committed; `kminilog group reset {group} --to {wanted.start} --yes` "
@@ -73,7 +62,7 @@ def consume_streams(
         count,
         subscribe,
         sources.pop,
-        coordinator,
+        partial(coordinator_of, log_dir),
         {**settings, "consumer.timeout.ms": -1},  # the run decides, for all streams together
         clock,
         on_reset=lambda reset: warn(str(reset)),

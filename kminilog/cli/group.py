@@ -16,14 +16,13 @@ import click
 
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.group_changes import delete, reset
-from kminilog.cli.group_offsets import group_offsets, offsets_of
+from kminilog.cli.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import Command, allow_gaps_option, example, json_option
 from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.cli.places import topics_at
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.errors import LogDirError
@@ -54,7 +53,8 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
 
     If the file of a group cannot be read, the others are listed, and the exit code is 2.
     """
-    coordinator = _coordinator(log_dir_path)
+    log_dir = topics_at(log_dir_path)
+    coordinator = coordinator_of(log_dir, offsets_of(log_dir, on_gap=None))
     groups, code = [], 0
     for name in interruptible(coordinator.groups()):
         try:
@@ -81,12 +81,13 @@ def list_groups(log_dir_path: Path, as_json: bool) -> int:
 @click.pass_obj
 def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
     """Show members, assignment, committed offsets and lag of GROUP."""
-    coordinator = _coordinator(log_dir_path)
+    log_dir = topics_at(log_dir_path)
+    source = offsets_of(log_dir, on_gap=on_gap)
+    coordinator = coordinator_of(log_dir, source)
     group = coordinator.describe(name)
     for partition, offset in sorted(coordinator.outdated(name).items()):
         why = f"topic {partition.topic} was deleted and created again"
         warn(f"{partition}: the committed offset {offset} does not count any more: {why}")
-    source = offsets_of(topics_at(log_dir_path), on_gap=on_gap)
     description = _describe(group, source, WallClock().now_ms())
     if as_json:
         write_document(description)
@@ -143,13 +144,6 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
     else:
         arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
         write_lines(render_short(document(seconds, strategy=strategy, plan=plan), arguments))
-
-
-def _coordinator(log_dir_path: Path) -> Coordinator:
-    log_dir = topics_at(log_dir_path)
-    return Coordinator(
-        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
-    )
 
 
 # ---- describe

@@ -5,14 +5,13 @@ member would go on where it is, and commit that over the change. Source: Kafka:
 ConsumerGroupCommand (--reset-offsets --execute, --delete).
 """
 
-import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kminilog.cli.group_offsets import offsets_of
+from kminilog.cli.group_offsets import coordinator_of, offsets_of
 from kminilog.cli.options import allow_gaps_option, example, json_option, to_offset
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import topics_at
@@ -21,6 +20,7 @@ from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
+from kminilog.consumer.interface import MessageSource
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
@@ -96,7 +96,7 @@ def reset(
     """
     log_dir = topics_at(log_dir_path)
     source = offsets_of(log_dir, on_gap=on_gap)
-    coordinator, group = _group_without_members(log_dir, name, is_made=bool(names))
+    coordinator, group = _group_without_members(log_dir, source, name, is_made=bool(names))
     partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
     if isinstance(target, int) and target >= 0 and len(partitions) > 1:
         raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
@@ -122,7 +122,8 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
 
     Without --yes the command shows what would be lost, and deletes nothing.
     """
-    _, group = _group_without_members(topics_at(log_dir_path), name)
+    log_dir = topics_at(log_dir_path)
+    _, group = _group_without_members(log_dir, offsets_of(log_dir, on_gap=None), name)
     if is_done:
         delete_group(log_dir_path, name, now_ms=WallClock().now_ms())
     if as_json:
@@ -139,11 +140,9 @@ def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
 
 
 def _group_without_members(
-    log_dir: LogDir, name: str, *, is_made: bool = False
+    log_dir: LogDir, source: MessageSource, name: str, *, is_made: bool = False
 ) -> tuple[Coordinator, Group]:
-    coordinator = Coordinator(
-        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
-    )
+    coordinator = coordinator_of(log_dir, source)
     try:
         group = coordinator.describe(name)
     except UnknownGroupError:

@@ -1,20 +1,30 @@
-"""How far a group has read each partition: what `group describe` says of partitions.
+"""What commands ask of a group: its coordinator, and how far it has read each partition.
 
 In a cluster a group reads up to the high watermark, as it is stored; nobody copies while we look.
 
 Source: Kafka: ConsumerGroupCommand.
 """
 
+import random
 from typing import Any
 
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
+from kminilog.system import WallClock
+
+
+def coordinator_of(log_dir: LogDir, source: MessageSource) -> Coordinator:
+    """Return the coordinator of the groups that read `source`, the topics of `log_dir`."""
+    return Coordinator(
+        log_dir.path, source.topics, source.topic_id, clock=WallClock(), chance=random.Random()
+    )
 
 
 def offsets_of(log_dir: LogDir, *, on_gap: OnGap | None) -> MessageSource:

@@ -3,17 +3,15 @@
 What cannot be read does not stop the rest: the page says what it is, and why. Source: ours.
 """
 
-import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kminilog.cli.group_offsets import group_offsets
+from kminilog.cli.group_offsets import coordinator_of, group_offsets
 from kminilog.cli.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.layout import describe_partition
 from kminilog.cli.progress import working
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.readers import LogDirSource
 from kminilog.error_text import in_words
 from kminilog.errors import KMiniLogError
@@ -32,7 +30,6 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
-from kminilog.system import WallClock
 from kminilog.verification.coverage import in_words as unchecked_in_words
 from kminilog.verification.report import verify_storage
 
@@ -108,10 +105,8 @@ def _recovery_points(log_dir: Path, not_read: _NotRead) -> dict[TopicPartition, 
 
 def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups:
     """Return the groups of each partition. A group that cannot be read adds to `not_read`."""
-    coordinator = Coordinator(
-        log_dir.path, dict, log_dir.topic_id, clock=WallClock(), chance=random.Random()
-    )
     source = LogDirSource(log_dir, on_gap=on_gap)
+    coordinator = coordinator_of(log_dir, source)
     found: dict[TopicPartition, list[GroupLook]] = defaultdict(list)
     try:
         names = coordinator.groups()
