@@ -1,10 +1,13 @@
-"""Complete a configuration: given settings, and defaults for the rest. Source: Kafka: ConfigDef."""
+"""Read settings from texts and from a topic's file, and complete them by defaults.
 
-from collections.abc import Mapping
+Source: Kafka: ConfigDef.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kminilog.errors import SettingError
-from kminilog.settings import Setting, Table, check_setting
+from kminilog.settings import TOPIC_SETTINGS, Setting, Table, TopicSettings, check_setting
 
 
 def find_setting(name: str, table: Table) -> Setting:
@@ -12,7 +15,6 @@ def find_setting(name: str, table: Table) -> Setting:
 
     Raises SettingError for an unknown name; the error suggests similar names.
 
-    >>> from kminilog.settings import TOPIC_SETTINGS
     >>> find_setting("retention.hours", TOPIC_SETTINGS)
     Traceback (most recent call last):
     ...
@@ -29,13 +31,31 @@ retention.bytes or retention.ms?
     raise SettingError(name, reason=f"unknown; {advice}")
 
 
+def parse_config(assignments: Iterable[str], table: Table) -> dict[str, Any]:
+    """Return the checked settings of `name=value` texts; the last value for a name wins.
+
+    Raises SettingError for a text without `=`, an unknown name or a bad value.
+
+    >>> parse_config(["segment.bytes=512", "retention.ms=-1"], TOPIC_SETTINGS)
+    {'segment.bytes': 512, 'retention.ms': -1}
+    """
+    config: dict[str, Any] = {}
+    for assignment in assignments:
+        name, separator, text = assignment.partition("=")
+        if not separator:
+            raise SettingError(assignment, reason="give it as name=value")
+        setting = find_setting(name, table)
+        config[setting.name] = read_value(setting, text)
+        check_setting(setting, config[setting.name])
+    return config
+
+
 def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any]:
     """Return all settings of a table: the given values, checked, and defaults for the rest.
 
     Texts are parsed as `parse_config` does; other values must have the right type. Raises
     SettingError for an unknown name or a bad value.
 
-    >>> from kminilog.settings import TOPIC_SETTINGS
     >>> complete_config({"segment.bytes": "512"}, TOPIC_SETTINGS)["segment.bytes"]
     512
     """
@@ -45,6 +65,19 @@ def complete_config(config: Mapping[str, object], table: Table) -> dict[str, Any
         complete[setting.name] = read_value(setting, value) if isinstance(value, str) else value
         check_setting(setting, complete[setting.name])
     return complete
+
+
+def topic_settings(config: Mapping[str, int]) -> TopicSettings:
+    """Return a topic's settings from dotted names and values; the rest keep their defaults.
+
+    Raises SettingError for an unknown name or a value out of bounds.
+
+    >>> topic_settings({"segment.bytes": 512}).changed()
+    {'segment.bytes': 512}
+    """
+    for name in config:
+        find_setting(name, TOPIC_SETTINGS)
+    return TopicSettings(**{name.replace(".", "_"): value for name, value in config.items()})
 
 
 def short_name(setting: Setting, name: str) -> str:

@@ -18,6 +18,9 @@ INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 
 
+_NO_CLASSES: Mapping[str, str] = MappingProxyType({})
+
+
 class Setting(NamedTuple):
     """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
 
@@ -32,7 +35,7 @@ class Setting(NamedTuple):
     meaning: str
     choices: tuple[str, ...] = ()
     older_name: str = ""
-    kafka_classes: Mapping[str, str] = MappingProxyType({})
+    kafka_classes: Mapping[str, str] = _NO_CLASSES
 
 
 Table = Mapping[str, Setting]
@@ -43,6 +46,24 @@ def whole_number(
 ) -> Setting:
     """Return the row of a setting that is a whole number within bounds, both inclusive."""
     return Setting(name, default, minimum, maximum, meaning, older_name=older_name)
+
+
+def switch(name: str, default: bool, meaning: str) -> Setting:
+    """Return the row of a setting that is true or false."""
+    return Setting(name, default, 0, 1, meaning)
+
+
+def text(
+    name: str,
+    default: str,
+    meaning: str,
+    choices: tuple[str, ...] = (),
+    *,
+    older_name: str = "",
+    kafka_classes: Mapping[str, str] = _NO_CLASSES,
+) -> Setting:
+    """Return the row of a setting that is a text: one of `choices`, if there are any."""
+    return Setting(name, default, 0, 0, meaning, choices, older_name, kafka_classes)
 
 
 def table_of(*settings: Setting) -> Table:

@@ -2,8 +2,7 @@ from functools import partial
 
 import pytest
 
-from kminilog.config import complete_config, find_setting, read_value
-from kminilog.config_parsing import parse_config, topic_settings
+from kminilog.config import complete_config, find_setting, parse_config, read_value, topic_settings
 from kminilog.consumer.assignors.registry import ASSIGNORS
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.errors import SettingError

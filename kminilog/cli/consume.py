@@ -38,7 +38,7 @@ from kminilog.cli.record_lines import (
     text_writer,
 )
 from kminilog.clock import Clock
-from kminilog.config_parsing import parse_config
+from kminilog.config import parse_config
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.group_file import check_group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, offset_of

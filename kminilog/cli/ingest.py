@@ -14,7 +14,7 @@ from kminilog.cli.options import config_option, dialect_option, example, json_op
 from kminilog.cli.output import warn, write_document, write_lines
 from kminilog.cli.progress import working
 from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
-from kminilog.config_parsing import parse_config, topic_settings
+from kminilog.config import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.plain_text import count

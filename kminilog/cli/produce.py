@@ -34,7 +34,7 @@ from kminilog.cli.produce_stats import write_stats
 from kminilog.cli.verbose import log_shown
 from kminilog.client_errors import PartitionOfRecordError
 from kminilog.clock import Clock
-from kminilog.config_parsing import parse_config
+from kminilog.config import parse_config
 from kminilog.errors import KMiniLogError, NullValueError
 from kminilog.format.message import encoded_bytes
 from kminilog.job_errors import SourceError

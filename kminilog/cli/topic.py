@@ -21,7 +21,7 @@ from kminilog.cli.places import cluster_at, is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.client_errors import UnknownTopicOrPartitionError
-from kminilog.config_parsing import parse_config, topic_settings
+from kminilog.config import parse_config, topic_settings
 from kminilog.consumer.coordinator import forget_topic
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.log_dir_errors import TopicExistsError

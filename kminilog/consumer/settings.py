@@ -3,8 +3,7 @@
 Source: Kafka 0.8.2 ConsumerConfig, later ones for groups; the documents name only some (S1, S3).
 """
 
-from kminilog.setting_kinds import switch, text
-from kminilog.settings import INT32_MAX, INT64_MAX, table_of, whole_number
+from kminilog.settings import INT32_MAX, INT64_MAX, switch, table_of, text, whole_number
 
 _ASSIGNORS = {
     "org.apache.kafka.clients.consumer.RangeAssignor": "range",

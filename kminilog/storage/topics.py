@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from kminilog.chance import Chance
 from kminilog.client_errors import UnknownTopicOrPartitionError
-from kminilog.config_parsing import topic_settings
+from kminilog.config import topic_settings
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition

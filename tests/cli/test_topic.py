@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.cli import topic
-from kminilog.config_parsing import topic_settings
+from kminilog.config import topic_settings
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
