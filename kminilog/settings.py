@@ -25,7 +25,8 @@ class Setting(NamedTuple):
     """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
 
     `older_name` is the name in older releases of Kafka; it is accepted everywhere. `kafka_classes`
-    maps names of Kafka's classes to the values that stand for them here.
+    maps names of Kafka's classes to the values that stand for them here. `reader` is the one
+    partitioner of the suite that reads the setting; empty: the setting is not for a partitioner.
     """
 
     name: str
@@ -36,21 +37,29 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     older_name: str = ""
     kafka_classes: Mapping[str, str] = _NO_CLASSES
+    reader: str = ""
 
 
 Table = Mapping[str, Setting]
 
 
 def whole_number(
-    name: str, default: int, minimum: int, maximum: int, meaning: str, *, older_name: str = ""
+    name: str,
+    default: int,
+    minimum: int,
+    maximum: int,
+    meaning: str,
+    *,
+    older_name: str = "",
+    reader: str = "",
 ) -> Setting:
     """Return the row of a setting that is a whole number within bounds, both inclusive."""
-    return Setting(name, default, minimum, maximum, meaning, older_name=older_name)
+    return Setting(name, default, minimum, maximum, meaning, (), older_name, reader=reader)
 
 
-def switch(name: str, default: bool, meaning: str) -> Setting:
+def switch(name: str, default: bool, meaning: str, *, reader: str = "") -> Setting:
     """Return the row of a setting that is true or false."""
-    return Setting(name, default, 0, 1, meaning)
+    return Setting(name, default, 0, 1, meaning, reader=reader)
 
 
 def text(
@@ -61,9 +70,10 @@ def text(
     *,
     older_name: str = "",
     kafka_classes: Mapping[str, str] = _NO_CLASSES,
+    reader: str = "",
 ) -> Setting:
     """Return the row of a setting that is a text: one of `choices`, if there are any."""
-    return Setting(name, default, 0, 0, meaning, choices, older_name, kafka_classes)
+    return Setting(name, default, 0, 0, meaning, choices, older_name, kafka_classes, reader)
 
 
 def table_of(*settings: Setting) -> Table:

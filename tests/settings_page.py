@@ -23,9 +23,9 @@ explains segments, the index and [retention](format.md#how-old-segments-go).
 _OF_PRODUCERS = """
 ## Settings of a producer
 
-`produce` and `partition` take them; in Python, `Producer`. [](producer.md) explains them. Those
-that begin with 0.8, 3.3 or round-robin are for one [partitioner](partitioners.md); others ignore
-them, and one line says so.
+`produce` and `partition` take them; in Python, `Producer`. [](producer.md) explains them. If a
+meaning begins with the name of a [partitioner](partitioners.md), only that partitioner reads the
+setting; others ignore it, and one line says so.
 """
 _OF_CONSUMERS = """
 ## Settings of a consumer
@@ -79,7 +79,8 @@ def _values(setting: Setting) -> str:
 
 def _meaning(setting: Setting) -> str:
     older = f"; older name `{setting.older_name}`" if setting.older_name else ""
-    return f"{setting.meaning}{older}"
+    reader = f"`{setting.reader}`: " if setting.reader else ""
+    return f"{reader}{setting.meaning}{older}"
 
 
 if __name__ == "__main__":

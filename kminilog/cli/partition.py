@@ -155,9 +155,9 @@ def command(
         make_importable()
     if seed is None:
         seed = SystemRandom().getrandbits(_SEED_BITS)
-    interval = interval_ms or 0
     runs = [
-        _run(given | {_CLASS: name}, ordered, numbers, cluster, seed, interval) for name in names
+        _run(given | {_CLASS: name}, names, ordered, numbers, cluster, seed, interval_ms or 0)
+        for name in names
     ]
     is_timed = interval_ms is not None
     if as_json:
@@ -185,17 +185,18 @@ def command(
 
 def _run(
     given: dict[str, Any],
+    names: list[str],
     keys: list[Any],
     numbers: list[int],
     cluster: ClusterMetadata,
     seed: int,
     interval_ms: int,
 ) -> tuple[Asked, list[Choice]]:
-    """Return what one partitioner was asked, and its choices."""
+    """Return what one partitioner of `names` was asked, and its choices."""
     settings = complete_config(given, PRODUCER_SETTINGS)
     name = settings[_CLASS]
     clock = ManualClock()
-    chooser = make_partitioner(name, settings, chance=Random(seed), clock=clock)
+    chooser = make_partitioner(name, settings, chance=Random(seed), clock=clock, compared=names)
     choices = dry_run(
         chooser,
         interruptible(keys),

@@ -11,7 +11,7 @@ of its classes, such as org.apache.kafka.clients.producer.RoundRobinPartitioner,
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -47,24 +47,20 @@ PARTITIONERS: dict[str, Callable[[Chance, Clock], Partitioner]] = {
     "sticky-cache": lambda chance, clock: StickyCache(chance),
     "random": lambda chance, clock: RandomChoice(chance),
 }
-_READ_BY = {
-    "send.switch.broker.enable": "default-0.8",
-    "default-0.8.abs": "default-0.8",
-    "topic.metadata.refresh.interval.ms": "default-0.8",
-    "round-robin.double-call-bug": "round-robin",
-    "partitioner.ignore.keys": "built-in",
-    "partitioner.adaptive.partitioning.enable": "built-in",
-    "partitioner.availability.timeout.ms": "built-in",
-}
-"""Which partitioner of the suite reads a setting; a user's class may read any."""
 
 
 def make_partitioner(
-    name_or_path: str, config: Mapping[str, Any], *, chance: Chance, clock: Clock
+    name_or_path: str,
+    config: Mapping[str, Any],
+    *,
+    chance: Chance,
+    clock: Clock,
+    compared: Collection[str] = (),
 ) -> Partitioner:
     """Return a new partitioner, configured; settings that are not in `config` have their defaults.
 
-    A setting for another partitioner of the suite is a KMiniLogWarning: it has no effect. Raises
+    A setting for another partitioner of the suite is a KMiniLogWarning: it has no effect. There is
+    no warning if one of `compared`, the partitioners that get the same settings, reads it. Raises
     SettingError for an unknown name or a wrong setting, PluginError for a class that cannot be
     loaded or made.
 
@@ -78,10 +74,13 @@ def make_partitioner(
     """
     complete = complete_config({**config, SETTING: name_or_path}, PRODUCER_SETTINGS)
     name = checked_name(name_or_path)
-    for setting, reader in _READ_BY.items():
-        is_ignored = name in PARTITIONERS and name != reader
-        if is_ignored and complete[setting] != PRODUCER_SETTINGS[setting].default:
-            warn(f"setting {setting} has no effect: {name} ignores it; it is for {reader}")
+    readers = {name, *compared}
+    is_suite = readers <= PARTITIONERS.keys()  # a user's class may read any setting
+    for setting in PRODUCER_SETTINGS.values():
+        is_ignored = is_suite and setting.reader not in {"", *readers}
+        if is_ignored and complete[setting.name] != setting.default:
+            told = f"{name} ignores it; it is for {setting.reader}"
+            warn(f"setting {setting.name} has no effect: {told}")
     partitioner = _make(name, chance, clock)
     partitioner.configure(complete)
     return partitioner

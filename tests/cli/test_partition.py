@@ -362,6 +362,25 @@ def test_partition_shows_several_partitioners_side_by_side(kminilog):
     assert_one_line(refused, 2, "--explain takes one --partitioner")
 
 
+@pytest.mark.parametrize(
+    ("other", "told_of"),
+    [
+        ("default-0.9", ["default-2.4", "default-0.9"]),
+        ("round-robin", []),
+        (f"{EXAMPLES}.ByTime", []),
+    ],
+)
+def test_partition_comparing_tells_of_a_setting_only_if_none_may_read_it(kminilog, other, told_of):
+    bug = ["--config", "round-robin.double-call-bug=true"]
+    names = ["--partitioner", "default-2.4", "--partitioner", other]
+    told = kminilog("partition", "--partitions", 3, "--key", "k", *names, *bug).err.splitlines()
+    assert told == [
+        "kminilog: setting round-robin.double-call-bug has no effect: "
+        f"{name} ignores it; it is for round-robin"
+        for name in told_of
+    ]
+
+
 # ---- time that passes between records
 
 
