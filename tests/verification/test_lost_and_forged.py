@@ -138,6 +138,14 @@ def test_what_retention_has_deleted_is_no_loss_and_what_is_lost_behind_it_is(sce
     assert found(scene.verified()) == [("lost-start", 0, start)]
 
 
+def test_segments_that_are_all_lost_are_one_finding_from_where_retention_ended(scene):
+    scene.retain(2)
+    start = read_checkpoint(scene.path, LOG_START_FILE)[ORDERS_0]
+    for log in scene.logs():
+        scene.lose(log)
+    assert found(scene.verified()) == [("lost-end", 0, start)]
+
+
 def test_retention_that_deletes_while_segments_are_checked_leaves_no_finding(scene):
     log_dir = LogDir(scene.path)
     jobs = read_records(scene.path).partitions_of(log_dir.topic("orders"))[0]
