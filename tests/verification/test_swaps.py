@@ -9,7 +9,7 @@ import pytest
 
 from kminilog.storage.publish import fingerprints
 from tests.damage import message_positions
-from tests.verification.test_lost_and_forged import Scene
+from tests.verification.test_lost_and_forged import PARTITIONS, ROWS, Scene
 
 RANGE = 10
 
@@ -67,6 +67,19 @@ def test_neighbours_of_different_keys_are_named_beside_a_source_that_is_complete
     assert report.conservation["holds"]
     (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
     assert altered.place.startswith(f"orders-0/{scene.logs()[0].stem}.log, offset 3, byte ")
+
+
+def test_neighbours_of_one_key_are_explained_by_the_one_that_comes_too_late(scene):
+    scene.lines.write_text("".join(f"k:value {n}\n" for n in range(ROWS)))
+    before = {partition: len(scene.logs(partition)) for partition in range(PARTITIONS)}
+    scene.ingest("second")
+    (grown,) = [p for p, count in before.items() if len(scene.logs(p)) > count + 1]
+    offset = rearrange(scene.logs(grown)[-2], swap(3)) + 3
+    options = {"against": scene.source(), "job": "second", "allow": ["index-position"]}
+    report = scene.verified(**options)
+    (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
+    assert altered.offset == offset
+    assert (altered.cause.kind, altered.cause.is_certain) == ("key-order", True)
 
 
 def test_messages_further_apart_are_an_altered_range(scene):
