@@ -97,6 +97,13 @@ def test_page_of_an_ok_report_says_so_and_has_no_findings():
     assert "None." in words_of(report_with().to_html())
 
 
+def test_page_says_if_only_samples_of_a_class_are_counted_in_the_partitions(many):
+    told = "Of findings in comparison with the source, only the samples are counted here."
+    assert told in words_of(many.to_html())
+    one = report_with(Finding(FindingClass.MISSING, "orders", 0, "gone", source="s.csv, row 7"))
+    assert told not in words_of(one.to_html())
+
+
 def test_page_headline_counts_errors_and_warnings_by_class_but_not_what_is_allowed():
     kinds = [FindingClass.BAD_CRC, FindingClass.BAD_CRC, FindingClass.INDEX_SPARSE]
     kinds += [FindingClass.EXTRA, FindingClass.DUPLICATE]
