@@ -14,6 +14,7 @@ from kminilog.client_errors import (
 from kminilog.clock import ManualClock
 from kminilog.cluster import mini_cluster
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE
+from kminilog.cluster.cluster_files import ClusterFiles, expired_in_copies
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.errors import (
@@ -390,6 +391,20 @@ def test_replicas_have_the_same_files_in_both_dialects(tmp_path, dialect):
     files = [pairs_on(tmp_path, node) for node in range(3)]
     assert len(files[0]) > 20
     assert files[0] == files[1] == files[2]
+    cluster.check()
+
+
+def test_retain_before_followers_know_what_is_committed_raises_their_high_watermarks(
+    tmp_path, clock
+):
+    cluster = open_cluster(tmp_path, clock=clock)
+    for _ in range(60):
+        produce(cluster, b"value")
+    while cluster.replicate():
+        pass  # followers have all, and wait for the answer to their next request
+    expired = expired_in_copies(ClusterFiles(tmp_path), ORDERS, 2**50)
+    assert [len(segments) > 2 for segments in expired.values()] == [True] * 3
+    cluster.retain(ORDERS, expired, 2**50)
     cluster.check()
 
 
