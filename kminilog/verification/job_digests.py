@@ -7,8 +7,12 @@ gone on in the last one. What retention or a cut has taken cannot be compared. S
 """
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import takewhile
 
+from kminilog.errors import LogDirError
 from kminilog.plain_text import offsets
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import StagedPartition
@@ -24,25 +28,29 @@ def read_digests(
 ) -> dict[str, str]:
     """Return the digests of the files of jobs in a partition, by job id; O(their bytes).
 
-    A job whose first segment is gone, or of which bytes are missing, is left out. Raises
-    LogDirError and OSError.
+    A job is left out if its first segment is gone, if bytes are missing or cannot be read, or if a
+    cut took some. Raises nothing.
     """
-    segments = reader.segments()
     found = {}
     for job_id, one in staged:
-        first = reader.dialect.base_offset_for(one.first_offset)
-        names = [segment.base_offset for segment in segments]
-        if not one.count or first not in names:
-            continue
-        digest, left = hashlib.sha256(), one.bytes
-        for segment in segments[names.index(first) :]:
-            with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
-                while left and (data := file.read(min(left, _READ_BYTES))):
-                    digest.update(data)
-                    left -= len(data)
-        if not left:
-            found[job_id] = digest.hexdigest()
+        with suppress(LogDirError, OSError):
+            if one.count and one.digest and (digest := _digest(reader, one)):
+                found[job_id] = digest
     return found
+
+
+def _digest(reader: PartitionReader, staged: StagedPartition) -> str | None:
+    segments = reader.segments()
+    slot = bisect_left(segments, staged.first_offset, key=lambda segment: segment.first_offset)
+    if slot == len(segments) or segments[slot].first_offset != staged.first_offset:
+        return None
+    digest, left = hashlib.sha256(), staged.bytes
+    for segment in takewhile(lambda one: one.first_offset < staged.next_offset, segments[slot:]):
+        with open(segment.log_path, "rb", buffering=0, opener=open_regular) as file:
+            while left and (data := file.read(min(left, _READ_BYTES))):
+                digest.update(data)
+                left -= len(data)
+    return None if left else digest.hexdigest()
 
 
 def judge_digests(
@@ -65,7 +73,8 @@ def judge_digests(
         if job_id not in digests or any(
             other.offset in written or other.stands_for > 1 for other in wrong
         ):
-            why = "messages there are damaged, missing or deleted"
+            why = "messages there are damaged, missing or deleted, or cannot be read"
+            why = why if one.digest else "part of it was cut off"
             unjudged.append(f"{where}: its SHA-256 was not compared, because {why}")
             continue
         detail = f"the files of {offsets(written)} are not what job {job_id} wrote: another SHA-256"

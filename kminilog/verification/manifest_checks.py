@@ -138,13 +138,16 @@ def _accept_staged_partition(
 
 
 def shortened(manifest: Manifest, staged: StagedPartition, cuts: Iterable[Cut]) -> StagedPartition:
-    """Return what a job wrote to a partition, without the offsets that were cut off since."""
+    """Return what a job wrote to a partition, without the offsets that were cut off since.
+
+    What is left of cut files has another digest than the manifest says: it is empty.
+    """
     gone = cuts_of_job(manifest, staged, cuts)
     if not gone:
         return staged
     end = gone[-1].first_offset
     rows = [row for row in staged.fingerprints if row[0] + row[1] <= end]
-    return replace(staged, next_offset=end, fingerprints=rows)
+    return replace(staged, next_offset=end, digest="", fingerprints=rows)
 
 
 def _contradiction(staged: StagedPartition, partitions: int) -> str | None:

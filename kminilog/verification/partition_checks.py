@@ -64,10 +64,10 @@ def check_partition(
     jobs = jobs or PartitionJobs()
     try:
         segments = reader.segments()
-        if is_full:
-            jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
     except (LogDirError, OSError) as error:
         return join_segments(reader, [], jobs, failure=error)
+    if is_full:
+        jobs = replace(jobs, digests=read_digests(reader, jobs.staged))
     topic_partition, borders = reader.topic_partition, jobs.borders
     summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
     return join_segments(reader, summaries, jobs)

@@ -22,9 +22,15 @@ from kminilog.source.description import Source
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.publish.manifests import LAST_JOBS_FILE, committed_path, last_jobs
+from kminilog.storage.publish.manifests import (
+    LAST_JOBS_FILE,
+    committed_manifests,
+    committed_path,
+    last_jobs,
+)
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
+from kminilog.storage.truncation import truncate_log
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 from kminilog.verification.report import Report
@@ -399,6 +405,43 @@ def test_damage_is_one_finding_with_digests_too(scene):
     log = scene.logs()[1]
     flip_byte(log, log.stat().st_size - 1, mask=1)
     assert [kind for kind, _, _ in found(scene.verified(full=True))] == ["bad-crc"]
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_segment_that_cannot_be_read_hides_no_finding_and_its_job_is_not_compared(scene, is_full):
+    damaged, unreadable = scene.logs()[1], scene.logs()[3]
+    flip_byte(damaged, damaged.stat().st_size - 1, mask=1)
+    unreadable.unlink()
+    os.mkfifo(unreadable)
+    report = scene.verified(full=is_full)
+    assert [kind for kind, _, _ in found(report)] == ["bad-crc"]
+    assert str(unreadable) in " ".join(not_checked(report, "messages"))
+    digests = [line for line in not_checked(report, "jobs") if "SHA-256 was not compared" in line]
+    assert [line.split(":")[0] for line in digests] == ["orders-0"] * is_full
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+@pytest.mark.parametrize("part", [-20, 100])
+def test_log_that_was_cut_and_filled_again_is_ok_with_digests_too(scene, part, is_full):
+    """The cut is in the second job, or in the first: then nothing is left of the second one."""
+    with LogDirWriter.open(scene.path) as writer:
+        log = writer.log(ORDERS_0)
+        truncate_log(log, part % log.log_end_offset)
+        log.append((None, b"another value %d" % n) for n in range(2 * ROWS))
+    report = scene.verified(full=is_full)
+    assert (report.verdict, found(report)) == ("ok", [])
+    cut = [line for line in not_checked(report, "jobs") if "SHA-256" in line]
+    why = "its SHA-256 was not compared, because part of it was cut off"
+    assert [line.endswith(why) for line in cut] == [True] * is_full
+
+
+def test_last_segment_of_a_job_that_is_lost_is_one_finding_with_digests_too(scene):
+    first, _ = committed_manifests(scene.path)
+    (staged,) = [one for one in first.partitions if one.partition == 0]
+    ends = scene.dialect.base_offset_for(staged.next_offset)
+    scene.lose([log for log in scene.logs() if int(log.stem) < ends][-1])
+    report = scene.verified(full=True)
+    assert [kind for kind, _, _ in found(report)] == ["offset-gap"]
 
 
 def four_bytes_for(data: bytes, wanted: int) -> bytes:
