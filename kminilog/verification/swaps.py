@@ -14,8 +14,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
-from kminilog.errors import KMiniLogError
-from kminilog.format.message import Message
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.fingerprints import message_fingerprint
 from kminilog.verification.findings import Finding, FindingClass
@@ -32,7 +31,7 @@ def name_swaps(
     """Return the findings; an `altered` range in which two neighbours have changed places says so.
 
     Reads altered ranges once more, message by message, if they are not more than two. O(their
-    bytes).
+    bytes), memory O(their messages) without keys and values.
     """
     ranges = [one for one in findings if one.kind == FindingClass.ALTERED]
     if len(ranges) > _MOST_RANGES:
@@ -50,22 +49,33 @@ def name_swaps(
     return [kept for found in findings for kept in named.get(found, [found])]
 
 
+class _Stored(NamedTuple):
+    """What the fingerprint of a message is made of."""
+
+    offset: int
+    size: int
+    crc: int
+
+
 class _Range(NamedTuple):
     """The messages of a range, and what their sum lacks to be that of the manifest."""
 
-    messages: list[Message]
+    messages: list[_Stored]
     difference: int
 
     @classmethod
     def read(cls, reader: PartitionReader, jobs: PartitionJobs, found: Finding) -> "_Range":
         written = {first: total for _, one in jobs.staged for first, _, total in one.fingerprints}
         first, last = found.offset or 0, found.last_offset or 0
-        messages: list[Message] = []
-        while not messages or messages[-1].offset < last:
-            messages += reader.read(first + len(messages), _READ_BYTES)
-        messages = messages[: last - first + 1]
-        stored = sum(message_fingerprint(one.offset, one.size, one.crc) for one in messages)
-        return cls(messages, written[first] - stored)
+        stored: list[_Stored] = []
+        while len(stored) <= last - first:
+            messages = reader.read(first + len(stored), _READ_BYTES)
+            if not messages:
+                raise LogDirError(str(reader.directory), reason="the log was cut meanwhile")
+            stored += [_Stored(one.offset, one.size, one.crc) for one in messages]
+        del stored[last - first + 1 :]
+        total = sum(message_fingerprint(*one) for one in stored)
+        return cls(stored, written[first] - total)
 
 
 def _swap_in(here: _Range, behind: _Range | None) -> tuple[int, bool] | None:
@@ -84,9 +94,9 @@ def _swap_in(here: _Range, behind: _Range | None) -> tuple[int, bool] | None:
     return None
 
 
-def _change(place: Message, content: Message) -> int:
+def _change(place: _Stored, content: _Stored) -> int:
     """Return how a sum changes if a place has another content."""
-    before = message_fingerprint(place.offset, place.size, place.crc)
+    before = message_fingerprint(*place)
     return message_fingerprint(place.offset, content.size, content.crc) - before
 
 

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
+from kminilog.storage.truncation import truncate_log
+from kminilog.verification.findings import Finding, FindingClass
+from kminilog.verification.records import read_records
+from kminilog.verification.swaps import name_swaps
 from tests.damage import message_positions
-from tests.verification.test_lost_and_forged import PARTITIONS, ROWS, Scene
+from tests.verification.test_lost_and_forged import ORDERS_0, PARTITIONS, ROWS, Scene
 
 RANGE = 10
 
@@ -91,6 +97,23 @@ def test_messages_further_apart_are_an_altered_range(scene):
     (altered,) = [one for one in report.tally.findings() if one.kind == "altered"]
     assert (altered.offset, altered.last_offset) == (0, RANGE - 1)
     assert "changed places" not in altered.detail
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("left", [5, RANGE])
+def test_log_that_was_cut_since_the_check_names_no_swap(scene, left):
+    """The second range has lost its end, or all of it."""
+    reader = LogDir(scene.path).reader(ORDERS_0)
+    topic = LogDir(scene.path).topic("orders")
+    jobs = read_records(scene.path).partitions_of(topic)[0]
+    altered = [
+        Finding(FindingClass.ALTERED, *ORDERS_0, "", offset=at, last_offset=at + RANGE - 1)
+        for at in (0, RANGE)
+    ]
+    with LogDirWriter.open(scene.path) as writer:
+        truncate_log(writer.log(ORDERS_0), 2 * RANGE - left)
+    assert name_swaps(reader, jobs, altered) == altered
+    assert name_swaps(reader, jobs, altered[1:]) == altered[1:]
 
 
 def test_two_swaps_in_one_range_are_an_altered_range(scene):
