@@ -100,7 +100,7 @@ def judge_end(
 
 def _ends_in_damage(segments: Sequence[SegmentSummary]) -> bool:
     last_filled = [segment for segment in segments if segment.log_bytes][-1:]
-    return any(segment.lost_at_end or segment.undecided for segment in last_filled)
+    return any(one.damaged_from is not None or one.undecided for one in last_filled)
 
 
 def _with_end(found: Finding, end: int, known_end: int) -> Finding:

@@ -33,7 +33,7 @@ from kminilog.format.names import (
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.verification.damage_scan import no_tail
+from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.job_digests import judge_digests, read_digests
@@ -44,6 +44,12 @@ from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.segment_summary import CheckSegment, SegmentSummary
 from kminilog.verification.swaps import name_swaps
 
+_BAD_BYTES = (
+    FindingClass.BAD_CRC,
+    FindingClass.BAD_LENGTH,
+    FindingClass.BAD_MAGIC,
+    FindingClass.TORN_TAIL,
+)
 _LOOKS = 500  # the two files of a segment appear and vanish one after the other
 
 
@@ -254,6 +260,7 @@ def _join(
     findings: list[Finding] = []
     missing: list[range] = []
     reach: Sequence[int] = ()  # where the next segment may begin; empty: anywhere
+    last: SegmentSummary | None = None  # the segment that has the messages in front of it
     last_filled = max((slot for slot, s in enumerate(ordered) if s.log_bytes), default=0)
     for slot, summary in enumerate(ordered):
         if slot < last_filled:
@@ -266,26 +273,36 @@ def _join(
             finding = Finding(fault.kind, *topic_partition, fault.detail, summary.name)
             findings.append(finding._replace(offset=summary.start_offset, position=0))
             missing.append(fault.concerned)
-        elif reach and summary.start_offset > reach[0] + 1:
-            findings = _with_lost(findings, range(reach[0], summary.start_offset))
+        elif last and reach and summary.start_offset > reach[0] + 1:
+            findings = _with_lost(findings, last, summary.start_offset - reach[0])
         findings += summary.findings
-        reach = _reach(summary, reach)
+        if not (reach and summary.next_offset is not None and summary.next_offset < reach[0]):
+            last, reach = summary, _reach(dialect, summary)  # else a copy of messages before it
     return [found for found in findings if not _is_consequence(found, missing)]
 
 
-def _with_lost(findings: Sequence[Finding], lost: range) -> list[Finding]:
-    """Say in the last finding, which is at the end of a segment, how many messages were there."""
-    said = f"{findings[-1].detail}; {len(lost)} messages were in these bytes"
-    return [*findings[:-1], findings[-1]._replace(detail=said)]
+def _with_lost(
+    findings: Sequence[Finding], summary: SegmentSummary, lost_count: int
+) -> list[Finding]:
+    """Say in the finding of the damage at the end of a segment how many messages were there."""
+    place = summary.name, summary.damaged_from
+    said = f"; {lost_count} messages were in these bytes"
+    return [
+        found._replace(detail=found.detail + said)
+        if (found.segment, found.position) == place and found.kind in _BAD_BYTES
+        else found
+        for found in findings
+    ]
 
 
-def _reach(summary: SegmentSummary, before: Sequence[int]) -> Sequence[int]:
-    """Return the offsets with which the next segment may begin."""
+def _reach(dialect: Dialect, summary: SegmentSummary) -> Sequence[int]:
+    """Return the offsets with which the next segment may begin; empty if nobody knows."""
     if summary.next_offset is None:
         return ()
-    if before and summary.next_offset < before[0]:
-        return before  # this segment is a copy of messages before it
-    return range(summary.next_offset, summary.next_offset + 1 + summary.lost_at_end)
+    lost_count = 0
+    if summary.damaged_from is not None:
+        lost_count = max(most_messages(dialect, summary.log_bytes - summary.damaged_from), 1)
+    return range(summary.next_offset, summary.next_offset + 1 + lost_count)
 
 
 def _boundary_fault(summary: SegmentSummary, reach: Sequence[int]) -> OffsetFault:

@@ -80,7 +80,7 @@ class SegmentCheck:
         self._undecided: UndecidedFinding | None = None
         self._swapped_offset: int | None = None
         self._missing = range(0)
-        self._lost_at_end = 0
+        self._damaged_from: int | None = None
         self._message_count = self._compressed_count = self._unplaced_count = 0
         self._first_offset: int | None = None
         self._last_offset: int | None = None
@@ -150,7 +150,7 @@ class SegmentCheck:
             unchecked=unchecked,
             start_offset=self._start_offset,
             next_offset=None if unchecked else self._expected,
-            lost_at_end=self._lost_at_end,
+            damaged_from=self._damaged_from,
             undecided=self._undecided,
             compressed_count=self._compressed_count,
             unplaced_count=self._unplaced_count,
@@ -162,7 +162,7 @@ class SegmentCheck:
     def _take(self, step: Step, following: Step | None) -> None:
         """Check one message and the damage in front of it; the step behind it helps to decide."""
         message, after = step.message, following.message if following else None
-        lost = self._count_lost(step, after) if step.damage else 0
+        lost = self._count_lost(step, following) if step.damage else 0
         if step.damage:
             self._take_damage(step.damage, lost, is_last=message is None)
         if message is None:
@@ -194,18 +194,19 @@ class SegmentCheck:
             index.tell_message(self._expected, message.offset, position)
         self._expected = message.offset + 1
 
-    def _count_lost(self, step: Step, after: Message | None) -> int:
+    def _count_lost(self, step: Step, following: Step | None) -> int:
         """Return how many messages were in the damage in front of a message: 1, if it is not
         certain.
 
         The offsets that are missing behind it were there, if so many messages fit into its bytes.
         If the message behind contradicts the next one, damage has reached its offset: it is one of
-        them.
+        them. With damage between the two, nothing contradicts it.
         """
         if step.damage is None or step.message is None:
             return 1
         room = most_messages(self._segment.dialect, step.position - step.damage.position)
         missing = step.message.offset - self._expected
+        after = following.message if following and not following.damage else None
         if after and not goes_on(step.message.offset, after):
             missing, room = after.offset - self._expected, room + 1
         return missing if 1 < missing <= room else 1
@@ -216,8 +217,7 @@ class SegmentCheck:
             detail += f"; {lost} messages were in these bytes"
         self._add(damage.kind, detail, self._expected, damage.position)
         if is_last:
-            size_bytes = self._log_bytes - damage.position
-            self._lost_at_end = max(most_messages(self._segment.dialect, size_bytes), 1)
+            self._damaged_from = damage.position
         concerned_end = MAX_OFFSET if is_last else self._expected + lost
         for index in self._indexes:
             index.tell_fault(self._expected, concerned_end)

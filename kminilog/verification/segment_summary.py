@@ -75,11 +75,11 @@ class SegmentSummary(NamedTuple):
     """The content of a segment, and its findings; small and picklable.
 
     `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
-    covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages; and
-    up to `lost_at_end` more if it ends in damage. None means not known. `unplaced_count` counts
-    messages with keys of which nobody knows where they belong. `fingerprints` are the sums of the
-    requested ranges, as `RangeSums.rows` returns them. `notes` are findings only by the strict
-    rule.
+    covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages;
+    None means not known. From byte `damaged_from` to its end it is damaged, and more messages may
+    have been there; None if it ends with a message. `unplaced_count` counts messages with keys of
+    which nobody knows where they belong. `fingerprints` are the sums of the requested ranges, as
+    `RangeSums.rows` returns them. `notes` are findings only by the strict rule.
     """
 
     base_offset: int
@@ -93,7 +93,7 @@ class SegmentSummary(NamedTuple):
     unchecked: list[str]
     start_offset: int
     next_offset: int | None
-    lost_at_end: int = 0
+    damaged_from: int | None = None
     undecided: UndecidedFinding | None = None
     compressed_count: int = 0
     unplaced_count: int = 0

@@ -12,11 +12,15 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import carry_out, plan_recovery
 from kminilog.storage.retention import delete_expired
+from kminilog.verification.findings import SAMPLE_COUNT
 from kminilog.verification.partition_checks import check_partition, join_segments
+from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.segment_checks import check_segment
-from tests.damage import cut_to
+from tests.damage import cut_to, flip_byte, message_positions, zero_range
 from tests.verification.faults import Expected
 from tests.verification.logs import ORDERS, SETTINGS, check, found_in, write_log
+
+LARGE = TopicSettings(segment_bytes=2400, index_interval_bytes=60)
 
 
 def write_segment(
@@ -155,6 +159,80 @@ def test_unfinished_message_in_front_of_an_empty_segment_is_a_torn_tail(tmp_path
     cut_to(tmp_path / f"{name}.log", (tmp_path / f"{name}.log").stat().st_size - 1)
     (found,) = found_in(check(tmp_path, dialect))
     assert (found.kind, found.offset) == ("torn-tail", 2)
+
+
+def damage_end(log: Path, count: int) -> int:
+    """Put zeros over the last messages; return the byte where they begin."""
+    positions = message_positions(log.read_bytes())
+    zero_range(log, positions[-1 - count], positions[-1])
+    return positions[-1 - count]
+
+
+def with_lost_messages(summary: PartitionSummary) -> list[tuple[str, str | None, int | None]]:
+    said = "messages were in these bytes"
+    return [(f.kind.value, f.segment, f.position) for f in summary.findings if said in f.detail]
+
+
+def test_messages_lost_at_the_end_of_a_segment_are_counted_there_and_not_elsewhere(
+    tmp_path, dialect
+):
+    write_log(tmp_path, dialect, count=99, settings=LARGE)
+    log = min(tmp_path.glob("*.log"))
+    positions = message_positions(log.read_bytes())
+    end = damage_end(log, 5)
+    zero_range(log, positions[3], positions[3] + 20)
+    flip_byte(log, positions[9] - 1, mask=1)
+    summary = check(tmp_path, dialect, settings=LARGE)
+    assert [found.kind for found in summary.findings] == ["bad-length", "bad-length", "bad-crc"]
+    assert with_lost_messages(summary) == [("bad-length", log.stem, end)]
+
+
+def test_messages_lost_at_the_end_of_a_segment_are_not_counted_in_its_index(tmp_path, dialect):
+    write_log(tmp_path, dialect, count=99, settings=LARGE)
+    log = min(tmp_path.glob("*.log"))
+    flip_byte(log.with_suffix(".index"), 7, mask=1)
+    end = damage_end(log, 5)
+    summary = check(tmp_path, dialect, settings=LARGE)
+    assert [found.kind for found in summary.findings] == ["bad-length", "index-position"]
+    assert with_lost_messages(summary) == [("bad-length", log.stem, end)]
+
+
+def test_messages_lost_in_damage_that_is_no_sample_are_counted_nowhere(tmp_path, dialect):
+    write_log(tmp_path, dialect, count=99, settings=LARGE)
+    log = min(tmp_path.glob("*.log"))
+    positions = message_positions(log.read_bytes())
+    for end in [*positions[1:-3:2][:SAMPLE_COUNT], *positions[-2:]]:
+        flip_byte(log, end - 1, mask=1)
+    summary = check(tmp_path, dialect, settings=LARGE)
+    assert sum(found.stands_for for found in summary.findings) == SAMPLE_COUNT + 1
+    assert with_lost_messages(summary) == []
+
+
+def test_each_damaged_message_between_whole_ones_is_a_finding_of_its_own(tmp_path, dialect):
+    write_log(tmp_path, dialect, count=99, settings=LARGE)
+    log = min(tmp_path.glob("*.log"))
+    positions = message_positions(log.read_bytes())
+    damaged = range(5, 15, 2)
+    for slot in damaged:
+        flip_byte(log, positions[slot + 1] - 1, mask=1)
+    summary = check(tmp_path, dialect, settings=LARGE)
+    assert summary.message_count == 99 - len(damaged)
+    assert found_in(summary) == sorted(
+        (Expected("bad-crc", log.stem, slot, positions[slot]) for slot in damaged), key=str
+    )
+
+
+def test_messages_lost_in_front_of_a_copy_are_not_counted_in_the_copy(tmp_path, dialect):
+    name = write_segment(tmp_path, dialect, *range(10))
+    end = damage_end(tmp_path / f"{name}.log", 4)
+    copy = write_segment(tmp_path, dialect, 3, 4)
+    write_segment(tmp_path, dialect, 10, 11)
+    summary = check(tmp_path, dialect, settings=TopicSettings())
+    assert found_in(summary) == [
+        Expected("bad-length", name, 6, end),
+        Expected("offset-overlap", copy, 3, 0),
+    ]
+    assert with_lost_messages(summary) == [("bad-length", name, end)]
 
 
 def test_segment_that_cannot_be_read_hides_no_finding_elsewhere(tmp_path, dialect):
