@@ -122,7 +122,6 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
 
     def retained(partition: TopicPartition, cluster: "MiniCluster | None") -> Retained:
         expired = expired_in_copies(files, partition, now_ms)
-        copies = {node: files.broker(node).reader(partition) for node in expired}
         described = [
             {**one, "broker": node}
             for node, segments in expired.items()
@@ -130,7 +129,8 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
         ]
         if cluster:
             return Retained(described, cluster.retain(partition, expired, now_ms))
-        waiting = [deleted_files(c.directory, c.settings, now_ms) for c in copies.values()]
+        copies = [files.broker(node).reader(partition) for node in expired]
+        waiting = [deleted_files(copy.directory, copy.settings, now_ms) for copy in copies]
         return Retained(described, [str(path) for paths in waiting for path in paths])
 
     if dry_run:

@@ -70,7 +70,7 @@ class Replica:
         return offset
 
     def delete_oldest(self, count: int, now_ms: int) -> list[str]:
-        """Delete the oldest segments, so many, as retention does; all in them is committed.
+        """Delete the `count` oldest segments, as retention does. All their messages are committed.
 
         Also removes `.deleted` files whose delay is over, and returns their paths.
         """

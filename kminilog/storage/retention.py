@@ -32,13 +32,13 @@ def expired_segments(
     return max(by_age, by_size, key=len)
 
 
-def deletable(reader: PartitionReader, expired: list[Segment]) -> list[Segment]:
+def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> list[Segment]:
     """Return which of these segments, the oldest of a log, `delete_oldest` deletes.
 
     All but the log's last one, if no empty segment can follow it.
     """
-    if expired and expired[-1] is reader.segments()[-1]:
-        can_roll = reader.dialect.can_follow(expired[-1].base_offset, reader.log_end_offset)
+    if expired and expired[-1].base_offset == log.segments()[-1].base_offset:
+        can_roll = log.dialect.can_follow(expired[-1].base_offset, log.log_end_offset)
         if not can_roll or not expired[-1].file_bytes:
             return expired[:-1]
     return expired
@@ -50,21 +50,21 @@ def delete_expired(log: PartitionLog, now_ms: int) -> list[Segment]:
 
 
 def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> list[Segment]:
-    """Rename the files of these segments to `.deleted` and return the segments.
+    """Rename the files of the segments that are `deletable` to `.deleted`; return these segments.
 
     `expired` are the oldest ones of the log. After a crash the log begins with a later segment. The
     crash may leave an `.index` whose `.log` is renamed already; recovery removes it, and all
     `.deleted` files.
     """
-    if expired and expired[-1] is log.segments()[-1] and not log.roll():
-        expired.pop()
-    if expired:
+    deleted = deletable(log, expired)
+    if deleted:
+        if len(deleted) == len(log.segments()):
+            log.roll()
         log.flush()  # the segments that stay must be on the disk before others are deleted
-        start = log.segments()[len(expired)].first_offset
-        log.record_start(start)
-    for _ in expired:
+        log.record_start(log.segments()[len(deleted)].first_offset)
+    for _ in deleted:
         log.drop_first(lambda segment: _rename(segment, now_ms))
-    return expired
+    return deleted
 
 
 def remove_deleted(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
