@@ -88,15 +88,12 @@ class Comparer:
         misfit = _misfit(got, expected, is_deep=is_equal)
         if is_equal and misfit is None:
             return
-        code = None if is_equal else _only_code(got, mistakes)
+        code = None if is_equal else _code_of(got, mistakes)
         if misfit and code is None:
             raise WrongKindError(call, *misfit)
-        raise self._differs(call, got, expected, code)
-
-    def _differs(self, call: str, got: Any, expected: Any, code: str | None) -> DifferenceError:
         if self._is_secret:
-            return DifferenceError("wrong-constant", code, answer=call, got=short(got))
-        return _differs(call, as_text(got), as_text(expected), code)
+            raise DifferenceError("wrong-constant", code, answer=call, got=short(got))
+        raise _differs(call, as_text(got), as_text(expected), code)
 
     def all_equal(
         self,
@@ -152,8 +149,7 @@ class Comparer:
             return
         except Exception as other:
             raise _differs(call, type(other).__name__, error.__name__, None) from other
-        code = _only_code(got, mistakes)
-        raise _differs(call, as_text(got), error.__name__, code)
+        raise _differs(call, as_text(got), error.__name__, _code_of(got, mistakes))
 
     def at_most(self, what: str, count: int, limit: int, code: str | None) -> None:
         """Go on if `count` is within `limit`; else raise DifferenceError with the code, if any.
@@ -267,12 +263,8 @@ def _differs(call: str, got: str, expected: str, code: str | None) -> Difference
     return DifferenceError("differs", code, call=call, got=got, expected=expected)
 
 
-def _only_code(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
-    """Return the code of the misconception that leads to a value, if one does and no other."""
-    codes = [
-        code for code, wrong in (mistakes or {}).items() if _fits(got, wrong) and _equal(got, wrong)
-    ]
-    return codes[0] if len(codes) == 1 else None
+def _code_of(got: Any, mistakes: Mapping[str, Any] | None) -> str | None:
+    return common_code([got], [(code, [wrong]) for code, wrong in (mistakes or {}).items()])
 
 
 def _kind(value: Any) -> str:
