@@ -52,7 +52,7 @@ class PluginError(KMiniLogError):
     """A setting names a class that cannot be imported, created or used; nothing was done."""
 
     def __init__(self, setting: str, *, path: str, reason: str) -> None:
-        super().__init__(f"{setting} {path}: {reason}; nothing was done")
+        super().__init__(f"{setting} {path}: {reason.removesuffix('.')}; nothing was done")
         self.setting = setting
         self.path = path
         self.reason = reason
@@ -62,7 +62,8 @@ class SerializationError(KMiniLogError):
     """The serialiser refuses a key or a value; the message was not written."""
 
     def __init__(self, what: str, *, serializer: str, reason: str) -> None:
-        super().__init__(f"{what}: {serializer} serialiser: {reason}; the message was not written")
+        said = f"{serializer} serialiser: {reason.removesuffix('.')}"
+        super().__init__(f"{what}: {said}; the message was not written")
         self.what = what
         self.reason = reason
 

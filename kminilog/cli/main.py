@@ -204,8 +204,8 @@ def _run(group: click.Group, arguments: list[str], extra: dict[str, Any]) -> int
             for line in "".join(format_exception(error)).splitlines():
                 complain(line)
         line = _in_one_line(error, _called(group, arguments))
-        # Kafka's sentences, and those of a user's class, have a full stop already.
-        line = "; ".join([line, *getattr(error, "__notes__", ())]).replace(".; ", "; ")
+        for note in getattr(error, "__notes__", ()):
+            line = f"{line.removesuffix('.')}; {note}"  # Kafka's sentences end with a full stop
         warn(placed(line, ctx.meta.get(CLUSTER) if ctx else None))
         return ANSWER_IS_NO if isinstance(error, OffsetOutOfRangeError) else NOT_DONE
 

@@ -133,6 +133,10 @@ def test_error_about_a_name_with_a_newline_is_still_one_line(tmp_path):
     assert_one_line(run, 2, "two lines: no such directory")
 
 
+def test_error_about_a_name_with_a_full_stop_leaves_the_name_as_it_is(kminilog):
+    assert_one_line(kminilog("dump", "a.; b.log"), 2, "'a.; b.log' does not exist")
+
+
 def test_interrupt_ends_quietly(orders):
     process = orders.start("consume", "orders")
     assert process.stdout
