@@ -103,7 +103,7 @@ TOPIC_SETTINGS = table_of(
         -1,
         -1,
         INT64_MAX,
-        "delete the oldest segment while the rest has so many bytes; -1: never",
+        "delete the oldest segment as long as the rest still has this many bytes; -1: never",
     ),
     whole_number(
         "max.message.bytes", 1_000_012, 1, INT32_MAX, "largest message, with offset and size"

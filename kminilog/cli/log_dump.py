@@ -94,12 +94,11 @@ def read_log(
 ) -> Iterator[Dumped]:
     """Yield what stands in a `.log`, in order; nothing for an empty one.
 
-    With `unpacking` the messages inside of compressed ones in their place.
+    With `unpacking`, the messages inside a compressed one come in its place.
 
     Raises ValueError if no message is in it at all, and it has messages of a later format or does
     not look like a log, unless it is a file `of_topic`: that is one, whatever is left of it.
-    CompressedMessageError if
-    `unpacking` meets a codec that cannot be opened.
+    CompressedMessageError if `unpacking` meets a codec that cannot be opened.
     """
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     segment = Segment(path.parent, base_offset, dialect, 0)

@@ -257,9 +257,8 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
         forget_topic(log_dir_path, name)
         with working_if_long(f"Deleting {name}") as at:
             writer.delete_topic(name, progress=at)
-        forget_topic(
-            log_dir_path, name
-        )  # members may have committed until it was marked for deletion
+        # Again: members may have committed until it was marked for deletion.
+        forget_topic(log_dir_path, name)
         warn_all(writer.warnings)
     if as_json:
         write_document({"topic": name, "deleted": True})

@@ -59,8 +59,8 @@ class Coordinator:
 
     `partitions` returns how many partitions each topic has now, `topic_id` the identity of one, as
     MessageSource does. They are called with the lock held, so that a later call never sees an older
-    answer. Besides what `Group` raises, each call raises
-    LogDirError for a missing log dir or a broken file, and InvalidGroupError.
+    answer. Besides what `Group` raises, each call raises LogDirError for a missing log dir or a
+    broken file, and InvalidGroupError.
     """
 
     def __init__(

@@ -3,9 +3,8 @@
 A check calls a `Comparer` as often as it likes. The first comparison that does not hold ends the
 check: it raises `DifferenceError`. The code of a misconception is in it only if the student's
 function gave exactly the value to which that misconception leads, and no other that is known leads
-to the same value, the right one included.
-Values that are long are shown around their first difference. Source: ours; the idea of naming wrong
-values is that of Examplar.
+to the same value, the right one included. Values that are long are shown around their first
+difference. Source: ours; the idea of naming wrong values is that of Examplar.
 """
 
 import re

@@ -88,8 +88,7 @@ class WorkFolder:
 
     @classmethod
     def find(cls, lab: Lab, directory: Path) -> Self:
-        """Return the folder that `directory` is in, or the lab's in it, or that beside another
-        lab's.
+        """Return the lab's folder: around `directory`, in it, or beside the one of another lab.
 
         Raises NoWorkFolderError without one, and DamagedProgressError if its `progress.json` does
         not say name and seed.

@@ -204,8 +204,8 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     """Return what begins at `position` as `decode` does, of whatever format and dialect.
 
     All formats agree on what a *whole* message is: as many bytes as its size says, and the crc that
-    they have. So key and value of the message are None. A batch has the offset of its last record.
-    O(size).
+    they have. They differ in where key and value are: both are None in the result. A batch has the
+    offset of its last record. O(size).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> decode_any(encode(KAFKA, 7, None, b"hi"))._replace(value=b"not read").offset

@@ -130,7 +130,9 @@ def test_command_that_is_killed_says_so(folder):
     lines = "if len(content) == 17: os.kill(os.getpid(), 9)", RIGHT_RETURN
     status, _, sentence = told(folder, "1.1", header(*lines))
     assert status == ERROR
-    assert sentence.startswith("on your functions the system killed this, out of memory? kminilog ")
+    assert sentence.startswith(
+        "the system killed this command, which ran on your functions (out of memory?): kminilog "
+    )
 
 
 def test_line_of_an_error_is_the_line_in_the_students_file(folder):

@@ -6,9 +6,8 @@
     entry                        3, 497               documented: offset - 368769, position
 
 The sizes of the first messages are such that the documents' entry `3,497` comes out, and then their
-6,1407 and 8,1686. A real log is
-written; `is_due` says of each message why it gets an entry or not, and the real index says if it
-got one. Source: S1 5.2; Kafka: LogSegment.append, OffsetIndex.
+6,1407 and 8,1686. A real log is written; `is_due` says of each message why it gets an entry or not,
+and the real index says if it got one. Source: S1 5.2; Kafka: LogSegment.append, OffsetIndex.
 """
 
 from collections.abc import Sequence

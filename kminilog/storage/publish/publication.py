@@ -177,11 +177,8 @@ def _finish(log_dir: Path, manifest: Manifest) -> None:
             os.replace(path, target / path.name)
         sync(target)
     count_change(log_dir)
-    committed, link = (
-        committed_path(log_dir, manifest.job_id),
-        manifest_link(pending, manifest.job_id),
-    )
-    record_last_job(log_dir, manifest.topic, link)
+    record_last_job(log_dir, manifest.topic, manifest_link(pending, manifest.job_id))
+    committed = committed_path(log_dir, manifest.job_id)
     os.replace(pending, committed)
     sync(committed.parent)
     shutil.rmtree(staging, ignore_errors=True)
