@@ -20,6 +20,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.source.task_groups import task_groups
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 
 Ranges = Mapping[int, list[tuple[int, int]]]
@@ -38,7 +39,9 @@ class Part(NamedTuple):
         return self.base_offsets[0]
 
 
-class _Place(NamedTuple):
+class SegmentPlace(NamedTuple):
+    """A segment, and how much work it is; 0 if its size cannot be read."""
+
     topic_partition: TopicPartition
     base_offset: int
     size_bytes: int
@@ -54,6 +57,23 @@ def ranges_of(topic: Topic, job: Manifest) -> Ranges:
     return found
 
 
+def places_of(log_dir: LogDir, topic_partition: TopicPartition) -> list[SegmentPlace]:
+    """Return the segments of a partition, to divide among tasks. O(segments).
+
+    Why a segment cannot be read is for the task to say that reads it. Raises LogDirError and
+    OSError if the partition cannot be listed.
+    """
+    segments = log_dir.reader(topic_partition).segments()
+    return [SegmentPlace(topic_partition, one.base_offset, _size_bytes(one)) for one in segments]
+
+
+def _size_bytes(segment: Segment) -> int:
+    try:
+        return segment.file_bytes
+    except OSError:  # retention has deleted it meanwhile, or it is no regular file
+        return 0
+
+
 def parts_of(
     log_dir: LogDir, topic: Topic, within: Ranges | None, cores: int
 ) -> tuple[list[list[Part]], int]:
@@ -63,11 +83,11 @@ def parts_of(
     O(segments). Raises LogDirError and OSError.
     """
     places = [
-        _Place(topic_partition, segment.base_offset, segment.file_bytes)
+        place
         for topic_partition in topic.all_partitions()
         if within is None or topic_partition.partition in within
         if os.path.lexists(log_dir.directory(topic_partition))
-        for segment in log_dir.reader(topic_partition).segments()
+        for place in places_of(log_dir, topic_partition)
     ]
     groups = task_groups(places, lambda place: place.size_bytes, cores=cores) if places else []
     parts = [

@@ -8,6 +8,7 @@ from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.topics import Topic, write_topic
 from tests.damage import flip_byte, message_positions
@@ -79,6 +80,21 @@ def test_segment_that_is_deleted_after_planning_is_passed_over(log_dir):
     parts = [part for group in groups for part in group]
     found = [len(batch) for part in parts for _, batch in messages_of(log_dir, part, None)]
     assert sum(found) == len(kept)
+
+
+def test_segment_that_is_deleted_while_parts_are_planned_is_passed_over(log_dir, monkeypatch):
+    first = min((log_dir.path / "orders-0").glob("*.log"))
+    kept = [row for row in stored(log_dir, "orders") if (row[1], row[-1]) != (0, first.stem)]
+    segments = PartitionReader.segments
+
+    def delete_one(reader):
+        listed = segments(reader)
+        first.unlink(missing_ok=True)
+        first.with_suffix(".index").unlink(missing_ok=True)
+        return listed
+
+    monkeypatch.setattr(PartitionReader, "segments", delete_one)
+    assert read(log_dir, "orders") == kept
 
 
 def test_parts_of_a_job_have_what_it_wrote_in_3000_partitions(tmp_path):

@@ -1,10 +1,12 @@
 """The storage checks in Spark tasks find what the ones in one process find, fast or plain."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from kminilog.accounting.local_engine import LocalEngine
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.bulk.staged_logs import seal
 from kminilog.format.dialect import Dialect
@@ -90,6 +92,22 @@ def test_directory_that_the_driver_cannot_list_for_a_moment_is_unchecked(
     first, *others = (summary.unchecked for summary in summaries)
     assert first == ["Too many open files"]
     assert others == [[]] * (PARTITIONS - 1)
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_segment_that_cannot_be_read_hides_no_finding_of_its_partition(spark, log_dir, is_full):
+    damaged, unreadable, *_ = sorted((log_dir.path / "orders-1").glob("*.log"))
+    flip_byte(damaged, damaged.stat().st_size - 1, mask=1)
+    unreadable.unlink()
+    os.mkfifo(unreadable)
+    how = [log_dir.topic("orders")], read_records(log_dir.path)
+    options = {"strict_index": False, "is_full": is_full}
+    in_tasks = list(check_partitions(spark, log_dir, *how, **options))
+    assert in_tasks == list(LocalEngine().check(log_dir, *how, **options))
+    found = in_tasks[1]
+    assert [one.kind for one in found.findings] == ["bad-crc"]
+    assert found.unchecked == [f"{unreadable}: a FIFO, not a regular file; move it away"]
+    assert ["SHA-256" in why for why in found.unjudged] == [False] + [True] * is_full
 
 
 def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dialect):

@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
+from kminilog.accounting.log_parts import SegmentPlace, places_of
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
 from kminilog.source.task_groups import task_groups
 from kminilog.spark.runtime.tasks import SparkTasks
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.topics import Topic
 from kminilog.verification.job_digests import read_digests
 from kminilog.verification.partition_checks import join_segments
@@ -30,12 +29,6 @@ from kminilog.verification.segment_summary import (
     SegmentSummary,
     check_for,
 )
-
-
-class _Place(NamedTuple):
-    topic_partition: TopicPartition
-    base_offset: int
-    size_bytes: int
 
 
 def check_partitions(
@@ -60,30 +53,29 @@ def check_partitions(
             topic.all_partitions(), records.partitions_of(topic), strict=True
         )
     }
-    places: list[_Place] = []
+    places: list[SegmentPlace] = []
     failures: dict[TopicPartition, Exception] = {}
     for topic_partition in partitions:
         try:
-            places += _places(log_dir, topic_partition)
+            places += places_of(log_dir, topic_partition)
         except (LogDirError, OSError) as error:
             failures[topic_partition] = error
     tasks = SparkTasks(spark)
     groups = task_groups(places, lambda place: place.size_bytes, cores=tasks.cores)
     summaries: dict[TopicPartition, list[SegmentSummary]] = {tp: [] for tp in partitions}
-    placements = {partition: jobs[partition].placement for partition in partitions}
-    borders = {partition: jobs[partition].borders for partition in partitions}
+    wanted = {partition: (jobs[partition].placement, jobs[partition].borders) for partition in jobs}
     checks = {
         topic.name: check_for(topic.dialect, check_segment, strict_index=strict_index)
         for topic in topics
     }
-    for checked in tasks.map(groups, partial(_check, log_dir, checks, placements, borders)):
+    for checked in tasks.map(groups, partial(_check, log_dir, checks, wanted)):
         for topic_partition, summary in checked:
             summaries[topic_partition].append(summary)
     if is_full:
         there = [partition for partition in partitions if partition not in failures]
-        todo = [(partition, jobs[partition].staged) for partition in there]
-        found = tasks.map([[one] for one in todo], partial(_digests, log_dir))
-        for partition, [digests] in zip(there, found, strict=True):
+        todo = [(log_dir.reader(partition), jobs[partition].staged) for partition in there]
+        found = tasks.map(todo, lambda one: read_digests(*one))
+        for partition, digests in zip(there, found, strict=True):
             jobs[partition] = replace(jobs[partition], digests=digests)
     for topic_partition in partitions:
         yield join_segments(
@@ -94,30 +86,17 @@ def check_partitions(
         )
 
 
-def _digests(
-    log_dir: LogDir, group: list[tuple[TopicPartition, list[tuple[str, StagedPartition]]]]
-) -> list[dict[str, str]]:
-    return [read_digests(log_dir.reader(partition), staged) for partition, staged in group]
-
-
-def _places(log_dir: LogDir, topic_partition: TopicPartition) -> list[_Place]:
-    segments = log_dir.reader(topic_partition).segments()
-    return [_Place(topic_partition, s.base_offset, s.file_bytes) for s in segments]
-
-
 def _check(
     log_dir: LogDir,
     checks: Mapping[str, CheckSegment],
-    placements: Mapping[TopicPartition, Placement],
-    borders: Mapping[TopicPartition, Sequence[int]],
-    group: list[_Place],
+    wanted: Mapping[TopicPartition, tuple[Placement, Sequence[int]]],
+    group: list[SegmentPlace],
 ) -> list[tuple[TopicPartition, SegmentSummary]]:
     checked = []
     for topic_partition, places in groupby(group, key=lambda place: place.topic_partition):
-        check, placement = checks[topic_partition.topic], placements[topic_partition]
-        wanted = {place.base_offset for place in places}
+        check, here = checks[topic_partition.topic], {place.base_offset for place in places}
         for segment in log_dir.reader(topic_partition).segments():
-            if segment.base_offset in wanted:
-                summary = check(topic_partition, segment, placement, borders[topic_partition])
+            if segment.base_offset in here:
+                summary = check(topic_partition, segment, *wanted[topic_partition])
                 checked.append((topic_partition, summary))
     return checked
