@@ -19,7 +19,7 @@ from kminilog.ingest.job import ingest_with
 from kminilog.ingest.local_engine import LocalIngest
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Source
-from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
+from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
@@ -366,6 +366,23 @@ def test_messages_of_a_producer_are_on_record(scene):
     with LogDirWriter.open(scene.path) as writer:
         writer.log(ORDERS_0).append([(None, b"mine")])
     assert not_checked(scene.verified(), "jobs") == []
+
+
+def test_messages_of_a_topic_without_jobs_are_not_counted(tmp_path, dialect):
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 1, dialect, SETTINGS))
+        writer.log(ORDERS_0).append([(None, b"mine")])
+    (tmp_path / CHECKPOINT_FILE).unlink()
+    report = verify_with(LocalEngine(), ManualClock(), LogDir(tmp_path), [])
+    assert (report.verdict, not_checked(report, "jobs")) == ("ok", [])
+
+
+def test_messages_of_a_manifest_that_contradicts_itself_are_not_counted(scene):
+    (scene.path / LAST_JOBS_FILE).unlink()
+    edit(scene, "second", lambda m: m["partitions"][0].update(next_offset=0))
+    report = scene.verified()
+    assert [(kind, partition) for kind, partition, _ in found(report)] == [("manifest-mismatch", 0)]
+    assert "no other writer" not in " ".join(not_checked(report, "jobs"))
 
 
 # ---- bytes that keep their crc
