@@ -34,7 +34,7 @@ from kminilog.storage.truncation import truncate_log
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 from kminilog.verification.report import Report
-from tests.damage import flip_byte, message_positions
+from tests.damage import cut_to, flip_byte, message_positions
 
 ROWS, PARTITIONS = 300, 2
 ORDERS_0 = TopicPartition("orders", 0)
@@ -250,6 +250,17 @@ def test_missing_records_of_a_lost_start_name_it_as_their_cause(tmp_path, dialec
     }
 
 
+def test_what_a_partition_had_lost_before_it_was_gone_is_told_too(scene):
+    for _ in range(2):  # the second writer finds that the message of the first is gone
+        with LogDirWriter.open(scene.path) as writer:
+            end = writer.log(ORDERS_0).log_end_offset
+            writer.log(ORDERS_0).append([(None, b"mine")])
+        log = scene.logs()[-1]
+        cut_to(log, message_positions(log.read_bytes())[-2])
+    shutil.rmtree(scene.path / "orders-0")
+    assert sorted(found(scene.verified())) == [("lost-end", 0, end), ("lost-partition", 0, 0)]
+
+
 # ---- manifests
 
 
@@ -336,6 +347,18 @@ def test_jobs_of_another_topic_are_another_chain(scene):
     with LogDirWriter.open(scene.path) as writer:
         writer.delete_topic("bills")
     assert (scene.verified().verdict, last_jobs(scene.path).keys()) == ("ok", {"orders"})
+
+
+def test_jobs_of_a_topic_that_is_not_verified_are_not_in_the_report(scene):
+    def verified() -> Report:
+        return verify_with(LocalEngine(), ManualClock(), LogDir(scene.path), ["bills"])
+
+    ingest_with(LocalIngest(), scene.path, scene.source(), topic="bills", job_id="b")
+    committed_path(scene.path, "first").unlink()
+    assert (verified().verdict, found(verified())) == ("ok", [])
+    (scene.path / LAST_JOBS_FILE).unlink()
+    (line,) = not_checked(verified(), "jobs")
+    assert "of job b: " in line
 
 
 # ---- messages that nobody wrote
