@@ -1,6 +1,7 @@
 """Files that a command writes where the user says: whole or not at all, never in a log dir."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -221,6 +222,12 @@ def test_directory_that_cannot_be_written_is_one_line(orders, writer, tmp_path):
     assert "Permission denied" in run.err
 
 
+WRITING = re.compile(
+    r"\.write_(text|bytes)\(|replace_file\(|click\.Path\("
+    r"|\bopen\(\s*(?!os\.devnull).*[\"'][rbt]*[wax+][bt+]*[\"']"
+)
+
+
 def test_each_command_that_takes_an_output_file_uses_this_room():
     """Who writes a file that the user names, does it here: no other module of `cli` writes one."""
     package = Path(sys.modules["kminilog"].__file__).parent / "cli"
@@ -228,10 +235,6 @@ def test_each_command_that_takes_an_output_file_uses_this_room():
     offenders = [
         path.name
         for path in package.rglob("*.py")
-        if path.name not in writers
-        and any(
-            word in path.read_text()
-            for word in (".write_text(", ".write_bytes(", '"wb")', "replace_file(", "click.Path(")
-        )
+        if path.name not in writers and WRITING.search(path.read_text())
     ]
     assert offenders == ["lab.py"]  # the folder of a student

@@ -643,7 +643,7 @@ def test_member_reads_a_topic_that_is_replaced_between_two_heartbeats(old, reset
     old.clock.sleep_ms(1)
     got = list(chain(*old.poll_all(member)))
     assert values(got) == new(9)
-    assert [reset.offset for reset in told] == [5, 0, 0, 0][: len(told)]
+    assert [reset.offset for reset in told] == [5, 0, 0, 0]  # each partition once
     member.close()
     assert member.committed()[orders(0)] == 9
     assert old.member().committed() == member.committed()
