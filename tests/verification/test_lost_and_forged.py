@@ -329,8 +329,11 @@ def test_manifests_of_an_older_version_are_believed_and_named(scene):
     assert "of job first, second: " in not_checked(scene.verified(), "jobs")[0]
 
 
-def test_record_of_last_jobs_that_is_broken_is_partial_and_stops_the_next_job(scene):
-    (scene.path / LAST_JOBS_FILE).write_text("[]")
+@pytest.mark.parametrize(
+    "content", ["[]", '{"last_jobs": {"orders": {"job_id": "second", "sha256": "0"}}}']
+)
+def test_record_of_last_jobs_that_is_broken_is_partial_and_stops_the_next_job(scene, content):
+    (scene.path / LAST_JOBS_FILE).write_text(content)
     report = scene.verified()
     assert (report.verdict, report.exit_code) == ("partial", 2)
     with pytest.raises(LogDirError, match="holds no record of last jobs"):
@@ -406,6 +409,9 @@ def test_messages_of_a_manifest_that_contradicts_itself_are_not_counted(scene):
     report = scene.verified()
     assert [(kind, partition) for kind, partition, _ in found(report)] == [("manifest-mismatch", 0)]
     assert "no other writer" not in " ".join(not_checked(report, "jobs"))
+    shutil.rmtree(scene.path / "orders-0")
+    kinds = {kind for kind, _, _ in found(scene.verified())}
+    assert kinds == {"manifest-mismatch", "lost-partition"}
 
 
 # ---- bytes that keep their crc
