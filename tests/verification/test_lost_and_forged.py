@@ -342,6 +342,16 @@ def test_record_of_last_jobs_that_is_broken_is_partial_and_stops_the_next_job(sc
     scene.ingest("third")
 
 
+def test_record_of_last_jobs_that_is_broken_does_not_keep_a_topic_that_is_deleted(scene):
+    (scene.path / LAST_JOBS_FILE).write_text("[]")
+    with LogDirWriter.open(scene.path) as writer:
+        writer.delete_topic("orders")
+        (line,) = writer.warnings
+    assert "holds no record of last jobs" in line
+    assert LogDir(scene.path).topics() == []
+    assert list((scene.path / ".manifests").glob("*.json")) == []
+
+
 def test_jobs_of_another_topic_are_another_chain(scene):
     ingest_with(LocalIngest(), scene.path, scene.source(), topic="bills", job_id="b")
     scene.ingest("third")
