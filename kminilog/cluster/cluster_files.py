@@ -89,12 +89,13 @@ class ClusterFiles(LogDir):
         """Return the log dir of a broker, live or not."""
         return BrokerFiles(broker_path(self.path, node), self.state().topics)
 
-    def high_watermark(self, topic_partition: TopicPartition) -> int:
-        """Return the high watermark that the leader has stored; 0 if it has stored none.
+    def high_watermark(self, topic_partition: TopicPartition, node: int | None = None) -> int:
+        """Return the high watermark that this broker, or the leader, has stored; 0 if none.
 
-        Raises as `reader`.
+        Raises as `reader` if it asks for the leader.
         """
-        directory = broker_path(self.path, self._leader(topic_partition))
+        node = self._leader(topic_partition) if node is None else node
+        directory = broker_path(self.path, node)
         return read_checkpoint(directory, HIGH_WATERMARK_FILE).get(topic_partition, 0)
 
     # ---- as a log dir
@@ -143,17 +144,20 @@ def expired_in_copies(
 ) -> dict[int, list[Segment]]:
     """Return by broker which segments retention deletes of each copy, if the broker is live.
 
-    Age and size of the leader's copy decide, so that all copies lose the same messages. The leader
-    comes last. A segment stays while any copy lacks one of its messages. Raises as
-    `ClusterFiles.reader`, and LogDirError if a copy cannot be read.
+    Age and size of the leader's copy decide, so that all copies lose the same messages; what it has
+    lost before, the others lose now. The leader comes last. A segment stays while any copy lacks
+    one of its messages, or is down and may have other ones there: so from its high watermark on.
+    Raises as `ClusterFiles.reader`, and LogDirError if a copy cannot be read.
     """
     leader, state = files.leadership(partition).leader, files.state()
     log = files.reader(partition)
     nodes = sorted(state.partitions[partition].replicas, key=lambda node: node == leader)
     copies = {node: files.broker(node).reader(partition) for node in nodes}
-    bound = min(copy.log_end_offset for copy in copies.values())
+    bounds = [copy.log_end_offset for copy in copies.values()]
+    bounds += [files.high_watermark(partition, node) for node in nodes if not state.brokers[node]]
     count = len(expired_segments(log.segments(), log.settings, now_ms))
-    start = max((end for _, end in _ends(log)[:count] if end <= bound), default=0)
+    ends = (end for _, end in _ends(log)[:count] if end <= min(bounds))
+    start = max(ends, default=log.log_start_offset)
     return {
         node: deletable(copy, [segment for segment, end in _ends(copy) if end <= start])
         for node, copy in copies.items()

@@ -1033,6 +1033,40 @@ def test_retain_in_a_cluster_keeps_what_a_copy_that_is_down_does_not_have(aged):
     aged.ok("verify", "old")
 
 
+def test_retain_in_a_cluster_keeps_where_a_copy_that_is_down_may_differ(aged):
+    """Else nobody could find the difference later: what the old leader has would count as agreed.
+
+    It has an uncommitted `lost` at the offsets of messages that were committed since.
+    """
+    aged.ok("produce", "old", "--acks", "1", stdin=b"lost 1\nlost 2\nlost 3\n")
+    assert aged.act("crash", "0").code == 0
+    aged.ok("produce", "old", "--acks", "-1", stdin=b"h\ni\nj\nk\nl\nm\n")
+    for log in aged.path.glob("broker-*/old-0/*.log"):
+        os.utime(log, (0, 0))
+    assert aged("retain", "--now", str(9 * HOUR_MS)).code == 0
+    assert segments_of(aged, 1) == segments_of(aged, 2) != segments_of(aged, 0)
+    assert aged.act("start", "0").code == 0
+    for broker in "12":
+        assert aged.act("crash", broker).code == 0
+    assert aged.ok("consume", "old", "--until-end").out.split() == list("abcdefghijklm")
+
+
+def test_retain_in_a_cluster_trims_a_copy_that_was_down_at_the_last_one(aged):
+    """Else deleted messages come back as soon as that copy leads."""
+    newest_again(aged, 2)
+    assert aged.act("crash", "2").code == 0
+    assert aged("retain", "--now", str(9 * HOUR_MS)).code == 0
+    assert len(segments_of(aged, 2)) == len(segments_of(aged, 0)) + 2
+    assert aged.act("start", "2").code == 0
+    for is_left in (True, False):
+        run = aged.ok("retain", "--now", str(9 * HOUR_MS))
+        assert ("deleted: broker-2/" in run.out) == is_left
+    assert segments_of(aged, 2) == segments_of(aged, 0)
+    for broker in "01":
+        assert aged.act("crash", broker).code == 0
+    assert aged.ok("consume", "old", "--until-end").out == "e\nf\ng\n"
+
+
 def test_retain_in_a_cluster_of_everything_goes_on_at_the_same_offset(aged):
     for broker in range(3):
         assert len(segments_of(aged, broker)) == 4
