@@ -103,6 +103,15 @@ class UnknownTopicOrPartitionError(KMiniLogError):
         self.partition = partition
 
 
+class TopicBeingDeletedError(UnknownTopicOrPartitionError):
+    """The topic is marked for deletion: somebody deletes it, or a crash has interrupted that."""
+
+    _absent = (
+        "Topic {0} is being deleted; after a crash, `kminilog topic delete {0} --yes` deletes the "
+        "rest"
+    )
+
+
 class TopicDeletedError(UnknownTopicOrPartitionError):
     """The topic was there before; it was deleted since, or is marked for deletion."""
 

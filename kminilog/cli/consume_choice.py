@@ -12,7 +12,7 @@ import click
 from kminilog.cli.output import Broken, warn_all
 from kminilog.consumer.interface import MessageSource
 from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError, LogDirError, OffsetOutOfRangeError
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
 from kminilog.format.names import TopicPartition
 from kminilog.regex import compile_regex
 from kminilog.storage.log_dir import LogDir
@@ -34,7 +34,7 @@ def chosen_topics(
     if topic is not None:
         return [log_dir.topic(topic)]
     matches = compile_regex(pattern or "", "--pattern").fullmatch
-    errors: list[LogDirError | OSError] = []
+    errors: list[KMiniLogError | OSError] = []
     topics = log_dir.topics(errors.append)
     if errors:
         warn_all(map(in_words, errors))

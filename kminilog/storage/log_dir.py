@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.format.topic_names import parse_topic_partition
@@ -119,31 +119,35 @@ class LogDir:
         )
 
     def topics(self, on_broken: OnBroken | None = None) -> list[Topic]:
-        """Return all topics by name. O(topics).
+        """Return all topics by name, without those that are being deleted. O(topics).
 
-        LogDirError if a settings file is invalid; with `on_broken` such a topic is left out.
+        LogDirError if a settings file is invalid; with `on_broken` such a topic is left out. It
+        gets the error of each topic that is left out.
         """
-        return read_topics(self.path, on_broken)
+        found = []
+        for topic in read_topics(self.path, on_broken):
+            if not topic.is_marked_for_deletion:
+                found.append(topic)
+            elif on_broken:
+                on_broken(TopicBeingDeletedError(topic.name))
+        return found
 
     def topic(self, name: str) -> Topic:
-        """Return one topic; UnknownTopicOrPartitionError if it does not exist."""
-        return read_topic(self.path, name)
+        """Return one topic.
+
+        Raises UnknownTopicOrPartitionError if it does not exist, and TopicBeingDeletedError.
+        """
+        topic = read_topic(self.path, name)
+        if topic.is_marked_for_deletion:
+            raise TopicBeingDeletedError(name)
+        return topic
 
     def topic_id(self, name: str) -> str | None:
         """Return the identity of the topic that has this name now: its id, or None.
 
-        Raises as `kept_topic`.
+        Raises as `topic`.
         """
-        return self.kept_topic(name).topic_id
-
-    def kept_topic(self, name: str) -> Topic:
-        """Return one topic; UnknownTopicOrPartitionError if it is marked for deletion, too."""
-        topic = self.topic(name)
-        if topic.is_marked_for_deletion:
-            error = UnknownTopicOrPartitionError(name)
-            error.add_note(f"{name} is marked for deletion: `topic delete` deletes the rest of it")
-            raise error
-        return topic
+        return self.topic(name).topic_id
 
     def orphans(self) -> list[TopicPartition]:
         """Return the partitions whose directories hold messages, but belong to no topic, ascending.
@@ -163,6 +167,8 @@ class LogDir:
         try:
             if partition.partition < self.topic(partition.topic).partitions:
                 return False  # created meanwhile
+        except TopicBeingDeletedError:
+            return False
         except UnknownTopicOrPartitionError:
             pass
         except (KMiniLogError, OSError):

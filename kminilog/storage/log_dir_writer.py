@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from kminilog.error_text import in_words
-from kminilog.errors import CorruptLogError, KMiniLogError, LogDirError, NotARegularFileError
+from kminilog.errors import CorruptLogError, KMiniLogError, NotARegularFileError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import TopicExistsError
 from kminilog.settings import TopicSettings
@@ -31,7 +31,7 @@ from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, plan_recovery
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, write_topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -123,6 +123,7 @@ class LogDirWriter(LogDir):
         TopicExistsError, and what `make_directories` raises.
         """
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
+            self.topic(topic.name)  # if it is being deleted, the error says so
             raise TopicExistsError(topic.name)
         partitions = topic.all_partitions()
         make_directories(self.path, partitions, base_offset=base_offset, progress=progress)
@@ -171,7 +172,7 @@ class LogDirWriter(LogDir):
         `warnings` names manifests that it could not read and therefore keeps. Raises
         UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
         """
-        write_topic(self.path, replace(self.topic(name), is_marked_for_deletion=True))
+        write_topic(self.path, replace(read_topic(self.path, name), is_marked_for_deletion=True))
         count_change(self.path)
         for topic_partition in [known for known in self._logs if known.topic == name]:
             self.release(topic_partition)
@@ -256,7 +257,7 @@ class LogDirWriter(LogDir):
     def _recover_all(self) -> None:
         if self._was_clean:
             return
-        broken: list[LogDirError | OSError] = []
+        broken: list[KMiniLogError | OSError] = []
         for topic in self.topics(broken.append):
             for reader in self.readers(topic):
                 scan_from = self._ends.recovery_point(reader.topic_partition)

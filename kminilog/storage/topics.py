@@ -25,7 +25,7 @@ from typing import Any, Self
 from kminilog.chance import Chance
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config import topic_settings
-from kminilog.errors import LogDirError
+from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic, parse_topic_partition
@@ -123,12 +123,12 @@ def _dialect(name: Any) -> Dialect:
     return DIALECTS[name]
 
 
-OnBroken = Callable[[LogDirError | OSError], None]
-"""Gets the error of a settings file that cannot be read; the other topics are returned."""
+OnBroken = Callable[[KMiniLogError | OSError], None]
+"""Gets the error of a topic that cannot be used; the other topics are returned."""
 
 
 def read_topics(log_dir: Path, on_broken: OnBroken | None = None) -> list[Topic]:
-    """Return all topics of a log dir by name.
+    """Return all topics of a log dir by name, also those that are marked for deletion.
 
     Raises LogDirError, or OSError, for a settings file that cannot be read, unless `on_broken`
     takes the error.
@@ -145,7 +145,10 @@ def read_topics(log_dir: Path, on_broken: OnBroken | None = None) -> list[Topic]
 
 
 def read_topic(log_dir: Path, name: str) -> Topic:
-    """Return one topic; UnknownTopicOrPartitionError, or LogDirError if its file is invalid."""
+    """Return one topic, also if it is marked for deletion.
+
+    Raises UnknownTopicOrPartitionError, and LogDirError if its file is invalid.
+    """
     check_topic(name)
     path = log_dir / (name + TOPIC_SUFFIX)
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kminilog.clock import Clock
-from kminilog.errors import LogDirError
+from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.commands import showing_command
@@ -88,7 +88,7 @@ class Report:
             self.unchecked.append(Unchecked(Aspect.MESSAGES, "", why, asked=True))
 
     def add_broken(self, errors: Iterable[Exception]) -> None:
-        """Add topics whose settings file cannot be read: nothing of them was checked."""
+        """Add topics that cannot be used: nothing of them was checked."""
         self.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in errors]
 
     @property
@@ -164,13 +164,13 @@ def verify_storage(
     Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. With a
     `clock` the report says how long it took. Without `strict_index`, an index of the kafka dialect
     may lack entries that Kafka would not have written. `full` compares digests, too. A topic whose
-    settings file is broken is `unchecked`, if none is named. Raises UnknownTopicOrPartitionError,
-    and ValueError for an unknown class in `allow` or an unknown partitioner. O(bytes), memory
-    O(segments).
+    settings file is broken, or that is being deleted, is `unchecked`, if none is named. Raises
+    UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an unknown
+    partitioner. O(bytes), memory O(segments).
     """
     start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
-    broken: list[LogDirError | OSError] = []
+    broken: list[KMiniLogError | OSError] = []
     found = topics_to_check(log_dir, topics, broken.append)
     records = read_records(log_dir.path, partitioner)
     scope = {

@@ -11,7 +11,7 @@ from kminilog.config import topic_settings
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from tests.cli.command_line import assert_one_line
+from tests.cli.command_line import CommandLine, assert_one_line
 from tests.damage import files_of
 
 DESCRIPTION = {"topic", "dialect", "config", "partitions"}
@@ -228,15 +228,78 @@ def test_topic_alter_adds_partitions_and_says_that_keys_move(orders):
     assert "keys may go to other ones" in run.err
 
 
-def test_topic_whose_deletion_was_interrupted_names_the_way_to_delete_the_rest(orders):
+@pytest.fixture
+def half_deleted(orders: CommandLine, tmp_path: Path) -> CommandLine:
+    """`orders`, whose deletion a crash has interrupted, beside a topic `other`."""
+    orders.ok("topic", "create", "other", "--partitions", 1)
+    (tmp_path / "lines.txt").write_text("x\n")
     settings = orders.log_dir / "orders.json"
     facts = json.loads(settings.read_text())
     settings.write_text(json.dumps(facts | {"marked_for_deletion": True}))
-    run = orders("consume", "orders")
-    assert_one_line(run, 2, "orders is marked for deletion: `topic delete` deletes the rest of it")
-    assert orders("topic", "create", "orders", "--partitions", 1).code == 2
-    orders.ok("topic", "delete", "orders", "--yes")
-    assert orders.ok("topic", "create", "orders", "--partitions", 1).out
+    return orders
+
+
+IS_BEING_DELETED = (
+    "kminilog: Topic orders is being deleted; after a crash, "
+    "`kminilog topic delete orders --yes` deletes the rest\n"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "produce orders",
+        "produce orders --partition 0",
+        "ingest {}/lines.txt --topic orders --engine local",
+        "consume orders --until-end",
+        "consume orders --until-end --group g",
+        "find orders-0 3",
+        "verify orders",
+        "verify orders --against {}/lines.txt --engine local",
+        "recover orders-0",
+        "ls orders",
+        "group reset g --topic orders --to earliest",
+        "topic create orders --partitions 1",
+        "topic create orders --partitions 1 --if-not-exists",
+        "topic alter orders --partitions 3",
+        "topic describe orders",
+    ],
+)
+def test_topic_whose_deletion_was_interrupted_is_refused_with_the_way_out(
+    half_deleted, tmp_path, words
+):
+    before = files_of(half_deleted.log_dir)
+    run = half_deleted(*words.format(tmp_path).split(), stdin=b"next\n")
+    assert (run.code, run.out, run.err) == (2, "", IS_BEING_DELETED)
+    after = files_of(half_deleted.log_dir)
+    assert {name: after.get(name) for name in before} == before
+
+
+@pytest.mark.parametrize(
+    "words", ["topic list", "ls", "retain --dry-run", "retain", "consume --pattern .* --until-end"]
+)
+def test_topic_whose_deletion_was_interrupted_is_left_out_and_named(half_deleted, words):
+    """As one whose settings file is broken."""
+    run = half_deleted(*words.split())
+    assert (run.code, run.err) == (2, IS_BEING_DELETED)
+    assert "orders" not in run.out
+
+
+def test_topic_whose_deletion_was_interrupted_is_not_checked_by_verify(half_deleted):
+    run = half_deleted("verify", "--json")
+    assert run.code == 2
+    assert run.document["findings"] == []
+    assert IS_BEING_DELETED[len("kminilog: ") : -1] in [
+        found["why"] for found in run.document["unchecked"]
+    ]
+
+
+def test_topic_whose_deletion_was_interrupted_can_be_deleted_and_made_anew(half_deleted):
+    shutil.rmtree(half_deleted.log_dir / "orders-0")
+    assert_one_line(half_deleted("topic", "delete", "orders"), 2, "add --yes")
+    half_deleted.ok("topic", "delete", "orders", "--yes")
+    assert half_deleted.ok("topic", "create", "orders", "--partitions", 1).out
+    assert half_deleted.ok("topic", "list").out
 
 
 def test_topic_delete_removes_everything_of_it(orders):

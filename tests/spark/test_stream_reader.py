@@ -249,7 +249,7 @@ def test_stream_beside_a_deletion_says_so(writer):
     append(writer, "orders", 0, 3)
     write_topic(writer.path, replace(writer.topic("orders"), is_marked_for_deletion=True))
     start = {"orders-0": 1, "orders-1": 0}
-    with pytest.raises(KMiniLogError, match="Topic orders doesn't exist"):
+    with pytest.raises(KMiniLogError, match="Topic orders is being deleted"):
         stream_of(writer, topic="orders").latestOffset(start, ReadAllAvailable())
     with pytest.raises(KMiniLogError, match="orders-0: the partition has been deleted, or its"):
         stream_of(writer).latestOffset(start, ReadAllAvailable())

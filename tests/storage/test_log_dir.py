@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
 from kminilog.errors import CorruptLogError, LogClosedError, LogDirError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
@@ -319,18 +319,27 @@ def test_delete_topic_first_marks_it_so_that_readers_know(log_dir):
     before = change_count(log_dir)
 
     def look(step: str) -> None:
-        with pytest.raises(UnknownTopicOrPartitionError) as caught:
+        with pytest.raises(TopicBeingDeletedError) as caught:
             LogDir(log_dir).topic_id("orders")
-        seen.extend(caught.value.__notes__)
+        seen.append(str(caught.value))
+        assert not LogDir(log_dir).topics()
+        assert not LogDir(log_dir).orphans()
         assert change_count(log_dir) > before
 
     with LogDirWriter.open(log_dir) as writer:
         writer.alter_topic("orders", partitions=60)
         with pytest.raises(ZeroDivisionError):
             writer.delete_topic("orders", progress=lambda step: (look(step), 1 / 0))
-        assert writer.topic("orders").is_marked_for_deletion
+        for use in (writer.topic, lambda _: writer.log(ORDERS_0), writer.alter_topic):
+            with pytest.raises(TopicBeingDeletedError):
+                use("orders")
+        with pytest.raises(TopicBeingDeletedError):
+            writer.create_topic(Topic("orders"))
         writer.delete_topic("orders")
-    assert seen == ["orders is marked for deletion: `topic delete` deletes the rest of it"]
+    assert seen == [
+        "Topic orders is being deleted; after a crash, "
+        "`kminilog topic delete orders --yes` deletes the rest"
+    ]
 
 
 def test_delete_topic_leaves_nothing_of_it(log_dir):

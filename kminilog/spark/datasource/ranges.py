@@ -71,8 +71,7 @@ def chosen_topics(log_dir: LogDir, options: ReadOptions) -> list[Topic]:
 
     Raises UnknownTopicOrPartitionError for a topic that does not exist or is being deleted.
     """
-    named = [log_dir.kept_topic(name) for name in dict.fromkeys(options.topics)]
-    return named or [topic for topic in log_dir.topics() if not topic.is_marked_for_deletion]
+    return [log_dir.topic(name) for name in dict.fromkeys(options.topics)] or log_dir.topics()
 
 
 def open_reader(
