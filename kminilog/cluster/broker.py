@@ -27,7 +27,7 @@ from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
-from kminilog.storage.topics import Topic, write_topic
+from kminilog.storage.topics import Topic, read_topics, write_topic
 from kminilog.storage.truncation import truncate_log
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
@@ -137,7 +137,8 @@ class Broker:
 
         `progress` is told how many directories are made. If an equal topic without messages exists
         already, a crash has interrupted an earlier attempt; that topic is used, with the id of this
-        attempt. Raises TopicExistsError for any other existing topic.
+        attempt. What is left of one that was being deleted is deleted first. Raises
+        TopicExistsError for any other existing topic.
         """
 
         def at(step: str) -> None:
@@ -147,7 +148,10 @@ class Broker:
 
         self._safe_point()
         log_dir = self._running
-        known = {known.name: known for known in log_dir.topics()}.get(topic.name)
+        known = {known.name: known for known in read_topics(log_dir.path)}.get(topic.name)
+        if known and known.is_marked_for_deletion:  # a crash has interrupted `take_back`
+            log_dir.delete_topic(topic.name)
+            known = None
         if known is None:
             log_dir.create_topic(topic, progress=at)
         elif not _is_equal(known, topic) or any(

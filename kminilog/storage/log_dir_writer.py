@@ -31,7 +31,7 @@ from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, plan_recovery
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import PLAIN, SegmentScans
-from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, write_topic
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
 
@@ -258,7 +258,8 @@ class LogDirWriter(LogDir):
         if self._was_clean:
             return
         broken: list[KMiniLogError | OSError] = []
-        for topic in self.topics(broken.append):
+        topics = read_topics(self.path, broken.append)
+        for topic in (topic for topic in topics if not topic.is_marked_for_deletion):
             for reader in self.readers(topic):
                 scan_from = self._ends.recovery_point(reader.topic_partition)
                 end = self._recover(reader, scan_from=scan_from)

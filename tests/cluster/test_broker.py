@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 from random import Random
 
@@ -11,7 +12,7 @@ from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic, new_topic_id, write_topic
 from tests.cluster.clusters import ORDERS, SETTINGS, request
 from tests.damage import flip_byte
 
@@ -102,6 +103,23 @@ def test_create_topic_gives_an_empty_one_that_a_crash_has_left_the_id_of_this_at
         one.create_topic(replace(TOPIC, topic_id=topic_id), [ORDERS])
         assert LogDir(tmp_path).topic_id("orders") == topic_id
         one.crash()
+
+
+def test_create_topic_finishes_a_deletion_that_a_crash_has_interrupted(tmp_path):
+    """So ends an interrupted attempt if its `take_back` is killed."""
+    one = Broker(0, tmp_path)
+    one.start([])
+    one.create_topic(TOPIC, [ORDERS])
+    write_topic(tmp_path, replace(TOPIC, is_marked_for_deletion=True))
+    shutil.rmtree(tmp_path / "orders-0")
+    one.crash()
+    one.start([])
+    assert not one.take_warnings()
+    one.create_topic(replace(TOPIC, partitions=1), [ORDERS])
+    assert one.replica(ORDERS).log.log_end_offset == 0
+    assert sorted(path.name for path in tmp_path.glob("orders*")) == ["orders-0", "orders.json"]
+    assert LogDir(tmp_path).topic("orders").partitions == 1
+    one.stop()
 
 
 def test_start_with_another_topic_of_that_name_is_refused_and_the_broker_stays_down(broker):
