@@ -66,6 +66,17 @@ class OffsetReset(NamedTuple):
         )
 
 
+class _Former(NamedTuple):
+    """A position that was given up, or an outdated committed one, and the topic that it was in."""
+
+    topic_id: str | None
+    offset: int
+    is_committed: bool
+
+
+_ANOTHER_TOPIC = ""  # no topic has this id
+
+
 class Fetching:
     """The positions of one consumer, and what it has fetched."""
 
@@ -84,7 +95,7 @@ class Fetching:
         self._turns: deque[TopicPartition] = deque()
         self._positions: dict[TopicPartition, int] = {}
         self._topic_ids: dict[TopicPartition, str | None] = {}  # of what each position is in
-        self._former: dict[TopicPartition, tuple[str | None, int]] = {}  # given up: topic, position
+        self._former: dict[TopicPartition, _Former] = {}  # until a position replaces it
         self._reached: dict[TopicPartition, int] = {}  # the log is known to go as far as that
         self._fetched: dict[TopicPartition, deque[Message]] = {}
         self._error: KMiniLogError | None = None
@@ -129,10 +140,12 @@ class Fetching:
         # Now, because an offset of a topic that came before the noted one must not count.
         starts, old = (committed(), outdated()) if new else ({}, {})
         self._positions |= {partition: starts[partition] for partition in new & starts.keys()}
+        for partition in new & old.keys():
+            self._former[partition] = _Former(_ANOTHER_TOPIC, old[partition], is_committed=True)
         for partition in wanted:
             with suppress(NoOffsetError, LeaderNotAvailableError, UnknownTopicOrPartitionError):
-                if partition in new:
-                    self._begin(partition, old.get(partition))
+                if partition in new & starts.keys():
+                    self._check_start(partition)
                 self.position(partition)  # on an error, `take` tries again or raises it
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
@@ -142,14 +155,13 @@ class Fetching:
         self._fetched.pop(partition, None)
 
     def position(self, partition: TopicPartition) -> int:
-        """Return the offset of the next record; by `reset` if it is not known yet.
+        """Return the offset of the next record; find where to begin if it is not known yet.
 
         Raises ValueError for a partition that is not read, and NoOffsetError.
         """
         self._require(partition)
         if partition not in self._positions:
-            self._note_topic(partition)
-            self._positions[partition] = self._reset_position(partition)
+            self._begin(partition)
         return self._positions[partition]
 
     def positions_in_log(self) -> dict[TopicPartition, int]:
@@ -239,20 +251,22 @@ class Fetching:
     def _give_up(self, partition: TopicPartition) -> None:
         position = self._positions.pop(partition, None)
         if partition in self._topic_ids and position is not None:
-            self._former[partition] = self._topic_ids[partition], position
+            self._former[partition] = _Former(
+                self._topic_ids[partition], position, is_committed=False
+            )
         self._topic_ids.pop(partition, None)
         self._reached.pop(partition, None)
         self._fetched.pop(partition, None)
 
-    def _begin(self, partition: TopicPartition, outdated: int | None) -> None:
-        """Check a committed offset; without one, begin anew in a topic that follows another."""
-        former_id, former = self._former.pop(partition, (None, None))
-        if partition in self._positions:
-            self._check_start(partition)
-        elif outdated is not None:
-            self._begin_anew(partition, outdated, is_committed=True)
-        elif former is not None and former_id != self._topic_ids.get(partition):
-            self._begin_anew(partition, former)
+    def _begin(self, partition: TopicPartition) -> None:
+        """Begin anew in a topic that follows another, else by `reset`."""
+        self._note_topic(partition)
+        former = self._former.get(partition)
+        if former and former.topic_id != self._topic_ids[partition]:
+            self._begin_anew(partition, former.offset, is_committed=former.is_committed)
+        else:
+            self._positions[partition] = self._reset_position(partition)
+        self._former.pop(partition, None)  # not before: an error means that this comes again
 
     def _begins_anew(self, partition: TopicPartition) -> bool:
         """Begin anew if another topic has the name now, and tell if so.
@@ -269,10 +283,10 @@ class Fetching:
     def _begin_anew(
         self, partition: TopicPartition, offset: int, *, is_committed: bool = False
     ) -> None:
+        start, end = self._source.beginning(partition), self._source.log_end(partition)
         self._fetched.pop(partition, None)
         self._reached.pop(partition, None)
-        start = self._positions[partition] = self._source.beginning(partition)
-        end = self._source.log_end(partition)
+        self._positions[partition] = start
         self._on_reset(
             OffsetReset(
                 partition, offset, start, end, self._reset, start, is_committed, is_replaced=True

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import ClientClosedError, TopicDeletedError
+from kminilog.client_errors import ClientClosedError, LeaderNotAvailableError, TopicDeletedError
 from kminilog.clock import ManualClock
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -666,6 +666,38 @@ def test_member_beside_a_deletion_waits_and_reads_the_new_topic_once_it_exists(
     assert values(list(chain(*old.poll_all(member)))) == new(9)
     (reset,) = told
     assert (reset.offset, reset.is_replaced, reset.is_committed) == (3, True, not is_forgotten)
+    assert member.committed() == {orders(0): 9}
+
+
+@pytest.mark.parametrize("failing", ["beginning", "log_end"])
+@pytest.mark.parametrize("is_same_member", [True, False])
+def test_member_that_cannot_begin_in_a_new_topic_at_once_begins_there_later(
+    old, monkeypatch, is_same_member, failing
+):
+    """Else `latest` would skip what the new topic has by then."""
+    told: list[OffsetReset] = []
+    member = old.member(reset="latest", on_reset=told.append)
+    old.poll_all(member)
+    old.delete()
+    if is_same_member:
+        old.poll_all(member)
+        forget_topic(old.path, "orders")  # so only the member knows that there was another topic
+    else:
+        member.close()
+        member = old.member(reset="latest", on_reset=told.append)
+    old.create(9, partitions=1)
+    ask, failures = getattr(LogDirSource, failing), [LeaderNotAvailableError("orders", partition=0)]
+
+    def fail_once(self, partition):
+        if failures:
+            raise failures.pop()
+        return ask(self, partition)
+
+    monkeypatch.setattr(LogDirSource, failing, fail_once)
+    assert values(list(chain(*old.poll_all(member)))) == new(9)
+    assert not failures
+    (reset,) = told
+    assert (reset.offset, reset.is_replaced, reset.is_committed) == (3, True, not is_same_member)
     assert member.committed() == {orders(0): 9}
 
 
