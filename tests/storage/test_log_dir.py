@@ -26,7 +26,7 @@ from kminilog.storage.checkpoint import (
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
-from kminilog.storage.topics import Topic, new_topic_id
+from kminilog.storage.topics import Topic, new_topic_id, read_topic
 
 ORDERS_0 = TopicPartition("orders", 0)
 
@@ -406,22 +406,33 @@ def crash_at(step: int, writer: LogDirWriter, work: Callable[[], object]) -> boo
     return False
 
 
-def check_gone_or_whole(log_dir: Path, partition: TopicPartition) -> None:
-    reader = LogDir(log_dir).reader(partition)
-    if reader.directory.exists():
+def check_marked_or_whole(log_dir: Path, partition: TopicPartition) -> None:
+    if not read_topic(log_dir, "orders").is_marked_for_deletion:
+        reader = LogDir(log_dir).reader(partition)
         assert reader.log_end_offset == (5 if partition == ORDERS_0 else 0)
         return
+    with LogDirWriter.open(log_dir) as writer:
+        assert not writer.warnings
+        for use in (LogDir(log_dir).reader, writer.reader, writer.log):
+            with pytest.raises(
+                TopicBeingDeletedError, match="`kminilog topic delete orders --yes`"
+            ):
+                use(partition)
+
+
+def test_partition_whose_directory_is_gone_names_the_way_out(log_dir):
+    shutil.rmtree(log_dir / "orders-0")
     with pytest.raises(LogDirError, match="or let `kminilog topic delete` delete the rest"):
-        reader.read(0, 1)
+        LogDir(log_dir).reader(ORDERS_0).read(0, 1)
     with (
         LogDirWriter.open(log_dir) as writer,
         pytest.raises(CorruptLogError, match="or `kminilog topic delete orders --yes`"),
     ):
-        writer.log(partition)
+        writer.log(ORDERS_0)
 
 
 def test_delete_topic_that_crashes_at_any_step_is_finished_by_the_next(log_dir):
-    """Every state in between names the way out: readers and writers of what is gone, and delete."""
+    """Every state in between names the way out, to readers and writers."""
     steps = 0
     for step in range(50):
         copy = log_dir.with_name(f"{log_dir.name}-{step}")
@@ -433,7 +444,7 @@ def test_delete_topic_that_crashes_at_any_step_is_finished_by_the_next(log_dir):
         steps += 1
         is_there = (copy / "orders.json").exists()
         for partition in (0, 1) if is_there else ():
-            check_gone_or_whole(copy, TopicPartition("orders", partition))
+            check_marked_or_whole(copy, TopicPartition("orders", partition))
         with LogDirWriter.open(copy, recover=False) as writer:
             if is_there:
                 writer.delete_topic("orders")
@@ -648,7 +659,8 @@ def test_delete_topic_that_cannot_delete_says_so_and_can_be_done_again(log_dir, 
             patched.setattr(shutil, "rmtree", refuse)
             with pytest.raises(PermissionError):
                 writer.delete_topic("orders")
-        assert writer.topic("orders")
+        with pytest.raises(TopicBeingDeletedError):
+            writer.topic("orders")
         writer.delete_topic("orders")
     assert not list(log_dir.glob("orders*"))
 
