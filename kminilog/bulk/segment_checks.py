@@ -15,7 +15,9 @@ names each fault, and accepts what is none. So both give the same summaries. Sou
 verification/segment_checks.py.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -208,17 +210,17 @@ def _keys_at_home(
     if not len(messages):
         return 0, 0
     first, count = int(messages.offsets[0]), len(messages)
-    is_unplaced = ~messages.is_key_null
-    for placed in placement:
+    is_unplaced, behind = ~messages.is_key_null, first + count
+    slot = bisect_right(placement, first, key=lambda placed: placed.next_offset)
+    for placed in takewhile(lambda placed: placed.first_offset < behind, placement[slot:]):
         start, end = (min(max(at - first, 0), count) for at in placed[:2])
-        if start < end:
-            is_unplaced[start:end] = False
-            at_home = _count_at_home(
-                placed.partition_of, partition, window, messages.between(start, end)
-            )
-            if start + at_home < end:
-                count = start + at_home
-                break
+        is_unplaced[start:end] = False
+        at_home = _count_at_home(
+            placed.partition_of, partition, window, messages.between(start, end)
+        )
+        if start + at_home < end:
+            count = start + at_home
+            break
     return count, int(is_unplaced[:count].sum())
 
 

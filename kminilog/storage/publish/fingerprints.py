@@ -26,12 +26,14 @@ _ALL_ONES = (1 << 64) - 1
 
 
 class RangeSums:
-    """The fingerprints of ranges between `borders`, summed message by message."""
+    """The fingerprints of ranges between `borders`, summed message by message.
+
+    Memory O(ranges that hold a message).
+    """
 
     def __init__(self, borders: Sequence[int]) -> None:
         self.borders = borders
-        self._counts = [0] * len(borders)
-        self._sums = [0] * len(borders)
+        self._rows: dict[int, list[int]] = {}
 
     def add(self, offset: int, size: int, crc: int) -> None:
         """Add a message by the fields of its header. O(log ranges)."""
@@ -50,13 +52,13 @@ class RangeSums:
 
     def add_to(self, slot: int, count: int, fingerprints: int) -> None:
         """Add `count` messages to a range, with the sum of their fingerprints. O(1)."""
-        self._counts[slot] += count
-        self._sums[slot] = (self._sums[slot] + fingerprints) & _ALL_ONES
+        row = self._rows.setdefault(slot, [self.borders[slot], 0, 0])
+        row[1] += count
+        row[2] = (row[2] + fingerprints) & _ALL_ONES
 
     def rows(self) -> list[list[int]]:
         """Return a row for each range with messages: first offset, number of messages, sum."""
-        columns = zip(self.borders, self._counts, self._sums, strict=True)
-        return [[border, count, total] for border, count, total in columns if count]
+        return [row for _, row in sorted(self._rows.items()) if row[1]]
 
 
 def range_borders(first_offset: int, next_offset: int) -> list[int]:
