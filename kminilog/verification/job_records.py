@@ -8,7 +8,6 @@ stand behind a manifest that is gone or changed: they are believed, and named as
 Source: ours.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -51,22 +50,29 @@ class JobRecords:
     failures: Failures = field(default_factory=list)
 
 
-class _Look(NamedTuple):
+class _Names(NamedTuple):
+    """What changes with each job that is committed, and each topic that is deleted."""
+
     last: dict[str, JobLink]
+    paths: list[Path]
+
+
+class _Look(NamedTuple):
     found: list[tuple[Path, Manifest, JobLink]]
     failures: Failures
+    names: _Names
 
 
 def read_jobs(log_dir: Path) -> JobRecords:
     """Return what the manifests of a log dir say; raises nothing. O(bytes of manifests)."""
     look = _look(log_dir)
     for _ in range(_LOOKS):
-        before, look = look, _look(log_dir)
-        if (before.last, len(before.found)) == (look.last, len(look.found)):
+        if look.names == _names(log_dir, []):
             break
+        look = _look(log_dir)
     jobs = JobRecords(failures=look.failures)
     committed = [(path, one) for path, one, _ in look.found if path.name != PENDING_FILE]
-    jobs.topics = {manifest.topic for _, manifest in committed} | look.last.keys()
+    jobs.topics = {manifest.topic for _, manifest in committed} | look.names.last.keys()
     changed = {job_id for topic in sorted(jobs.topics) for job_id in _follow(topic, look, jobs)}
     for path, manifest in committed:
         if manifest.job_id not in changed:
@@ -78,7 +84,7 @@ def read_jobs(log_dir: Path) -> JobRecords:
 
 def _follow(topic: str, look: _Look, jobs: JobRecords) -> set[str]:
     """Follow the chain of a topic; return the ids of the jobs whose manifests were changed."""
-    place, link = TopicPartition(topic, UNKNOWN_PARTITION), look.last.get(topic)
+    place, link = TopicPartition(topic, UNKNOWN_PARTITION), look.names.last.get(topic)
     known = {link.job_id: (one, link) for _, one, link in look.found if one.topic == topic}
     unread = {name.removesuffix(COMMITTED_SUFFIX) for name, _ in look.failures}
     by, vouched, changed = f"the file {LAST_JOBS_FILE}", set[str](), set[str]()
@@ -104,21 +110,25 @@ def _follow(topic: str, look: _Look, jobs: JobRecords) -> set[str]:
 
 
 def _look(log_dir: Path) -> _Look:
-    """Read the record of last jobs first: then their manifests are there, or one is pending."""
-    look = _Look({}, [], [])
-    try:
-        look.last.update(last_jobs(log_dir))
-    except (OSError, LogDirError) as error:
-        look.failures.append((LAST_JOBS_FILE, error))
+    failures: Failures = []
+    look = _Look([], failures, _names(log_dir, failures))
     _take(pending_path(log_dir), look, [])  # why it cannot be read is said of its partitions
-    try:
-        paths: Sequence[Path] = manifest_paths(log_dir)
-    except OSError as error:
-        look.failures.append((MANIFEST_DIR, error))
-        return look
-    for path in paths:
-        _take(path, look, look.failures)
+    for path in look.names.paths:
+        _take(path, look, failures)
     return look
+
+
+def _names(log_dir: Path, failures: Failures) -> _Names:
+    names = _Names({}, [])
+    try:
+        names.last.update(last_jobs(log_dir))
+    except (OSError, LogDirError) as error:
+        failures.append((LAST_JOBS_FILE, error))
+    try:
+        names.paths.extend(manifest_paths(log_dir))
+    except OSError as error:
+        failures.append((MANIFEST_DIR, error))
+    return names
 
 
 def _take(path: Path, look: _Look, failures: Failures) -> None:

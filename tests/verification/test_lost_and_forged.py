@@ -24,6 +24,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     LAST_JOBS_FILE,
+    PENDING_FILE,
     committed_manifests,
     committed_path,
     last_jobs,
@@ -31,6 +32,7 @@ from kminilog.storage.publish.manifests import (
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log
+from kminilog.verification import job_records
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 from kminilog.verification.report import Report
@@ -372,6 +374,45 @@ def test_jobs_of_a_topic_that_is_not_verified_are_not_in_the_report(scene):
     (scene.path / LAST_JOBS_FILE).unlink()
     (line,) = not_checked(verified(), "jobs")
     assert "of job b: " in line
+
+
+def on_first_reading(monkeypatch, happens: Callable[[], object]) -> list[str]:
+    """Let something happen before the first manifest is read; return the names that are read."""
+    read, names = job_records.read_manifest, list[str]()
+
+    def reading(path: Path):
+        names.append(path.name)
+        if len(names) == 1:
+            happens()
+        return read(path)
+
+    monkeypatch.setattr(job_records, "read_manifest", reading)
+    return names
+
+
+def test_manifests_are_read_once(scene, monkeypatch):
+    names = on_first_reading(monkeypatch, lambda: None)
+    assert [job.job_id for job in job_records.read_jobs(scene.path).manifests] == [
+        "first",
+        "second",
+    ]
+    assert sorted(names) == [PENDING_FILE, "first.json", "second.json"]
+
+
+def test_job_that_is_committed_while_manifests_are_read_is_among_them(scene, monkeypatch):
+    on_first_reading(monkeypatch, lambda: scene.ingest("third"))
+    jobs = job_records.read_jobs(scene.path)
+    assert [job.job_id for job in jobs.manifests] == ["first", "second", "third"]
+    assert (jobs.findings, jobs.unchained, jobs.failures) == ([], {}, [])
+
+
+def test_topic_that_is_deleted_while_manifests_are_read_leaves_no_finding(scene, monkeypatch):
+    def delete() -> None:
+        with LogDirWriter.open(scene.path) as writer:
+            writer.delete_topic("orders")
+
+    on_first_reading(monkeypatch, delete)
+    assert job_records.read_jobs(scene.path) == job_records.JobRecords()
 
 
 # ---- messages that nobody wrote
