@@ -8,6 +8,7 @@ counted in its class, and is linked with the finding that has caused it (causes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from kminilog.accounting.account import REJECTED, Account, Sample
@@ -20,11 +21,13 @@ from kminilog.accounting.rows import SHOWN_BYTES
 from kminilog.accounting.shown_samples import SHOWN_KINDS, ShownSamples
 from kminilog.accounting.sides import Sides
 from kminilog.format.names import segment_name
-from kminilog.ingest.job_identity import source_change
+from kminilog.ingest.job_identity import file_facts, source_change
 from kminilog.job_errors import SourceError
 from kminilog.source.description import DATAFRAME, Place, Source, files_of, locate
 from kminilog.source.files import SourceFile, check_unchanged
+from kminilog.source.pieces import content_digest
 from kminilog.source.places import Order
+from kminilog.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
@@ -132,9 +135,15 @@ def _add(
 def _changes(
     source: Source, files: Sequence[SourceFile], jobs: Sequence[Manifest]
 ) -> Iterator[Unchecked]:
-    """Yield, for each job that has read this very source, how it has changed since."""
+    """Yield, for each job that has read this very source, how it has changed since.
+
+    Reads the files once more, if a time of a last change differs from that of a job.
+    """
+    content = cache(lambda: content_digest(files, LocalTasks()))
     for job in jobs:
-        if source.is_what_was_read(recorded_paths(job)) and (change := source_change(job, files)):
+        if not source.is_what_was_read(recorded_paths(job)):
+            continue
+        if change := source_change(job, file_facts(files), content):
             why = f"it has changed since job {job.job_id} read it: {change}"
             yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
 

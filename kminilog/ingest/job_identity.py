@@ -100,13 +100,16 @@ def file_facts(files: Sequence[SourceFile]) -> dict[str, Any]:
     }
 
 
-def source_change(manifest: Manifest, files: Sequence[SourceFile]) -> str | None:
+def source_change(
+    manifest: Manifest, found: Mapping[str, Any], content: Callable[[], str]
+) -> str | None:
     """Return how files differ from those that a job has read; None if their content is the same.
 
-    Files of the same sizes are read only if a time of a last change differs. A manifest that does
-    not say what was read says nothing of a change. O(bytes). Raises SourceError.
+    `found` are the facts of the files. `content` returns their `content_digest`; it is called only
+    if their sizes are the same, and a time of a last change is not. A manifest that does not say
+    what was read says nothing of a change.
     """
-    read, found = manifest.facts, file_facts(files)
+    read = manifest.facts
     if "files_content" not in read:
         return None
     for name, unit in (("files", "files"), ("files_bytes", "bytes")):
@@ -114,8 +117,7 @@ def source_change(manifest: Manifest, files: Sequence[SourceFile]) -> str | None
             return f"{read.get(name)} {unit} then, {found[name]} now"
     if read.get("files_changed") == found["files_changed"]:
         return None
-    is_same = content_digest(files, LocalTasks()) == read["files_content"]
-    return None if is_same else "as many bytes, but not the same ones"
+    return None if content() == read["files_content"] else "as many bytes, but not the same ones"
 
 
 def asked_options(
@@ -223,7 +225,7 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
         return []
     if "files_content" not in read:
         return ["a file of its source was changed since; only names and sizes were compared"]
-    if change := source_change(manifest, files):
+    if change := source_change(manifest, found, lambda: content_digest(files, LocalTasks())):
         raise _taken(manifest, f"that read {_described(recorded, read)}: {change}")
     return []
 

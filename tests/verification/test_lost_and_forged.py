@@ -9,6 +9,7 @@ from zlib import crc32
 
 import pytest
 
+from kminilog.accounting import source_check
 from kminilog.accounting.job import verify_with
 from kminilog.accounting.local_engine import LocalEngine
 from kminilog.clock import ManualClock
@@ -19,6 +20,7 @@ from kminilog.ingest.job import ingest_with
 from kminilog.ingest.local_engine import LocalIngest
 from kminilog.settings import TopicSettings
 from kminilog.source.description import Source
+from kminilog.source.pieces import content_digest
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -463,6 +465,31 @@ def test_messages_of_a_manifest_that_contradicts_itself_are_not_counted(scene):
     shutil.rmtree(scene.path / "orders-0")
     kinds = {kind for kind, _, _ in found(scene.verified())}
     assert kinds == {"manifest-mismatch", "lost-partition"}
+
+
+# ---- the source since
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_source_that_was_touched_is_read_once_for_all_of_its_jobs(scene, monkeypatch, is_changed):
+    if is_changed:
+        scene.lines.write_text(scene.lines.read_text().replace("value 7", "worth 7"))
+    os.utime(scene.lines, (9, 9))
+    digests = []
+
+    def counting(*arguments):
+        digests.append(content_digest(*arguments))
+        return digests[-1]
+
+    monkeypatch.setattr(source_check, "content_digest", counting)
+    report = scene.verified(against=scene.source())
+    assert len(digests) == 1
+    assert not_checked(report, "source") == [
+        f"{scene.source()}, as it was: it has changed since job {job} read it: as many bytes, but "
+        "not the same ones"
+        for job in ("first", "second")
+        if is_changed
+    ]
 
 
 # ---- bytes that keep their crc
