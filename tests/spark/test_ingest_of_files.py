@@ -101,7 +101,8 @@ def test_ingest_of_a_file_that_is_broken_inside_names_it_and_leaves_nothing(spar
     data[start : start + 60] = b"\xff" * 60
     broken.write_bytes(data)
     source = source_of(path)
-    assert columns_of(source)
+    planned = [row_group for group in columns_of(source).groups(cores=2) for row_group in group]
+    assert len(planned) == 3 * pq.read_metadata(broken).num_row_groups > 300
     with pytest.raises(SourceError, match=r"1\.parquet: cannot be read as Parquet: ") as caught:
         ingest(spark, tmp_path / "log", source, topic="t", dialect=KAFKA, plan=plan)
     assert "\n" not in str(caught.value)
