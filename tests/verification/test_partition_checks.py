@@ -197,6 +197,21 @@ def test_messages_lost_at_the_end_of_a_segment_are_not_counted_in_its_index(tmp_
     assert with_lost_messages(summary) == [("bad-length", log.stem, end)]
 
 
+def test_messages_lost_in_a_whole_segment_are_not_counted_in_the_gap_in_front_of_it(
+    tmp_path, dialect
+):
+    write_log(tmp_path, dialect, count=300, settings=LARGE)
+    logs = sorted(tmp_path.glob("*.log"))
+    assert len(logs) > 3
+    for lost in (logs[1], logs[1].with_suffix(".index")):
+        lost.unlink()
+    zero_range(logs[2], 0, logs[2].stat().st_size)
+    summary = check(tmp_path, dialect, settings=LARGE)
+    places = [(found.kind, found.segment, found.position) for found in summary.findings]
+    assert places == [("offset-gap", logs[2].stem, 0), ("bad-length", logs[2].stem, 0)]
+    assert with_lost_messages(summary) == places[1:]
+
+
 def test_messages_lost_in_damage_that_is_no_sample_are_counted_nowhere(tmp_path, dialect):
     write_log(tmp_path, dialect, count=99, settings=LARGE)
     log = min(tmp_path.glob("*.log"))
