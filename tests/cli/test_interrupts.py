@@ -152,7 +152,7 @@ def test_interrupt_of_group_list_comes_between_two_groups(orders, monkeypatch):
     monkeypatch.setattr(
         Coordinator, "describe", lambda self, name: read.append(name) or real(self, name)
     )
-    press_before(monkeypatch, "kminilog.cli.group.WallClock")
+    press_before(monkeypatch, "kminilog.cli.group.coordinator_of")
     assert (orders("group", "list").code, read) == (130, [])
 
 
