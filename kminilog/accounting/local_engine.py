@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import CheckSegment, check_for
+from kminilog.verification.segment_summary import CheckSegment
 
 if TYPE_CHECKING:
     from kminilog.accounting.local_reader import LocalReader
@@ -46,13 +46,15 @@ class LocalEngine:
         is_full: bool,
     ) -> Iterator[PartitionSummary]:
         """Yield the summary of each partition, in the order of `topics`. O(bytes)."""
-        for topic in topics:
-            check = check_for(topic.dialect, self._check, strict_index=strict_index)
-            written = zip(topic.all_partitions(), records.partitions_of(topic), strict=True)
-            for topic_partition, jobs in written:
-                self._progress(f"checking {topic_partition}")
-                reader = log_dir.reader(topic_partition)
-                yield check_partition(reader, jobs, check_segment=check, is_full=is_full)
+        return check_partitions(
+            log_dir,
+            topics,
+            records,
+            check_segment=self._check,
+            strict_index=strict_index,
+            is_full=is_full,
+            progress=self._progress,
+        )
 
     @contextmanager
     def reading(self, source: "Source", files: "Sequence[SourceFile]") -> "Iterator[LocalReader]":

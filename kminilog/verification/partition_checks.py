@@ -17,7 +17,7 @@ in the directory meanwhile is no finding. Source: ours.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kminilog.error_text import in_words
@@ -32,7 +32,9 @@ from kminilog.format.names import (
     parse_segment_file,
 )
 from kminilog.storage.checkpoint import LOG_START_FILE, read_checkpoint
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.topics import Topic
 from kminilog.verification.damage_scan import most_messages, no_tail
 from kminilog.verification.end_checks import judge_end, judge_gone, judge_start, log_end_offset
 from kminilog.verification.findings import Finding, FindingClass, Tally
@@ -40,8 +42,9 @@ from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
 from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
+from kminilog.verification.records import Records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment, SegmentSummary
+from kminilog.verification.segment_summary import CheckSegment, SegmentSummary, check_for
 from kminilog.verification.swaps import name_swaps
 
 _BAD_BYTES = (
@@ -77,6 +80,32 @@ def check_partition(
     topic_partition, borders = reader.topic_partition, jobs.borders
     summaries = [check_segment(topic_partition, s, jobs.placement, borders) for s in segments]
     return join_segments(reader, summaries, jobs)
+
+
+def check_partitions(
+    log_dir: LogDir,
+    topics: Iterable[Topic],
+    records: Records,
+    *,
+    check_segment: CheckSegment = check_segment,
+    strict_index: bool = False,
+    is_full: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[PartitionSummary]:
+    """Yield what `check_partition` returns for each partition, in the order of `topics`.
+
+    Read `records` before this call: then all messages that they name are in place. Without
+    `strict_index`, an index of the kafka dialect may lack entries that Kafka would not have
+    written. `progress` gets a line for each partition.
+    """
+    for topic in topics:
+        check = check_for(topic.dialect, check_segment, strict_index=strict_index)
+        written = zip(topic.all_partitions(), records.partitions_of(topic), strict=True)
+        for topic_partition, jobs in written:
+            if progress:
+                progress(f"checking {topic_partition}")
+            reader = log_dir.reader(topic_partition)
+            yield check_partition(reader, jobs, check_segment=check, is_full=is_full)
 
 
 def join_segments(

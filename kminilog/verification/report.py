@@ -11,9 +11,9 @@ so it is a contract. Source: ours.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kminilog.clock import Clock
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
@@ -21,11 +21,11 @@ from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
-from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment, check_for
+from kminilog.verification.segment_summary import CheckSegment
 from kminilog.verification.text_report import render_text, report_lines
 
 if TYPE_CHECKING:
@@ -152,23 +152,18 @@ def verify_storage(
     topics: Sequence[str] = (),
     *,
     partitioner: str | None = None,
-    strict_index: bool = False,
     allow: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
     check_segment: CheckSegment = check_segment,
-    clock: Clock | None = None,
-    full: bool = False,
 ) -> Report:
     """Check all stored files of some topics, or of all topics, in one process; return the report.
 
-    Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. With a
-    `clock` the report says how long it took. Without `strict_index`, an index of the kafka dialect
-    may lack entries that Kafka would not have written. `full` compares digests, too. A topic whose
-    settings file is broken, or that is being deleted, is `unchecked`, if none is named. Raises
-    UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an unknown
-    partitioner. O(bytes), memory O(segments).
+    Takes no lock; a writer may be at work. `check_segment` may be a faster equivalent. A topic
+    whose settings file is broken, or that is being deleted, is `unchecked`, if none is named.
+    Raises UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an
+    unknown partitioner. O(bytes), memory O(segments). All that `verify` can do is in
+    accounting/job.py.
     """
-    start_ms = clock.now_ms() if clock else 0
     allowed = parse_classes(allow)
     broken: list[KMiniLogError | OSError] = []
     found = topics_to_check(log_dir, topics, broken.append)
@@ -180,19 +175,13 @@ def verify_storage(
         "engine": "local",
     }
     report = Report(scope, allowed=allowed)
+    summaries = check_partitions(
+        log_dir, found, records, check_segment=check_segment, progress=progress
+    )
     for topic in found:
-        jobs, summaries = records.partitions_of(topic), []
-        check = check_for(topic.dialect, check_segment, strict_index=strict_index)
-        for topic_partition, written in zip(topic.all_partitions(), jobs, strict=True):
-            if progress:
-                progress(f"checking {topic_partition}")
-            reader = log_dir.reader(topic_partition)
-            summaries.append(check_partition(reader, written, check_segment=check, is_full=full))
-        report.add_topic(topic, summaries)
+        report.add_topic(topic, islice(summaries, topic.partitions))
     report.add_records(records)
     report.add_orphans(log_dir, topics)
     report.add_broken(broken)
     report.unchecked.append(NO_SOURCE)
-    if clock:
-        report.seconds = (clock.now_ms() - start_ms) / 1000
     return report

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.accounting.job import verify_with
+from kminilog.accounting.local_engine import LocalEngine
+from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.settings import TopicSettings
@@ -46,5 +49,6 @@ def test_segment_of_kafka_written_set_by_set_has_no_finding(tmp_path, largest):
     report = verify_storage(LogDir(tmp_path / "log"))
     assert (report.tally.total(), report.verdict) == (0, "ok")
     assert report.partitions[0]["message_count"] == len(messages)
-    strict = verify_storage(LogDir(tmp_path / "log"), strict_index=True)
+    log_dir = LogDir(tmp_path / "log")
+    strict = verify_with(LocalEngine(), ManualClock(), log_dir, [], strict_index=True)
     assert bool(strict.tally.total()) == (largest > 1)

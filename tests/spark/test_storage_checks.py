@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.accounting.job import verify_with
 from kminilog.accounting.local_engine import LocalEngine
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.bulk.staged_logs import seal
+from kminilog.clock import ManualClock
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
@@ -23,7 +25,8 @@ from kminilog.storage.publish.publication import open_staged_log, publish, stagi
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.records import read_records
-from kminilog.verification.report import Report, verify_storage
+from kminilog.verification.report import Report
+from kminilog.verification.segment_checks import check_segment as check_plainly
 from tests.damage import cut_to, fix_crc, flip_byte, message_positions
 
 SETTINGS = TopicSettings(segment_bytes=2000, index_interval_bytes=200)
@@ -124,8 +127,10 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
         if expected:
             damage(log_dir)
         for full in (False, True):
-            plain = verify_storage(log_dir, full=full)
-            fast = verify_storage(log_dir, check_segment=check_segment, full=full)
+            plain, fast = (
+                verify_with(LocalEngine(check), ManualClock(), log_dir, [], full=full)
+                for check in (check_plainly, check_segment)
+            )
             in_tasks = Report(plain.scope)
             records = read_records(log_dir.path)
             summaries = check_partitions(spark, log_dir, [topic], records, is_full=full)

@@ -9,14 +9,18 @@ from typing import Any
 
 import pytest
 
+from kminilog.accounting.job import verify_with
+from kminilog.accounting.local_engine import LocalEngine
 from kminilog.bulk.segment_checks import check_segment as check_quickly
+from kminilog.clock import ManualClock
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
-from kminilog.verification.report import Report, verify_storage
+from kminilog.verification.report import Report
+from kminilog.verification.segment_checks import check_segment
 from tests.damage import encode_entries, index_entries, message_positions
 
 ORDERS = TopicPartition("orders", 0)
@@ -52,8 +56,10 @@ def kafkas_entries(
 
 def verified(index: Path, **options: Any) -> Report:
     log_dir = LogDir(index.parent.parent)
-    report = verify_storage(log_dir, **options)
-    fast = verify_storage(log_dir, check_segment=check_quickly, **options)
+    report, fast = (
+        verify_with(LocalEngine(check), ManualClock(), log_dir, [], **options)
+        for check in (check_segment, check_quickly)
+    )
     assert fast.to_json() == report.to_json()
     return report
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.accounting.job import verify_with
+from kminilog.accounting.local_engine import LocalEngine
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -198,7 +200,8 @@ def test_verify_needs_no_partitioner_for_a_topic_of_one_partition(tmp_path):
 
 def test_verify_with_a_clock_says_how_long_it_took(log_dir):
     clock = ManualClock(5_000)
-    made = verify_storage(log_dir, clock=clock, progress=lambda _: clock.sleep_ms(250))
+    engine = LocalEngine(progress=lambda _: clock.sleep_ms(250))
+    made = verify_with(engine, clock, log_dir, [])
     assert (made.seconds, verify_storage(log_dir).seconds) == (1.25, None)
     assert made.to_json()["engine"] == "local"
 
