@@ -15,10 +15,10 @@ In reading order:
     fingerprints     fingerprints of many messages
     structure        the fields of many messages, as far as they agree with each other
     decoding         messages become Arrow columns; CRCs are not checked
-    checking         are these bytes sound messages?
+    checking         are these bytes valid messages?
     windows          a `.log` in windows of whole messages
     staged_logs      what tasks stage: runs, several runs joined into one, and sealed logs
-    segment_scan     how far a segment is sound
-    segment_checks   the checks of one segment, fast if it is sound
+    segment_scan     how far a segment is valid
+    segment_checks   the checks of one segment, fast if it is valid
     message_batches  from the bytes of a `.log` to Arrow record batches
 """

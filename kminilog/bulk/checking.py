@@ -1,10 +1,10 @@
-"""Are these bytes sound messages? The fast twin of `format.message.scan`.
+"""Are these bytes valid messages? The fast twin of `format.message.scan`.
 
 `structure` checks sizes, magic, key and value lengths exactly. The CRCs are checked all together
 (see `crc`): a single wrong CRC is always found; several in one window cancel each other with a
 probability of 2^-32. Only if something is wrong, the CRC of each message is computed, to find the
 first wrong one. This module does not know files, nor which offset belongs where. It does not name
-the damage at which the sound messages end: the plain scan does. Source: format/message.py.
+the damage at which the valid messages end: the plain scan does. Source: format/message.py.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ _WINDOW_BYTES = 1 << 18  # one crc call; its copy stays in a processor's cache
 
 
 def check(dialect: Dialect, data: Any, boundaries: Positions) -> Structure:
-    """Return the sound messages from byte 0 on, up to the first damage, as `scan` would; O(bytes).
+    """Return the valid messages from byte 0 on, up to the first damage, as `scan` would; O(bytes).
 
     `boundaries` are those that `find_beginnings` returns for `data`.
     """

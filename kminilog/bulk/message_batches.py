@@ -1,6 +1,6 @@
 """From the bytes of a `.log` to Arrow record batches, by windows.
 
-    file --windows--> sound messages that follow each other --> columns --> batches
+    file --windows--> valid messages that follow each other --> columns --> batches
                 | stops at anything else
             segment_search.locate: a gap, a large message, the end of the log, or the damage
 
@@ -35,7 +35,7 @@ def _count_in_turn(messages: Structure, next_offset: int) -> int:
     return len(messages) if is_next.all() else int(np.argmin(is_next))
 
 
-def sound_messages(
+def valid_messages(
     segment: Segment, start_offset: int, end_offset: int, following: Segment | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the messages of a segment with offsets from `start_offset` to `end_offset` - 1.
@@ -62,9 +62,9 @@ def sound_messages(
 
 
 def all_messages(segment: Segment) -> Iterator[pa.RecordBatch]:
-    """Yield every message of a segment with a right CRC, in batches as `sound_messages`.
+    """Yield every message of a segment with a right CRC, in batches as `valid_messages`.
 
-    Damage between messages is skipped. O(file) for a sound segment.
+    Damage between messages is skipped. O(file) for a valid segment.
     """
     position = 0
     for batch, end in _windows(segment, 0, segment.first_offset):
@@ -104,7 +104,7 @@ def to_batch(
 def _windows(
     segment: Segment, position: int, next_offset: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield sound uncompressed messages, window by window, and where each batch ends.
+    """Yield valid uncompressed messages, window by window, and where each batch ends.
 
     The first must have `next_offset`, and each later one the offset after the one before. The
     result ends before the first message that breaks this. The batches keep no bytes of a window.

@@ -2,14 +2,14 @@
 
 This is the fast twin of `verification.segment_checks.check_segment`.
 
-A segment is perfectly sound if
+A segment is perfectly valid if
 
     log           all messages have the right CRC and consistent fields, to the end of the file
     offsets       each follows the one before without a gap, from the name's on; none is compressed
     index         has exactly the entries that are due
     keys          belong to this partition, where that is known
 
-Whole windows are checked for this. A segment that is not perfectly sound is read again: the plain
+Whole windows are checked for this. A segment that is not perfectly valid is read again: the plain
 twin takes whole windows of messages that are in their place, and reads the others one by one. It
 names each fault, and accepts what is none. So both give the same summaries. Source:
 verification/segment_checks.py.
@@ -58,25 +58,25 @@ def check_segment(
 ) -> SegmentSummary:
     """Return the summary that the plain twin returns; O(file), memory O(window + index).
 
-    It is fastest for a perfectly sound segment; another one is read twice. The rules of a
+    It is fastest for a perfectly valid segment; another one is read twice. The rules of a
     `placement` should be `KeyedPartition` by murmur2: any other is called for each key.
 
     At each fault it reads a `few` messages one by one, as the plain twin does, and twice as many
     each time while faults are frequent. Else each of them would cost a whole window.
     """
-    check = _SoundCheck(topic_partition.partition, segment, placement, RangeSums(borders))
+    check = _ValidCheck(topic_partition.partition, segment, placement, RangeSums(borders))
     try:
-        is_sound = check.run(window_bytes)
+        is_valid = check.run(window_bytes)
     except OSError:
-        is_sound = False  # the plain twin reports why
-    if is_sound:
+        is_valid = False  # the plain twin reports why
+    if is_valid:
         return check.summary()
     again = _SecondReading(topic_partition, segment, placement, RangeSums(borders))
     return again.run(lambda: again.read(few, window_bytes))
 
 
-class _SoundCheck:
-    """One reading of a segment, up to the first thing that is not perfectly sound."""
+class _ValidCheck:
+    """One reading of a segment, up to the first thing that is not perfectly valid."""
 
     def __init__(
         self, partition: int, segment: Segment, placement: Placement, sums: RangeSums
@@ -90,7 +90,7 @@ class _SoundCheck:
         self._entries: Positions = np.empty((0, 2), np.int64)  # offset, position
 
     def run(self, window_bytes: int) -> bool:
-        """Return whether the whole segment is perfectly sound."""
+        """Return whether the whole segment is perfectly valid."""
         self._log_bytes = self._segment.file_bytes  # before the index, as the plain twin does
         data = read_regular(self._segment.index.path)
         if len(data) % ENTRY_SIZE_BYTES:
@@ -110,7 +110,7 @@ class _SoundCheck:
         return end == self._log_bytes and self._entries_seen == len(self._entries)
 
     def _take(self, start: int, window: memoryview, messages: Structure) -> bool:
-        """Return whether the messages of a window are sound; add them to the sums."""
+        """Return whether the messages of a window are valid; add them to the sums."""
         count = len(messages)
         is_plain = not messages.is_compressed.any()
         if not is_plain or count_following(messages, self._next_offset) < count:
@@ -138,7 +138,7 @@ class _SoundCheck:
         return bool((messages.offsets[indexed] == entries[:, 0]).all())
 
     def summary(self) -> SegmentSummary:
-        """Return the summary of a sound segment; call it after `run` has returned True."""
+        """Return the summary of a valid segment; call it after `run` has returned True."""
         segment, next_offset = self._segment, self._next_offset
         count = next_offset - segment.first_offset
         return SegmentSummary(

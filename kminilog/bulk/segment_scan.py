@@ -1,4 +1,4 @@
-"""How far a segment is sound, and what is whole after damage: fast twins of storage.segment_scan.
+"""How far a segment is valid, and what is whole after damage: fast twins of storage.segment_scan.
 
 The file is read in windows, and each window is checked as a whole. The index gives hints where
 messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
@@ -30,7 +30,7 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
 
     While a writer appends, it may see one message more or less than the plain twin.
     """
-    next_offset, sound_bytes, last_indexed = segment.first_offset, 0, 0
+    next_offset, valid_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
     segment.index.load()  # as the plain twin does
     present = index_entries(segment.index.path)
@@ -49,16 +49,16 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
                 segment, present, positions, messages.offsets, next_offset
             )
             next_offset = int(messages.offsets[-1]) + 1
-        sound_bytes = start + messages.end
+        valid_bytes = start + messages.end
         if len(messages) < len(found):
             break
-    if sound_bytes == segment.file_bytes:
-        return Examined(next_offset, sound_bytes, entries, None, right_entry_count)
-    here = IndexEntry(next_offset - segment.base_offset, sound_bytes)
+    if valid_bytes == segment.file_bytes:
+        return Examined(next_offset, valid_bytes, entries, None, right_entry_count)
+    here = IndexEntry(next_offset - segment.base_offset, valid_bytes)
     stopped = examine_plainly(segment, here)
-    if stopped.sound_bytes != sound_bytes:  # a writer has appended meanwhile
+    if stopped.valid_bytes != valid_bytes:  # a writer has appended meanwhile
         return examine_plainly(segment)
-    return Examined(next_offset, sound_bytes, entries, stopped.fault, right_entry_count)
+    return Examined(next_offset, valid_bytes, entries, stopped.fault, right_entry_count)
 
 
 def count_whole_messages(

@@ -81,19 +81,19 @@ def read_structure(dialect: Dialect, data: Any, boundaries: Positions) -> Struct
     key_lengths = headers["key_length"].astype(np.int64)
     key_ends = positions + HEADER_BYTES
     key_ends += np.maximum(key_lengths, 0)
-    is_sound = (headers["magic"] == MAGIC) & (key_lengths >= -1)
+    is_valid = (headers["magic"] == MAGIC) & (key_lengths >= -1)
     value_starts, is_value_null = key_ends, np.zeros(len(positions), np.bool_)
     if dialect.has_value_length:
         value_starts = key_ends + _LENGTH.itemsize
-    is_sound &= value_starts <= ends
+    is_valid &= value_starts <= ends
     if dialect.has_value_length:
-        at = places(key_ends if is_sound.all() else np.where(is_sound, key_ends, 0))
+        at = places(key_ends if is_valid.all() else np.where(is_valid, key_ends, 0))
         stored = everywhere(data, _LENGTH.itemsize)[at].view(_LENGTH).astype(np.int64)
         actual = ends - value_starts
         is_same = stored == actual
         if not is_same.all():
             is_value_null = (stored == -1) & (actual == 0)
-        is_sound &= is_same | is_value_null
+        is_valid &= is_same | is_value_null
     found = Structure(
         boundaries,
         headers["offset"].astype(np.int64),
@@ -104,4 +104,4 @@ def read_structure(dialect: Dialect, data: Any, boundaries: Positions) -> Struct
         value_starts,
         is_value_null,
     )
-    return found if is_sound.all() else found.first(int(np.argmin(is_sound)))
+    return found if is_valid.all() else found.first(int(np.argmin(is_valid)))

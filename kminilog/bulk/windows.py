@@ -77,9 +77,9 @@ def checked_windows(
     *,
     window_bytes: int = WINDOW_BYTES,
 ) -> Iterator[tuple[int, memoryview, Structure]]:
-    """Yield windows with their sound messages; the first window with damage is the last one.
+    """Yield windows with their valid messages; the first window with damage is the last one.
 
-    That window may have no sound message. Bounds, cost and errors are those of `windows`.
+    That window may have no valid message. Bounds, cost and errors are those of `windows`.
     """
     for position, window, boundaries in windows(
         segment, hints, begin, end, window_bytes=window_bytes

@@ -38,7 +38,7 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 class _Entry(NamedTuple):
-    """A message as its fields say, sound or not."""
+    """A message as its fields say, valid or not."""
 
     offset: int
     line: str

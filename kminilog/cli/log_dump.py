@@ -3,7 +3,7 @@
     .log     m0 m1 ~~~~ m3        →  message, message, damage (bad-crc), message
     --deep   gzip(m0 m1) m2       →  the two inside, each with its own offset and the position of
                                      the compressed message around them; then m2
-    .index   entries in order, up to the first unsound one: no reader uses the rest
+    .index   entries in order, up to the first invalid one: no reader uses the rest
 
 The damage comes from the scan that `verify` uses, so both report the same. Nothing is printed here.
 Source: ours; Kafka: DumpLogSegments.
@@ -164,7 +164,7 @@ def _detail(outcome: CorruptMessage | NeedMoreBytes) -> str:
 
 
 def read_index(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON of each entry of an `.index`, up to the first that is unsound, with it.
+    """Yield the JSON of each entry of an `.index`, up to the first that is invalid, with it.
 
     `index_position` is the byte of the `.index` at which the entry begins.
     Raises ValueError if the name is not 20 digits: it has the number that offsets count from.
@@ -230,7 +230,7 @@ def _base_offset(path: Path) -> int:
 
 
 def _index_fault(start: int, data: bytes) -> str:
-    """Return why there is no sound entry, as `verify` says it."""
+    """Return why there is no valid entry, as `verify` says it."""
     if len(data) < ENTRY_SIZE_BYTES:
         return f"the index ends with {len(data)} bytes that are no entry"
     (entry,) = decode_entries(data)

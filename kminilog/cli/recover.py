@@ -57,7 +57,7 @@ def command(
     if as_json:
         write_document(_to_json(topic_partition, diagnosis, side_files, dry_run=dry_run))
     else:
-        write_line(f"{topic_partition}: sound up to offset {plan.log_end_offset}")
+        write_line(f"{topic_partition}: valid up to offset {plan.log_end_offset}")
         would = "would be " if dry_run or is_refused else ""
         write_lines(list(diagnosis.lines(would)) or ["nothing to do"])
         write_lines(f"kept in {path}" for path in side_files)

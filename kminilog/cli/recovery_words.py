@@ -41,7 +41,7 @@ class Diagnosis(NamedTuple):
         return [found for found in self.findings if found.kind == FindingClass.LOST_END]
 
     def of_break(self, found: Break) -> str:
-        """Return class, place and fault of the place where the sound part of the log ends."""
+        """Return class, place and fault of the place where the valid part of the log ends."""
         finding = self._finding_of(found)
         if finding:
             return words_of(finding)
@@ -71,7 +71,7 @@ class Diagnosis(NamedTuple):
             said = (
                 map(words_of, of_it)
                 if of_it
-                else [f"{what}: its entries are not those of the sound messages"]
+                else [f"{what}: its entries are not those of the valid messages"]
             )
             yield from (Painted(Span(words, DOUBTFUL)) for words in said)
             yield f"    {would}rebuilt: {segment.index.path}"

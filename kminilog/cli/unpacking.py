@@ -32,7 +32,7 @@ class Unpacking:
         shorter. One that goes beyond the limit is left out, with all behind it, and told.
 
         Raises CompressedMessageError for another codec than gzip, ValueError where its bytes are
-        unsound: messages in front of that have been yielded.
+        invalid: messages in front of that have been yielded.
         """
         if message.codec != "gzip":
             remedy = "only gzip can be opened; without --deep it is shown as it is stored"

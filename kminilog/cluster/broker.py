@@ -182,7 +182,7 @@ class Broker:
         write_checkpoint(self._running.path, offsets, HIGH_WATERMARK_FILE)
 
     def check(self) -> None:
-        """Assert that every replica is sound; O(log)."""
+        """Assert that every replica is valid; O(log)."""
         for replica in self._replicas.values():
             replica.check()
 

@@ -79,6 +79,6 @@ class Replica:
         return [*map(str, remove_deleted(self.log.directory, self.log.settings, now_ms))]
 
     def check(self) -> None:
-        """Assert that the log is sound, and that the high watermark lies in it; O(log)."""
+        """Assert that the log is valid, and that the high watermark lies in it; O(log)."""
         self.log.check()
         assert self.log.log_start_offset <= self.high_watermark <= self.log.log_end_offset

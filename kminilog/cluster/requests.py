@@ -44,7 +44,7 @@ class Cluster(Protocol):
 
         With acks 0 it does not wait for the answer, and does not hear of errors of the leader. With
         acks -1 ask `is_replicated` until it is true. Raises UnknownTopicOrPartitionError,
-        LeaderNotAvailableError, CorruptBytesError if the messages are not sound, and what
+        LeaderNotAvailableError, CorruptBytesError if the messages are not valid, and what
         PartitionLog.append raises.
         """
         ...
@@ -61,7 +61,7 @@ class Cluster(Protocol):
 def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     """Return key and value of each message of a produce request, which is in Kafka's layout.
 
-    Raises CorruptBytesError if a message is not whole and sound, or CompressedMessageError.
+    Raises CorruptBytesError if a message is not whole and valid, or CompressedMessageError.
 
     >>> from kminilog.format.message import encode
     >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))

@@ -256,11 +256,11 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
     key_end = HEADER_BYTES + key_length if key_length > 0 else HEADER_BYTES
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
     value_length = end - value_start
-    is_sound = key_length >= -1 and value_length >= 0
-    if is_sound and dialect.has_value_length:
+    is_valid = key_length >= -1 and value_length >= 0
+    if is_valid and dialect.has_value_length:
         (value_length,) = _LENGTH.unpack_from(data, key_end)
-        is_sound = value_length == end - value_start or (value_length == -1 and value_start == end)
-    if not is_sound:
+        is_valid = value_length == end - value_start or (value_length == -1 and value_start == end)
+    if not is_valid:
         detail = f"key length {key_length} and value length {value_length}, but size {size}"
         return CorruptMessage(Fault.BAD_LENGTH, detail, offset, end)
     actual_crc = checksum(data)

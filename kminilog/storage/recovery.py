@@ -42,11 +42,11 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, sound_end
+from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, valid_end
 
 
 class Break(NamedTuple):
-    """Where the sound part of a log ends, and what the log would lose by a cut there.
+    """Where the valid part of a log ends, and what the log would lose by a cut there.
 
     `lost_messages` counts whole messages only. Both counts include later segments.
     """
@@ -59,7 +59,7 @@ class Break(NamedTuple):
 
 
 class Decision(StrEnum):
-    """What recovery does with a log at the place where its sound part ends."""
+    """What recovery does with a log at the place where its valid part ends."""
 
     KEEP = "keep"
     CUT = "cut"
@@ -67,7 +67,7 @@ class Decision(StrEnum):
 
 
 def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
-    """Return what to do where the sound part of a log ends; `fault` is None at the file's end.
+    """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
     A whole message behind the fault may have been acknowledged, so a human must decide.
 
@@ -116,7 +116,7 @@ class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
     At most one of `cut`, a torn tail, and `damage`, which only `force` cuts, is set. `behind` are
-    the later segments, which a cut removes. `log_end_offset` is where the sound part ends;
+    the later segments, which a cut removes. `log_end_offset` is where the valid part ends;
     `whole_end_offset` is one past the last whole message behind it, 0 if there is none.
     """
 
@@ -133,7 +133,7 @@ class RecoveryPlan:
     warnings: list[str] = field(default_factory=list)
 
     @property
-    def is_sound(self) -> bool:
+    def is_valid(self) -> bool:
         """Tell if there is nothing to do."""
         return not (self.cut or self.damage or self.rebuilt_indexes or self.leftovers)
 
@@ -167,7 +167,7 @@ def plan_recovery(
             before = segments[slot - 1]
             _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scans)
             break
-        end = sound_end(segment) if slot < first_to_scan else None
+        end = valid_end(segment) if slot < first_to_scan else None
         if end is not None:
             expected = plan.log_end_offset = end
             continue
@@ -176,7 +176,7 @@ def plan_recovery(
         if not may_keep_index(segment, examined):
             plan.rebuilt_indexes.append((segment, examined.entries))
         if examined.fault:
-            _set_break(plan, segments, slot, examined.sound_bytes, expected, examined.fault, scans)
+            _set_break(plan, segments, slot, examined.valid_bytes, expected, examined.fault, scans)
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
@@ -190,7 +190,7 @@ def plan_recovery(
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     """Do what a plan says, and return the side files that keep what was cut off.
 
-    Once it returns, the partition is sound and on the disk. After a crash during the call, the next
+    Once it returns, the partition is valid and on the disk. After a crash during the call, the next
     recovery finishes the work. Raises CorruptLogError, with nothing changed, if there is damage;
     with `force` it cuts the log there instead.
     """
@@ -218,7 +218,7 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         segment.flush()
     for path in plan.leftovers:
         path.unlink()
-    if not plan.is_sound:
+    if not plan.is_valid:
         for segment, _ in plan.rebuilt_indexes:
             sync(segment.index.path)
         sync(plan.directory)

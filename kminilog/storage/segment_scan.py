@@ -1,4 +1,4 @@
-"""Find how far a segment is sound: read its messages up to the first fault.
+"""Find how far a segment is valid: read its messages up to the first fault.
 
 Recovery cuts a log there, a writer continues there, and `check` asserts that there is no fault.
 These functions read one segment, know no other segments, and change nothing.
@@ -15,15 +15,15 @@ from kminilog.storage.segment import Segment, damage_error
 
 
 class Examined(NamedTuple):
-    """How far a segment is sound: up to byte `sound_bytes`, where `next_offset` belongs.
+    """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` belongs.
 
-    `entries` are the index entries that the sound messages are due. `fault` says what stands at
-    `sound_bytes` instead of the next message; None at the end of the file. `right_entry_count`
+    `entries` are the index entries that the valid messages are due. `fault` says what stands at
+    `valid_bytes` instead of the next message; None at the end of the file. `right_entry_count`
     counts the entries of the present index that lead to the message that they name.
     """
 
     next_offset: int
-    sound_bytes: int
+    valid_bytes: int
     entries: list[IndexEntry]
     fault: str | None
     right_entry_count: int
@@ -37,29 +37,29 @@ def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
     holds the offsets of the messages inside it.
     """
     segment.index.load()
-    sound = _SoundMessages(segment, start)
+    valid = _ValidMessages(segment, start)
     interval_bytes = segment.index_interval_bytes
-    entries = list(due_entries(sound, segment.base_offset, interval_bytes, sound.sound_bytes))
-    end = (sound.next_offset, sound.sound_bytes)
-    return Examined(*end, entries, sound.fault, sound.right_entry_count)
+    entries = list(due_entries(valid, segment.base_offset, interval_bytes, valid.valid_bytes))
+    end = (valid.next_offset, valid.valid_bytes)
+    return Examined(*end, entries, valid.fault, valid.right_entry_count)
 
 
-class _SoundMessages:
-    """Yields offset and position of each sound message, and knows how far it has come."""
+class _ValidMessages:
+    """Yields offset and position of each valid message, and knows how far it has come."""
 
     def __init__(self, segment: Segment, start: IndexEntry | None) -> None:
         self._segment = segment
-        self.next_offset, self.sound_bytes = segment.first_offset, 0
+        self.next_offset, self.valid_bytes = segment.first_offset, 0
         if start:
             self.next_offset = segment.base_offset + start.relative_offset
-            self.sound_bytes = start.position
+            self.valid_bytes = start.position
         self.fault: str | None = None
         self.right_entry_count = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         entries = {entry.position: entry for entry in self._segment.index.entries()}
         base_offset = self._segment.base_offset
-        for position, outcome in self._segment.scan(self.sound_bytes):
+        for position, outcome in self._segment.scan(self.valid_bytes):
             self.fault = fault(outcome, self.next_offset)
             if self.fault or not isinstance(outcome, Message):
                 return
@@ -67,7 +67,7 @@ class _SoundMessages:
                 entry_offset = base_offset + entry.relative_offset
                 self.right_entry_count += leads_to(entry_offset, self.next_offset, outcome.offset)
             self.next_offset = outcome.offset + 1
-            self.sound_bytes = position + outcome.length_bytes
+            self.valid_bytes = position + outcome.length_bytes
             yield outcome.offset, position
 
 
@@ -110,10 +110,10 @@ def may_keep_index(segment: Segment, examined: Examined) -> bool:
     )
 
 
-def sound_end(segment: Segment) -> int | None:
+def valid_end(segment: Segment) -> int | None:
     """Return one past the last offset, from the index and the messages behind its last entry.
 
-    None if the index is invalid or those messages are not sound. A quick check, for a segment that
+    None if the index is invalid or those messages are not valid. A quick check, for a segment that
     was on the disk before: O(entries + bytes between two entries).
     """
     entry = segment.last_entry()
@@ -153,7 +153,7 @@ def next_offset(segment: Segment) -> int:
     """
     examined = examine(segment, segment.last_entry())
     if examined.fault:
-        raise damage_error(segment, examined.sound_bytes, examined.fault)
+        raise damage_error(segment, examined.valid_bytes, examined.fault)
     return examined.next_offset
 
 
@@ -170,6 +170,6 @@ PLAIN = SegmentScans(examine, count_whole_messages)
 def check_segment(segment: Segment) -> Examined:
     """Assert a writer's invariants: whole messages in order, exactly the due entries. O(file)."""
     examined = examine(segment)
-    assert examined.fault is None, f"{segment.name} at {examined.sound_bytes}: {examined.fault}"
+    assert examined.fault is None, f"{segment.name} at {examined.valid_bytes}: {examined.fault}"
     assert segment.index.holds_exactly(examined.entries), f"{segment.name}: index entries"
     return examined

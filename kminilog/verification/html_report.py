@@ -109,8 +109,8 @@ def _account(conservation: Json) -> Iterator[str]:
     wrong = ("missing", "extra", "duplicate", "altered")
     heading = "The account does not add up"
     if conservation["holds"]:
-        is_sound = not any(conservation[name] for name in wrong)
-        heading = "Every record accounted for" if is_sound else "The account of the source"
+        is_valid = not any(conservation[name] for name in wrong)
+        heading = "Every record accounted for" if is_valid else "The account of the source"
     yield f"<section><h2>{heading}</h2>"
     yield f'<div class="account" role="img" aria-label="{text(line)}">'
     for side in (LEFT_SIDE, RIGHT_SIDE):

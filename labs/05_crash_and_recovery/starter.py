@@ -24,7 +24,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
 
 # 5.2  Keep, cut or refuse
 def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
-    """Return what to do where the sound part of a log ends; `fault` is None at the file's end.
+    """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
     A whole message behind the fault may have been acknowledged, so a human must decide.
 
@@ -53,7 +53,7 @@ def due_entries(
     raise NotImplementedError
 
 
-# 5.4  Is this index sound?
+# 5.4  Is this index valid?
 def decode_entries(data: bytes) -> list[IndexEntry]:
     """Return all entries of a whole index file; an empty file has none. O(entries).
 

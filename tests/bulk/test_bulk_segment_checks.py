@@ -55,7 +55,7 @@ def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int, in
 
 @st.composite
 def segments(draw: st.DrawFn, dialect: Dialect, path: str) -> Segment:
-    """A segment that is sound, or has something wrong in its log, its index or its name."""
+    """A segment that is valid, or has something wrong in its log, its index or its name."""
     base_offset = draw(st.sampled_from([0, 6, 2**40]))
     rows = draw(messages(dialect, max_size=30))
     content = bytearray(log_of(dialect, rows, dialect.first_offset(base_offset)))
@@ -107,13 +107,13 @@ def test_check_segment_says_what_the_plain_one_says(dialect, data, placement, fe
         assert found == expected
 
 
-# ---- what is sound is not left to the plain one
+# ---- what is valid is not left to the plain one
 
 
 @pytest.fixture
 def without_second_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
-        raise AssertionError("not perfectly sound")
+        raise AssertionError("not perfectly valid")
 
     monkeypatch.setattr(segment_checks, "_SecondReading", refuse)
 
@@ -144,11 +144,11 @@ class Searched(tuple):
 
 
 @pytest.mark.parametrize("check", [check_segment, plain.check_segment])
-@pytest.mark.parametrize("is_sound", [True, False])
-def test_check_segment_looks_only_at_ranges_of_its_own_messages(tmp_path, dialect, check, is_sound):
+@pytest.mark.parametrize("is_valid", [True, False])
+def test_check_segment_looks_only_at_ranges_of_its_own_messages(tmp_path, dialect, check, is_valid):
     placement = [PlacedRange(n, n + 1, KeyedPartition(by_sum, 1 + n % 2)) for n in range(1000)]
     content = bytearray(log_of(dialect, [(b"\1", b"value")] * 10, 500))
-    if not is_sound:
+    if not is_valid:
         content[-1] ^= 1
     segment = segment_of(str(tmp_path), dialect, bytes(content), dialect.base_offset_for(500), 50)
     borders = range(0, 1000, 3)
@@ -166,7 +166,7 @@ def test_check_segment_of_an_empty_one_is_fast(tmp_path, dialect):
     assert check_segment(ORDERS_1, segment) == plain.check_segment(ORDERS_1, segment)
 
 
-# ---- what is not sound is left to the plain one, whose words are taken
+# ---- what is not valid is left to the plain one, whose words are taken
 
 
 def flip(segment: Segment, slot: int) -> None:

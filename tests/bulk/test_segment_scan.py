@@ -158,7 +158,7 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     def plans() -> list[tuple[object, ...]]:
         fast = plan_recovery(reader, scans=FAST)
         return [
-            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_sound)
+            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_valid)
             for plan in (plan_recovery(reader), fast)
         ]
 

@@ -104,7 +104,7 @@ from kminilog.storage.segment_scan import examine
 def next_offset(segment):
     found = examine(segment, segment.last_entry())
     if found.fault:
-        raise CorruptLogError("the log", position=found.sound_bytes, reason=found.fault)
+        raise CorruptLogError("the log", position=found.valid_bytes, reason=found.fault)
     return found.next_offset if segment.file_bytes else segment.base_offset
 """
 ROLL = """\

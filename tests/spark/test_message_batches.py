@@ -13,7 +13,7 @@ from kminilog.bulk import message_batches
 from kminilog.bulk.decoding import SCHEMA
 from kminilog.bulk.message_batches import (
     all_messages,
-    sound_messages,
+    valid_messages,
 )
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.dialect import Dialect
@@ -99,7 +99,7 @@ def test_windows_of_any_size_and_any_index_give_the_same_messages(dialect, data,
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(rows) + 2)] * 2)))
     window_bytes = data.draw(st.sampled_from([1, 30, 200, 5000, 1 << 20]))
     with patch.object(message_batches, "WINDOW_BYTES", window_bytes):
-        found = [row for d in sound_messages(segment, start, end, None) for row in rows_of(d)]
+        found = [row for d in valid_messages(segment, start, end, None) for row in rows_of(d)]
         everything = [row for d in all_messages(segment) for row in rows_of(d)]
     wanted = [(n, position, *rows[n]) for n, position in enumerate(message_positions(content)[:-1])]
     assert found == wanted[start:end]
@@ -122,9 +122,9 @@ def test_what_stops_a_window_is_named_by_the_plain_engine(dialect, tmp_path):
         found: list[Row] = []
         where = f"byte {30 * len(encoded[0])}: damaged: {told}"
         with pytest.raises(CorruptLogError, match=where):
-            found.extend(row for d in sound_messages(segment, 0, 60, None) for row in rows_of(d))
+            found.extend(row for d in valid_messages(segment, 0, 60, None) for row in rows_of(d))
         assert [offset for offset, *_ in found] == list(range(30))
     content = b"".join([*encoded[:30], encode(dialect, 30, None, b"gzip", attributes=1)])
     segment = segment_of(tmp_path, dialect, content, [])
     with pytest.raises(CompressedMessageError, match="compressed with gzip"):
-        list(sound_messages(segment, 0, 60, None))
+        list(valid_messages(segment, 0, 60, None))

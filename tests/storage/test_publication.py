@@ -191,7 +191,7 @@ def check_readers_see(
     log_dir: Path, *, is_published: bool, older: list[PartitionReader] | None = None
 ) -> None:
     """Readers of all kinds see all of the job or nothing: new ones, and those that looked before;
-    and verification finds a sound log."""
+    and verification finds a valid log."""
     for partition in BEFORE:
         wanted = expected(partition, is_published=is_published)
         readers = [LogDir(log_dir).reader(TopicPartition("orders", partition))]

@@ -63,7 +63,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 def test_recover_sound_log_does_nothing(tmp_path, dialect):
     log = make_log(tmp_path, dialect)
     before = contents(tmp_path)
-    assert plan(log).is_sound
+    assert plan(log).is_valid
     assert describe(plan(log)) == []
     assert carry_out(plan(log)) == []
     assert contents(tmp_path) == before
@@ -246,7 +246,7 @@ def test_recover_by_force_cuts_at_the_damage_and_keeps_all_bytes(tmp_path, diale
     assert log.log_end_offset == 7
     log.append([(None, b"v")])
     log.check()
-    assert plan(log).is_sound
+    assert plan(log).is_valid
 
 
 @both_dialects

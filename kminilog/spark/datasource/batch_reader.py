@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kminilog.bulk.message_batches import (
     all_messages,
-    sound_messages,
     to_batch,
+    valid_messages,
 )
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.plain_text import offsets
@@ -130,4 +130,4 @@ def _messages(
     if wanted.end_offset is None:
         return all_messages(segment)
     after = following[0] if following else None
-    return sound_messages(segment, wanted.start_offset, wanted.end_offset, after)
+    return valid_messages(segment, wanted.start_offset, wanted.end_offset, after)

@@ -1,7 +1,7 @@
 """Every one-byte change of a message, and which check notices it.
 
     the file ends behind the message     34 bytes: 34 * 255 changes
-    letter                               s  sound: no check of the message notices it
+    letter                               s  valid: no check of the message notices it
                                          n  unfinished: more bytes are needed
                                          l, m, c  bad-length, bad-magic, bad-crc
 
@@ -29,7 +29,7 @@ from kminilog.steps.layout import Part, split_fields
 UNCHANGED, SOUND, UNFINISHED = "=", "s", "n"
 MEANINGS = {
     UNCHANGED: "unchanged",
-    SOUND: "a sound message",
+    SOUND: "a valid message",
     UNFINISHED: "unfinished",
     "l": Fault.BAD_LENGTH.value,
     "m": Fault.BAD_MAGIC.value,

@@ -122,7 +122,7 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
         values={"key": _text(found.key), "value": _text(found.value)},
     )
     outcome = decode(KAFKA, documented)
-    said = "That happens to be a sound message."
+    said = "That happens to be a valid message."
     if isinstance(outcome, CorruptMessage):
         said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
     recording.step(

@@ -1,6 +1,6 @@
 """`step flip`: one byte of a message is changed, and who notices?
 
-    alone      decode            sound, unfinished, bad-length, bad-magic or bad-crc
+    alone      decode            valid, unfinished, bad-length, bad-magic or bad-crc
     in a log   check_segment     what `verify` finds, with two messages behind the changed one
 
 All changes of one byte are decoded (changes.py), and their outcomes go with the document, so that a
@@ -60,7 +60,7 @@ _SAY_FIELD = {
     "value": "Any bytes can be a value, so only the crc can notice this.",
 }
 _SAY_LETTER = {
-    SOUND: "The engine reads a sound message: nobody who reads it alone notices.",
+    SOUND: "The engine reads a valid message: nobody who reads it alone notices.",
     UNFINISHED: "The engine wants more bytes: this looks like a message that was not written to "
     "its end, a torn tail.",
     "l": "The lengths are not possible.",

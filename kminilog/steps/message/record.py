@@ -3,7 +3,7 @@
     offset  size  crc  magic  attributes  key length  key  (value length)  value
 
 It shows the message that holds a byte, in its file, with its neighbours. The last step says what
-`verify` says of these bytes, whether they are sound, and which bytes that is about. Whether the
+`verify` says of these bytes, whether they are valid, and which bytes that is about. Whether the
 offset is the one that belongs there, no single message tells. Source: S1 5.2; Kafka 0.8.2: Message.
 """
 

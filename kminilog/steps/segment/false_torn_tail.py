@@ -98,7 +98,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
 def _ask_what_is_done(damaged: _Damaged) -> Ask:
     position = damaged.starts[1]
     return ask(
-        f"The log is sound up to byte {position}; then a message seems unfinished. At byte "
+        f"The log is valid up to byte {position}; then a message seems unfinished. At byte "
         f"{damaged.found_at} a whole message with offset {damaged.found_offset} stands. What does "
         "recovery do?",
         "it refuses, and changes nothing",

@@ -81,7 +81,7 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
     )
 
 
-def ask_decision(crash: Crash, sound_bytes: int) -> Ask:
+def ask_decision(crash: Crash, valid_bytes: int) -> Ask:
     """Ask where recovery cuts a log with a torn tail."""
     wrong = {
         "nowhere, the next message goes behind these bytes": "Then every reader would stop in "
@@ -89,15 +89,15 @@ def ask_decision(crash: Crash, sound_bytes: int) -> Ask:
         f"at byte {crash.torn_start + crash.message_bytes}, where the message would end": "That is "
         "to trust the size of a message that is not whole. The file would grow by zeros.",
     }
-    if sound_bytes:
+    if valid_bytes:
         wrong["at byte 0, the file is broken"] = (
             "That throws away whole messages, which were acknowledged."
         )
     return ask(
         f"No whole message stands behind the torn one in {crash.torn_name}.log. Where does "
         "recovery cut the file?",
-        f"at byte {sound_bytes}, where the last whole message ends",
-        "All in front of it is sound, nothing behind it was acknowledged.",
+        f"at byte {valid_bytes}, where the last whole message ends",
+        "All in front of it is valid, nothing behind it was acknowledged.",
         wrong,
     )
 

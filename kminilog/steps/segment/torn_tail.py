@@ -173,11 +173,11 @@ class _Story:
     def decide(self) -> None:
         """Tell what recovery decides, and what it does."""
         crash, recovered = self.crash, self.crash.recovered
-        sound_bytes = recovered.scanned[-1].examined.sound_bytes
+        valid_bytes = recovered.scanned[-1].examined.valid_bytes
         fault = recovered.scanned[-1].examined.fault
         values: dict[str, Value] = {
             "fault": fault,
-            "sound up to byte": sound_bytes,
+            "sound up to byte": valid_bytes,
             "log end offset": recovered.log_end_offset,
             "decision": recovered.decision.value,
         }
@@ -193,15 +193,15 @@ class _Story:
             "Is that a torn tail? Recovery looks for a whole message behind the fault, at every "
             "byte, here and in later segments. There is none. So nothing that was ever "
             "acknowledged can be lost: the tail is torn, and may be cut.",
-            ask=ask_decision(crash, sound_bytes),
+            ask=ask_decision(crash, valid_bytes),
             focus=self._torn_range(),
             values=values,
         )
         self.recording.hide(self._shown_name(crash.torn_name))
-        self.recording.show(f"{crash.torn_name}{LOG_SUFFIX} after", sound_bytes)
+        self.recording.show(f"{crash.torn_name}{LOG_SUFFIX} after", valid_bytes)
         self.recording.show(name)
         self._step_after(
-            f"The .log is cut to {count(sound_bytes, 'byte')}. The {count(len(data), 'byte')} that "
+            f"The .log is cut to {count(valid_bytes, 'byte')}. The {count(len(data), 'byte')} that "
             f"were cut off stay in a side file, {name}.",
             values,
             [Range(name, 0, len(data))],

@@ -23,7 +23,7 @@ from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
 from kminilog.storage.real_directory import check_real_directory
 from kminilog.storage.regular_file import open_regular
-from kminilog.storage.segment_scan import sound_end
+from kminilog.storage.segment_scan import valid_end
 from kminilog.storage.topics import Topic, read_topic
 
 _COMPARED_BYTES = 1 << 20
@@ -112,6 +112,6 @@ def _fault_of_offsets(
     end, segments = reader.log_end_offset, reader.segments()
     if end == staged.first_offset:
         return None
-    if end < staged.first_offset and segments and sound_end(segments[-1]) is None:
+    if end < staged.first_offset and segments and valid_end(segments[-1]) is None:
         return None
     return f"it begins at offset {staged.first_offset}, but {topic_partition} ends at {end}"

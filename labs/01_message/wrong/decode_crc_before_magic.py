@@ -20,9 +20,9 @@ def decode(dialect, data, position=0):
     at = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
     rest = length - at
     told = int.from_bytes(data[at - 4 : at], signed=True) if dialect.has_value_length else rest
-    is_sound = key_length >= -1 and rest >= 0 and told in (rest, rest or -1)
+    is_valid = key_length >= -1 and rest >= 0 and told in (rest, rest or -1)
     fault = Fault.BAD_MAGIC if magic else Fault.BAD_LENGTH
-    if magic or not is_sound or crc32(data[16:]) != crc:
+    if magic or not is_valid or crc32(data[16:]) != crc:
         fault = Fault.BAD_CRC if crc32(data[16:]) != crc else fault
         return CorruptMessage(fault, "", offset, length)
     value = data[at:] if told >= 0 else None

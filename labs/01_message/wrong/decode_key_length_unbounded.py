@@ -21,9 +21,9 @@ def decode(dialect, data, position=0):
     rest = value_length = length - start
     if dialect.has_value_length and rest >= 0:
         (value_length,) = struct.unpack_from(">i", data, start - 4)
-    is_sound = key_length >= -1 and (rest < 0 or value_length in (rest, rest or -1))
-    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_sound else Fault.BAD_LENGTH
-    if magic or not is_sound or crc32(data[16:]) != crc:
+    is_valid = key_length >= -1 and (rest < 0 or value_length in (rest, rest or -1))
+    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_valid else Fault.BAD_LENGTH
+    if magic or not is_valid or crc32(data[16:]) != crc:
         return CorruptMessage(fault, "", offset, length)
     key = data[22 : 22 + key_length] if key_length >= 0 else None
     value = data[start:] if value_length >= 0 else None

@@ -20,9 +20,9 @@ def decode(dialect, data, position=0):
     at = 22 + max(key_length, 0) + (4 if dialect.has_value_length else 0)
     rest = length - at
     told = int.from_bytes(data[at - 4 : at], signed=True) if dialect.has_value_length else rest
-    is_sound = len(data) == length and min(key_length, told) >= -1 and rest == max(told, 0)
-    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_sound else Fault.BAD_LENGTH
-    if magic or not is_sound or crc32(data[16:]) != crc:
+    is_valid = len(data) == length and min(key_length, told) >= -1 and rest == max(told, 0)
+    fault = Fault.BAD_MAGIC if magic else Fault.BAD_CRC if is_valid else Fault.BAD_LENGTH
+    if magic or not is_valid or crc32(data[16:]) != crc:
         return CorruptMessage(fault, "", offset, length)
     key = data[22 : 22 + key_length] if key_length >= 0 else None
     value = data[at:] if told >= 0 else None

@@ -1,11 +1,11 @@
 # exercise: 4
-# differs: examines everything, and compares the sound bytes with the size of the file.
+# differs: examines everything, and compares the valid bytes with the size of the file.
 from kminilog.storage.segment import damage_error
 from kminilog.storage.segment_scan import examine
 
 
 def next_offset(segment):
     found = examine(segment)
-    if found.sound_bytes < segment.file_bytes:
-        raise damage_error(segment, found.sound_bytes, f"fault: {found.fault}")
+    if found.valid_bytes < segment.file_bytes:
+        raise damage_error(segment, found.valid_bytes, f"fault: {found.fault}")
     return found.next_offset

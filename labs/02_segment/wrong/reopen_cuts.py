@@ -7,6 +7,6 @@ from kminilog.storage.segment_scan import examine
 def next_offset(segment):
     examined = examine(segment, segment.last_entry())
     if examined.fault:
-        segment.truncate_to(examined.sound_bytes, len(segment.index))
-        raise damage_error(segment, examined.sound_bytes, examined.fault)
+        segment.truncate_to(examined.valid_bytes, len(segment.index))
+        raise damage_error(segment, examined.valid_bytes, examined.fault)
     return examined.next_offset

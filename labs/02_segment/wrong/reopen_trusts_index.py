@@ -8,5 +8,5 @@ def next_offset(segment):
     entries = segment.index.entries()
     examined = examine(segment, entries[-1] if entries else None)
     if examined.fault:
-        raise damage_error(segment, examined.sound_bytes, examined.fault)
+        raise damage_error(segment, examined.valid_bytes, examined.fault)
     return examined.next_offset

@@ -12,8 +12,8 @@ def end_offset(self):
         found = list(self.scan())
         end = self.first_offset
     for position, outcome in found:
-        is_sound = type(outcome) is Message
-        if is_sound and self.is_in_order(position, outcome, next_offset=end, following_offset=None):
+        is_valid = type(outcome) is Message
+        if is_valid and self.is_in_order(position, outcome, next_offset=end, following_offset=None):
             end = 1 + outcome.offset
         else:
             break

@@ -1,5 +1,5 @@
 # exercise: 3
-# differs: a generator of the sound offsets, and the greatest of them
+# differs: a generator of the valid offsets, and the greatest of them
 from kminilog.format.message import Message
 
 

@@ -21,7 +21,7 @@ def verdict(dialect, data):
     outcome = decode(dialect, data)
     if isinstance(outcome, CorruptMessage):
         return outcome.fault.value
-    return "a sound message" if isinstance(outcome, Message) else "unfinished"
+    return "a valid message" if isinstance(outcome, Message) else "unfinished"
 
 
 def by_field(table):
@@ -74,7 +74,7 @@ def test_flip_final_state_is_what_the_engine_says_of_every_change(dialect, key, 
     )
     told = dict(made.final.values)
     assert told.pop("changes") == len(data) * 255
-    assert told.pop("refused by the log") == outcomes["a sound message"] == 8 * 255
+    assert told.pop("refused by the log") == outcomes["a valid message"] == 8 * 255
     assert {name: number for name, number in told.items() if number} == dict(outcomes)
 
 
@@ -111,7 +111,7 @@ def test_flip_tells_what_verification_finds():
 def test_flip_questions_have_the_right_answers():
     asks = [step.ask for step in document().steps if step.ask]
     assert [choice.answer for ask in asks for choice in ask.choices if choice.is_right] == [
-        "a sound message",
+        "a valid message",
         "unfinished",
         "bad-magic",
         "2,040",
