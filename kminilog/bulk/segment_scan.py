@@ -19,14 +19,14 @@ from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import MAX_INSIDE
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, SegmentScans, WholeMessages
-from kminilog.storage.segment_scan import examine as examine_plainly
+from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
+from kminilog.storage.segment_scan import scan_segment as scan_plainly
 
 _FEW_MESSAGES = 100
 
 
-def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
-    """Return what `storage.segment_scan.examine` returns; O(file), memory O(window).
+def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> SegmentScan:
+    """Return what `storage.segment_scan.scan_segment` returns; O(file), memory O(window).
 
     While a writer appends, it may see one message more or less than the plain twin.
     """
@@ -53,12 +53,12 @@ def examine(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Examined:
         if len(messages) < len(found):
             break
     if valid_bytes == segment.file_bytes:
-        return Examined(next_offset, valid_bytes, entries, None, right_entry_count)
+        return SegmentScan(next_offset, valid_bytes, entries, None, right_entry_count)
     here = IndexEntry(next_offset - segment.base_offset, valid_bytes)
-    stopped = examine_plainly(segment, here)
+    stopped = scan_plainly(segment, here)
     if stopped.valid_bytes != valid_bytes:  # a writer has appended meanwhile
-        return examine_plainly(segment)
-    return Examined(next_offset, valid_bytes, entries, stopped.fault, right_entry_count)
+        return scan_plainly(segment)
+    return SegmentScan(next_offset, valid_bytes, entries, stopped.fault, right_entry_count)
 
 
 def count_whole_messages(
@@ -147,4 +147,4 @@ def _count_right(
     return int(is_true.sum())
 
 
-FAST = SegmentScans(examine, count_whole_messages)
+FAST = SegmentScanner(scan_segment, count_whole_messages)

@@ -67,10 +67,10 @@ def open_cluster(path: Path, *, timeout_ms: int | None = None) -> "Iterator[Mini
     from kminilog.cluster.mini_cluster import MiniCluster
 
     clock = SystemClock()
-    with recovery_reading("Starting the brokers") as scans:
+    with recovery_reading("Starting the brokers") as scanner:
         wait = LockWait(LOCK_TIMEOUT_MS if timeout_ms is None else timeout_ms, clock, warn)
         with MiniCluster.reopen(
-            path, clock=clock, scans=scans, lock_wait=wait, safe_point=check_interrupt
+            path, clock=clock, scanner=scanner, lock_wait=wait, safe_point=check_interrupt
         ) as cluster:
             try:
                 warn_all(cluster.take_warnings())

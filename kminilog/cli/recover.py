@@ -14,7 +14,7 @@ import click
 from kminilog.cli.options import example, json_option, topic_partition_argument
 from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.progress import working_if_long
-from kminilog.cli.recovery_reading import shown_scans
+from kminilog.cli.recovery_reading import shown_scanner
 from kminilog.cli.recovery_words import Diagnosis, diagnose, loss_of, words_of
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -41,7 +41,7 @@ def command(
     """
     with (
         working_if_long("Recovering") as at,
-        LogDirWriter.open(log_dir_path, recover=False, scans=shown_scans(at)) as writer,
+        LogDirWriter.open(log_dir_path, recover=False, scanner=shown_scanner(at)) as writer,
     ):
         warn_all(writer.warnings)
         plan = writer.recovery_plan(topic_partition)

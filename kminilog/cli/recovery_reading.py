@@ -12,30 +12,30 @@ from kminilog.cli.interrupts import interruptible_call
 from kminilog.cli.progress import working_if_long
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, SegmentScans, WholeMessages
+from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
 
 
 def open_writer(log_dir: Path, *, create: bool = False, recover: bool = True) -> LogDirWriter:
     """Open a log dir as `LogDirWriter.open` does; raises as it does."""
-    with recovery_reading("Recovering") as scans:
-        return LogDirWriter.open(log_dir, create=create, recover=recover, scans=scans)
+    with recovery_reading("Recovering") as scanner:
+        return LogDirWriter.open(log_dir, create=create, recover=recover, scanner=scanner)
 
 
 @contextmanager
-def recovery_reading(title: str) -> Iterator[SegmentScans]:
+def recovery_reading(title: str) -> Iterator[SegmentScanner]:
     """Yield the functions that read segments; inside the block they show the present segment."""
     with working_if_long(title) as at:
-        yield shown_scans(at)
+        yield shown_scanner(at)
 
 
-def shown_scans(at: Callable[[str], None]) -> SegmentScans:
+def shown_scanner(at: Callable[[str], None]) -> SegmentScanner:
     """Return the functions that read segments; they tell `at` which one."""
 
-    def examine_fast(segment: Segment) -> Examined:
-        from kminilog.bulk.segment_scan import examine
+    def scan_fast(segment: Segment) -> SegmentScan:
+        from kminilog.bulk.segment_scan import scan_segment
 
         at(f"reading {_name(segment)}")
-        return examine(segment)
+        return scan_segment(segment)
 
     def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
         from kminilog.bulk.segment_scan import count_whole_messages
@@ -43,7 +43,7 @@ def shown_scans(at: Callable[[str], None]) -> SegmentScans:
         at(f"counting what is whole behind damage in {_name(segment)}")
         return count_whole_messages(segment, position)
 
-    return SegmentScans(interruptible_call(examine_fast), interruptible_call(count_whole_fast))
+    return SegmentScanner(interruptible_call(scan_fast), interruptible_call(count_whole_fast))
 
 
 def _name(segment: Segment) -> str:

@@ -26,7 +26,7 @@ from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
-from kminilog.storage.segment_scan import PLAIN, SegmentScans
+from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import Topic, read_topics, write_topic
 from kminilog.storage.truncation import truncate_log
 
@@ -47,12 +47,12 @@ class Broker:
         self,
         node: int,
         path: Path,
-        scans: SegmentScans = PLAIN,
+        scanner: SegmentScanner = PLAIN,
         safe_point: Callable[[], object] = go_on,
     ) -> None:
         self.node = node
         self.path = path
-        self._scans = scans
+        self._scanner = scanner
         self._safe_point = safe_point
         self._warnings: list[str] = []
         self._log_dir: LogDirWriter | None = None
@@ -73,7 +73,7 @@ class Broker:
         self._safe_point()
         # Before the log dir is opened: that lowers the points of logs that end below them.
         points = read_checkpoint(self.path) if self.path.is_dir() else {}
-        self._log_dir = LogDirWriter.open(self.path, create=True, scans=self._scans)
+        self._log_dir = LogDirWriter.open(self.path, create=True, scanner=self._scanner)
         try:
             self._refuse_missing(hosted := list(hosted))
             held = {partition.topic for partition in hosted}

@@ -30,7 +30,7 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.lock_wait import LockWait
 from kminilog.storage.notices import warn
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import PLAIN, SegmentScans
+from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 
 REPLICA_LAG_TIME_MAX_MS = 10_000
 HIGH_WATERMARK_CHECKPOINT_MS = 5_000
@@ -88,7 +88,7 @@ class MiniCluster(Controller):
         path: AnyPath,
         *,
         clock: Clock,
-        scans: SegmentScans = PLAIN,
+        scanner: SegmentScanner = PLAIN,
         lock_wait: LockWait | None = None,
         safe_point: Callable[[], object] = go_on,
     ) -> "MiniCluster":
@@ -100,7 +100,8 @@ class MiniCluster(Controller):
         ClusterFiles(path).state()
         state = ControllerState.open(path, lock_wait)
         nodes = {
-            node: Broker(node, state.broker_path(node), scans, safe_point) for node in state.brokers
+            node: Broker(node, state.broker_path(node), scanner, safe_point)
+            for node in state.brokers
         }
         return cls(state, nodes, clock)._started(as_stored=True)
 

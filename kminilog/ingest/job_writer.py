@@ -42,7 +42,7 @@ def open_writer(
     `LogDirWriter.open` raises. After a crash, recovery runs before this returns.
     """
     wait = LockWait(lock_timeout_ms, SystemClock(), warn)
-    writer = LogDirWriter.open(log_dir, create=create, scans=FAST, lock_wait=wait)
+    writer = LogDirWriter.open(log_dir, create=create, scanner=FAST, lock_wait=wait)
     for warning in writer.warnings:
         warn(warning)
     return writer

@@ -30,7 +30,7 @@ from kminilog.storage.publish.manifests import forget_manifests, sweep_quarantin
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
 from kminilog.storage.recovery import RecoveryPlan, plan_recovery
 from kminilog.storage.recovery_report import describe
-from kminilog.storage.segment_scan import PLAIN, SegmentScans
+from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
 
 CLEAN_SHUTDOWN_FILE = ".clean-shutdown"
@@ -43,10 +43,10 @@ class LogDirWriter(LogDir):
         self,
         path: Path | str,
         lock: LogDirLock,
-        scans: SegmentScans = PLAIN,
+        scanner: SegmentScanner = PLAIN,
     ) -> None:
         super().__init__(path)
-        self._plan_recovery = partial(plan_recovery, scans=scans)
+        self._plan_recovery = partial(plan_recovery, scanner=scanner)
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}
@@ -61,7 +61,7 @@ class LogDirWriter(LogDir):
         *,
         create: bool = False,
         recover: bool = True,
-        scans: SegmentScans = PLAIN,
+        scanner: SegmentScanner = PLAIN,
         lock_wait: LockWait | None = None,
     ) -> Self:
         """Return the writer of a log dir: take the lock, finish crashed jobs, recover partitions.
@@ -69,7 +69,7 @@ class LogDirWriter(LogDir):
         After a clean shutdown, the first use of a partition checks only the ends of its segments.
         Otherwise this reads every segment from its recovery point on: O(bytes). For a damaged
         partition `log` raises the error; the others work. `warnings` says what was cut or lost.
-        With `recover=False` it leaves the partitions as they are. `scans` read whole segments.
+        With `recover=False` it leaves the partitions as they are. `scanner` reads whole segments.
 
         Raises LogDirLockedError, at once or at the time-out of `lock_wait`, and LogDirError if the
         directory does not exist and `create` is not set.
@@ -79,7 +79,7 @@ class LogDirWriter(LogDir):
         LogDir(path)
         lock = lock_wait.take(Path(path)) if lock_wait else LogDirLock(Path(path))
         try:
-            log_dir = cls(path, lock, scans)
+            log_dir = cls(path, lock, scanner)
             begin_counting(log_dir.path)
             if not log_dir._was_clean:  # the last writer may have died before it counted a change
                 count_change(log_dir.path)

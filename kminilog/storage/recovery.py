@@ -42,7 +42,7 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import PLAIN, SegmentScans, may_keep_index, valid_end
+from kminilog.storage.segment_scan import PLAIN, SegmentScanner, may_keep_index, valid_end
 
 
 class Break(NamedTuple):
@@ -143,12 +143,12 @@ def plan_recovery(
     *,
     scan_from: int | None = 0,
     recovery_point: int = 0,
-    scans: SegmentScans = PLAIN,
+    scanner: SegmentScanner = PLAIN,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
     It checks only the ends of segments that end below `scan_from`; of all segments, if it is None.
-    It reads the others whole, by `scans`: O(bytes). A log that ends below `recovery_point` gets a
+    It reads the others whole, by `scanner`: O(bytes). A log that ends below `recovery_point` gets a
     warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
@@ -165,18 +165,18 @@ def plan_recovery(
         if segment.first_offset != expected:
             reason = f"the segment {segment.name} follows, where offset {expected} belongs"
             before = segments[slot - 1]
-            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scans)
+            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scanner)
             break
         end = valid_end(segment) if slot < first_to_scan else None
         if end is not None:
             expected = plan.log_end_offset = end
             continue
-        examined = scans.examine(segment)
-        expected = plan.log_end_offset = examined.next_offset
-        if not may_keep_index(segment, examined):
-            plan.rebuilt_indexes.append((segment, examined.entries))
-        if examined.fault:
-            _set_break(plan, segments, slot, examined.valid_bytes, expected, examined.fault, scans)
+        scan = scanner.scan_segment(segment)
+        expected = plan.log_end_offset = scan.next_offset
+        if not may_keep_index(segment, scan):
+            plan.rebuilt_indexes.append((segment, scan.entries))
+        if scan.fault:
+            _set_break(plan, segments, slot, scan.valid_bytes, expected, scan.fault, scanner)
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
@@ -232,7 +232,7 @@ def _set_break(
     position: int,
     next_offset: int,
     reason: str,
-    scans: SegmentScans,
+    scanner: SegmentScanner,
 ) -> None:
     segment, plan.behind = segments[slot], segments[slot + 1 :]
 
@@ -244,8 +244,8 @@ def _set_break(
         return is_at_once or any(here) or any(later)
 
     lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
-    whole = [scans.count_whole_messages(segment, position)]
-    whole += [scans.count_whole_messages(later, 0) for later in plan.behind]
+    whole = [scanner.count_whole_messages(segment, position)]
+    whole += [scanner.count_whole_messages(later, 0) for later in plan.behind]
     plan.whole_end_offset = max(found.next_offset for found in whole)
     lost_messages = sum(found.message_count for found in whole)
     found = Break(segment, position, reason, lost_bytes, lost_messages)

@@ -14,7 +14,7 @@ from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment, damage_error
 
 
-class Examined(NamedTuple):
+class SegmentScan(NamedTuple):
     """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` belongs.
 
     `entries` are the index entries that the valid messages are due. `fault` says what stands at
@@ -29,7 +29,7 @@ class Examined(NamedTuple):
     right_entry_count: int
 
 
-def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
+def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentScan:
     """Read every message up to the first fault, and return what was found; O(file).
 
     The first message must have the offset that the name gives, and each other the next one. With
@@ -41,7 +41,7 @@ def examine(segment: Segment, start: IndexEntry | None = None) -> Examined:
     interval_bytes = segment.index_interval_bytes
     entries = list(due_entries(valid, segment.base_offset, interval_bytes, valid.valid_bytes))
     end = (valid.next_offset, valid.valid_bytes)
-    return Examined(*end, entries, valid.fault, valid.right_entry_count)
+    return SegmentScan(*end, entries, valid.fault, valid.right_entry_count)
 
 
 class _ValidMessages:
@@ -91,7 +91,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
     return None
 
 
-def may_keep_index(segment: Segment, examined: Examined) -> bool:
+def may_keep_index(segment: Segment, scan: SegmentScan) -> bool:
     """Tell if the index has exactly the due entries, or may be the work of a Kafka broker.
 
     A broker indexes appended sets, and a log does not show where a set ends. So in the kafka
@@ -99,13 +99,13 @@ def may_keep_index(segment: Segment, examined: Examined) -> bool:
     prefix of the due entries: kminilog wrote that index, and a crash lost its end.
     """
     index = segment.index
-    if index.holds_exactly(examined.entries):
+    if index.holds_exactly(scan.entries):
         return True
     present = index.entries()
     return (
         segment.dialect.has_kafkas_messages
-        and present != examined.entries[: len(present)]
-        and len(present) == examined.right_entry_count
+        and present != scan.entries[: len(present)]
+        and len(present) == scan.right_entry_count
         and index.holds_exactly(present)
     )
 
@@ -120,8 +120,8 @@ def valid_end(segment: Segment) -> int | None:
     index = segment.index
     if not index.holds_exactly(index.entries()) or (len(index) and not entry):
         return None
-    examined = examine(segment, entry)
-    return None if examined.fault or examined.entries else examined.next_offset
+    scan = scan_segment(segment, entry)
+    return None if scan.fault or scan.entries else scan.next_offset
 
 
 class WholeMessages(NamedTuple):
@@ -151,25 +151,25 @@ def next_offset(segment: Segment) -> int:
 
     Reads from the last index entry on. Raises CorruptLogError for a fault there.
     """
-    examined = examine(segment, segment.last_entry())
-    if examined.fault:
-        raise damage_error(segment, examined.valid_bytes, examined.fault)
-    return examined.next_offset
+    scan = scan_segment(segment, segment.last_entry())
+    if scan.fault:
+        raise damage_error(segment, scan.valid_bytes, scan.fault)
+    return scan.next_offset
 
 
-class SegmentScans(NamedTuple):
+class SegmentScanner(NamedTuple):
     """The two functions that read whole segments: the plain ones, or faster equivalents."""
 
-    examine: Callable[[Segment], Examined]
+    scan_segment: Callable[[Segment], SegmentScan]
     count_whole_messages: Callable[[Segment, int], WholeMessages]
 
 
-PLAIN = SegmentScans(examine, count_whole_messages)
+PLAIN = SegmentScanner(scan_segment, count_whole_messages)
 
 
-def check_segment(segment: Segment) -> Examined:
+def check_segment(segment: Segment) -> SegmentScan:
     """Assert a writer's invariants: whole messages in order, exactly the due entries. O(file)."""
-    examined = examine(segment)
-    assert examined.fault is None, f"{segment.name} at {examined.valid_bytes}: {examined.fault}"
-    assert segment.index.holds_exactly(examined.entries), f"{segment.name}: index entries"
-    return examined
+    scan = scan_segment(segment)
+    assert scan.fault is None, f"{segment.name} at {scan.valid_bytes}: {scan.fault}"
+    assert segment.index.holds_exactly(scan.entries), f"{segment.name}: index entries"
+    return scan

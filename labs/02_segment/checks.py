@@ -382,7 +382,7 @@ def _compare_refusal(
 ) -> None:
     """Compare what an answer does with a damaged segment: no number is right."""
     before = _files_of(segment)
-    position = library_scan.examine(segment).valid_bytes
+    position = library_scan.scan_segment(segment).valid_bytes
     try:
         got = next_offset(segment)
     except CorruptLogError as error:

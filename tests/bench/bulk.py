@@ -4,7 +4,7 @@
     mixed    keys of 5 to 16 bytes, values of 50 to 150
 
 All works of a table take turns; what a message takes is a median. A ratio, the median of those of
-each round, says how many times as fast as its yardstick a thing is; for recovery (`examine`), the
+each round, says how many times as fast as its yardstick a thing is; for recovery (`scan`), the
 storage check of a segment with fingerprints (`check`), offsets put in (`number`) and fingerprints
 alone, how many times as long as `zlib.crc32` over the file, in memory or read, it takes. Whole
 columns are compared with `memcpy` of the messages too: nothing that writes as many bytes is faster.
@@ -34,7 +34,7 @@ from kminilog.bulk.encoding import encode_columns
 from kminilog.bulk.fingerprints import fingerprint_messages
 from kminilog.bulk.murmur2 import partition_column
 from kminilog.bulk.segment_checks import check_segment
-from kminilog.bulk.segment_scan import examine
+from kminilog.bulk.segment_scan import scan_segment
 from kminilog.bulk.structure import read_structure
 from kminilog.bulk.unnumbered import put_numbers
 from kminilog.bulk.windows import WINDOW_BYTES, index_hints
@@ -51,7 +51,7 @@ MESSAGES = 1_000_000
 FEWER_MESSAGES = (50_000, 300_000)
 THEIR_MESSAGES = 10_000  # theirs take so long that a few are enough
 ROUNDS = 9
-WHOLE_FILE = ("examine", "check", "number", "fingerprint")
+WHOLE_FILE = ("scan", "check", "number", "fingerprint")
 ORDERS = TopicPartition("orders", 0)
 Pairs = list[tuple[bytes, bytes]]
 _HEADER = struct.Struct(">qiIbbi")
@@ -164,8 +164,8 @@ class Ours:
         for data, hints in self.windows:
             fingerprint_messages(data, find_beginnings(self.dialect, data, hints), sums)
 
-    def examine(self) -> None:
-        assert examine(self.segment).next_offset == MESSAGES
+    def scan(self) -> None:
+        assert scan_segment(self.segment).next_offset == MESSAGES
 
 
 def measure_messages(kind: str, directory: Path, theirs: Theirs | None) -> None:

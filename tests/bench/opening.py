@@ -69,7 +69,7 @@ def measure_recovery(directory: Path) -> None:
         check_partition(reader)
 
     def fast() -> None:
-        plan_recovery(reader, scans=bulk.FAST)
+        plan_recovery(reader, scanner=bulk.FAST)
         check_partition(reader, check_segment=check_segment)
 
     def tear() -> None:
@@ -136,4 +136,4 @@ def recover(path: Path, *gone: str) -> None:
     """Recover as the command line does, after a crash that has left these files away."""
     for name in gone:
         (path / name).unlink()
-    LogDirWriter.open(path, scans=bulk.FAST).close()
+    LogDirWriter.open(path, scanner=bulk.FAST).close()

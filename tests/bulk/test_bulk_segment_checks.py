@@ -49,7 +49,7 @@ def placements(draw: st.DrawFn) -> list[PlacedRange]:
 def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int, interval: int):
     segment = Segment(Path(path), base_offset, dialect, interval)
     segment.log_path.write_bytes(content)
-    segment.index.rewrite(segment_scan.examine(segment).entries)
+    segment.index.rewrite(segment_scan.scan_segment(segment).entries)
     return segment
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kminilog.bulk.boundaries import find_beginnings
 from kminilog.bulk.checking import check
-from kminilog.bulk.segment_scan import FAST, count_following, count_whole_messages, examine
+from kminilog.bulk.segment_scan import FAST, count_following, count_whole_messages, scan_segment
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.message import encode, follows, scan
 from kminilog.format.names import TopicPartition
@@ -22,7 +22,7 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import SegmentScans
+from kminilog.storage.segment_scan import SegmentScanner
 from kminilog.storage.topics import Topic
 from tests.bulk.strategies import both_dialects, crc_of, each_library, log_of, messages
 from tests.damage import later_message, message_positions
@@ -35,14 +35,14 @@ def segment_of(path: str, dialect: Dialect, content: bytes, base_offset: int = 0
     """A segment with these bytes and the index that they are due."""
     segment = Segment(Path(path), base_offset, dialect, 50)
     segment.log_path.write_bytes(content)
-    segment.index.rewrite(plain.examine(segment).entries)
+    segment.index.rewrite(plain.scan_segment(segment).entries)
     return segment
 
 
 @each_library
 @both_dialects
 @given(data=st.data(), base_offset=st.sampled_from([0, 6, 2**63 - 1]), window_bytes=WINDOWS)
-def test_examine_and_count_whole_messages_say_what_the_plain_ones_say(
+def test_scan_segment_and_count_whole_messages_say_what_the_plain_ones_say(
     library, dialect, data, base_offset, window_bytes
 ):
     first = min(dialect.first_offset(base_offset), 2**63 - 100)
@@ -65,7 +65,7 @@ def test_examine_and_count_whole_messages_say_what_the_plain_ones_say(
             index = bytearray(segment.index.path.read_bytes() + b"???")
             index[data.draw(st.integers(0, len(index) - 1))] ^= 255
             segment.index.path.write_bytes(index)
-        assert examine(segment, window_bytes=window_bytes) == plain.examine(segment)
+        assert scan_segment(segment, window_bytes=window_bytes) == plain.scan_segment(segment)
         position, few = data.draw(st.integers(0, end)), data.draw(st.integers(1, 5))
         whole = count_whole_messages(segment, position, few=few, window_bytes=window_bytes)
         assert whole == plain.count_whole_messages(segment, position)
@@ -77,16 +77,20 @@ def test_examine_and_count_whole_messages_say_what_the_plain_ones_say(
     window_bytes=WINDOWS,
     shift=st.integers(-3, 3),
 )
-def test_examine_lets_compressed_messages_leave_offsets_out(steps, dialect, window_bytes, shift):
+def test_scan_segment_lets_compressed_messages_leave_offsets_out(
+    steps, dialect, window_bytes, shift
+):
     offset, content = -1, b""
     for step, attributes in steps:
         offset += step
         content += encode(dialect, offset, None, b"v", attributes=attributes)
     with TemporaryDirectory() as path:
         segment = segment_of(path, dialect, content)
-        due = plain.examine(segment).entries  # each entry is true of some offsets, not of others
+        due = plain.scan_segment(
+            segment
+        ).entries  # each entry is true of some offsets, not of others
         segment.index.rewrite(entry._replace(relative_offset=entry[0] + shift) for entry in due)
-        assert examine(segment, window_bytes=window_bytes) == plain.examine(segment)
+        assert scan_segment(segment, window_bytes=window_bytes) == plain.scan_segment(segment)
 
 
 OFFSET = st.sampled_from([-(2**63), -1, 0, 1, 2, 3, 2**63 - 1])
@@ -112,7 +116,7 @@ def test_count_following_is_the_plain_rule_for_each_message(rows, first):
     assert count_following(found, first) == expected
 
 
-def test_examine_beside_a_writer_that_finishes_a_message_reads_once_more(tmp_path):
+def test_scan_segment_beside_a_writer_that_finishes_a_message_reads_once_more(tmp_path):
     content = log_of(KAFKA, [(b"k", b"v" * 30)] * 9)
 
     class WatchedSegment(Segment):
@@ -126,24 +130,24 @@ def test_examine_beside_a_writer_that_finishes_a_message_reads_once_more(tmp_pat
     segment = WatchedSegment(tmp_path, 0, KAFKA, 50)
     segment.index.path.touch()
     segment.log_path.write_bytes(content[:-5])
-    found = examine(segment)
-    assert found == plain.examine(segment)
+    found = scan_segment(segment)
+    assert found == plain.scan_segment(segment)
     assert (found.next_offset, found.fault) == (9, None)
 
 
 @both_dialects
-def test_examine_without_an_index_says_what_the_plain_one_says(tmp_path, dialect):
+def test_scan_segment_without_an_index_says_what_the_plain_one_says(tmp_path, dialect):
     segment = segment_of(str(tmp_path), dialect, log_of(dialect, [(b"k", b"v")] * 50))
     segment.index.path.unlink()
-    assert examine(segment) == plain.examine(segment)
-    assert len(examine(segment).entries) > 5
+    assert scan_segment(segment) == plain.scan_segment(segment)
+    assert len(scan_segment(segment).entries) > 5
 
 
-def test_examine_of_offsets_at_both_ends_of_what_fits_sees_disorder(tmp_path):
+def test_scan_segment_of_offsets_at_both_ends_of_what_fits_sees_disorder(tmp_path):
     content = encode(KAFKA, 2**63 - 1, None, b"") + encode(KAFKA, -(2**63), None, b"")
     segment = segment_of(str(tmp_path), KAFKA, content, 2**63 - 1)
-    found = examine(segment)
-    assert found == plain.examine(segment)
+    found = scan_segment(segment)
+    assert found == plain.scan_segment(segment)
     assert "a whole message with offset -9223372036854775808" in found.fault
 
 
@@ -156,7 +160,7 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     first, last = log.segments()[0], log.segments()[-1]
 
     def plans() -> list[tuple[object, ...]]:
-        fast = plan_recovery(reader, scans=FAST)
+        fast = plan_recovery(reader, scanner=FAST)
         return [
             (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_valid)
             for plan in (plan_recovery(reader), fast)
@@ -189,19 +193,19 @@ def test_writer_recovers_by_the_examination_that_is_handed_in(tmp_path, dialect)
     for name in (".clean-shutdown", "recovery-point-offset-checkpoint"):
         (tmp_path / "one" / name).unlink()  # as after a crash
     shutil.copytree(tmp_path / "one", tmp_path / "other")
-    examined: list[str] = []
+    scanned: list[str] = []
 
-    def watched(segment: Segment) -> plain.Examined:
-        examined.append(segment.name)
-        return examine(segment)
+    def watched(segment: Segment) -> plain.SegmentScan:
+        scanned.append(segment.name)
+        return scan_segment(segment)
 
     with LogDirWriter.open(tmp_path / "one") as plainly:
         pass
     with LogDirWriter.open(
-        tmp_path / "other", scans=SegmentScans(watched, count_whole_messages)
+        tmp_path / "other", scanner=SegmentScanner(watched, count_whole_messages)
     ) as quickly:
         pass
-    assert examined == sorted(path.stem for path in directory.glob("*.log"))
+    assert scanned == sorted(path.stem for path in directory.glob("*.log"))
     expected = [line.replace("/one/", "/other/") for line in plainly.warnings]
     assert quickly.warnings == expected != []
     files = [

@@ -100,9 +100,9 @@ def add(self, offset, data):
 """
 NEXT = """\
 from kminilog.errors import CorruptLogError
-from kminilog.storage.segment_scan import examine
+from kminilog.storage.segment_scan import scan_segment
 def next_offset(segment):
-    found = examine(segment, segment.last_entry())
+    found = scan_segment(segment, segment.last_entry())
     if found.fault:
         raise CorruptLogError("the log", position=found.valid_bytes, reason=found.fault)
     return found.next_offset if segment.file_bytes else segment.base_offset

@@ -21,7 +21,7 @@ from kminilog.storage.recovery import (
     plan_recovery,
 )
 from kminilog.storage.recovery_report import describe
-from kminilog.storage.segment_scan import PLAIN, examine
+from kminilog.storage.segment_scan import PLAIN, scan_segment
 from tests.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
@@ -151,12 +151,12 @@ def test_recover_changed_size_is_not_a_torn_tail(tmp_path, dialect):
     assert found.damage.lost_messages == 1
 
 
-@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
+@pytest.mark.parametrize("scanner", [PLAIN, FAST], ids=["plain", "fast"])
 @pytest.mark.parametrize("front", [b"", b"rubbish", "torn", "bad crc"], ids=str)
 @pytest.mark.parametrize("magic", [1, 2, 3])
 @both_dialects
 def test_recover_whole_messages_of_another_format_is_refused(
-    tmp_path, dialect, magic, front, scans
+    tmp_path, dialect, magic, front, scanner
 ):
     log = make_log(tmp_path, dialect)
     end = log.log_end_offset
@@ -167,7 +167,7 @@ def test_recover_whole_messages_of_another_format_is_refused(
     later = [later_message(magic, end + 1 + n, b"value") for n in range(3)]
     append(log.segments()[-1].log_path, front + b"".join(later))
     before = contents(tmp_path)
-    found = plan(log, scans=scans)
+    found = plan(log, scanner=scanner)
     assert found.cut is None
     assert (found.damage.lost_messages, found.whole_end_offset) == (3, end + 4)
     with pytest.raises(CorruptLogError, match="3 whole messages stand behind"):
@@ -175,26 +175,26 @@ def test_recover_whole_messages_of_another_format_is_refused(
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
+@pytest.mark.parametrize("scanner", [PLAIN, FAST], ids=["plain", "fast"])
 @pytest.mark.parametrize("magic", [1, 2, 3])
 @both_dialects
 def test_recover_torn_tail_before_a_segment_of_another_format_is_refused(
-    tmp_path, dialect, magic, scans
+    tmp_path, dialect, magic, scanner
 ):
     log = make_log(tmp_path, dialect)
     *_, before_last, last = log.segments()
     append(before_last.log_path, b"torn")
     last.log_path.write_bytes(later_message(magic, last.first_offset, b"value"))
-    found = plan(log, scans=scans)
+    found = plan(log, scanner=scanner)
     assert found.cut is None
     assert found.damage.lost_messages == 1
 
 
-@pytest.mark.parametrize("scans", [PLAIN, FAST], ids=["plain", "fast"])
-def test_recover_whole_messages_of_the_other_dialect_is_refused(tmp_path, scans):
+@pytest.mark.parametrize("scanner", [PLAIN, FAST], ids=["plain", "fast"])
+def test_recover_whole_messages_of_the_other_dialect_is_refused(tmp_path, scanner):
     log = make_log(tmp_path, KAFKA)
     append(log.segments()[-1].log_path, encode(DOCUMENTED, log.log_end_offset, b"k", b"v"))
-    found = plan(log, scans=scans)
+    found = plan(log, scanner=scanner)
     assert found.cut is None
     assert found.damage.lost_messages == 1
 
@@ -342,7 +342,7 @@ def plan_for(directory: Path, dialect: Dialect, entries: list[IndexEntry], fast:
     """Write an index and return what recovery says of the segment."""
     (directory / f"{0:020}.index").write_bytes(b"".join(map(encode_entry, entries)))
     reader = PartitionReader(directory, ORDERS, dialect, SETTINGS)
-    return describe(plan_recovery(reader, scans=FAST if fast else PLAIN))
+    return describe(plan_recovery(reader, scanner=FAST if fast else PLAIN))
 
 
 @pytest.mark.parametrize("is_compressed", [True, False], ids=["compressed", "plain"])
@@ -419,11 +419,11 @@ def test_leftovers_and_strays_are_told_by_their_names(is_after_crash):
 
 
 @both_dialects
-def test_examine_from_an_entry_finds_the_same_end(tmp_path, dialect):
+def test_scan_segment_from_an_entry_finds_the_same_end(tmp_path, dialect):
     log = make_log(tmp_path, dialect)
     for segment in log.segments():
-        whole = examine(segment)
+        whole = scan_segment(segment)
         for entry in whole.entries:
-            part = examine(segment, entry)
+            part = scan_segment(segment, entry)
             assert part.entries == [e for e in whole.entries if e.position > entry.position]
             assert part[:2] == whole[:2]

@@ -29,7 +29,7 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.recovery import Decision, carry_out, plan_recovery
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, examine
+from kminilog.storage.segment_scan import SegmentScan, scan_segment
 
 SETTINGS = TopicSettings(segment_bytes=128, index_interval_bytes=50)
 
@@ -41,7 +41,7 @@ class Scanned(NamedTuple):
 
     name: str
     outcomes: list[tuple[int, Outcome]]
-    examined: Examined
+    scan: SegmentScan
 
 
 class Recovered(NamedTuple):
@@ -141,7 +141,7 @@ def _recover(log: PartitionLog, recovery_point: int) -> Recovered:
     names = [segment.base_offset for segment in reader.segments()]
     first = segment_slot(log.dialect, names, recovery_point)
     scanned = [
-        Scanned(segment.name, list(segment.scan()), examine(segment))
+        Scanned(segment.name, list(segment.scan()), scan_segment(segment))
         for segment in reader.segments()[first:]
     ]
     plan = plan_recovery(reader, scan_from=recovery_point, recovery_point=recovery_point)

@@ -19,7 +19,7 @@ from kminilog.steps.segment.partition import reader_of, temporary_log, without_k
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.recovery import carry_out, plan_recovery
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import Examined, examine
+from kminilog.storage.segment_scan import SegmentScan, scan_segment
 from kminilog.storage.segment_search import Located
 
 DAMAGES = ("missing", "short", "wrong")
@@ -33,7 +33,7 @@ class Rebuilt(NamedTuple):
     """An index before, damaged and rebuilt, and the search for one offset each time.
 
     `damaged` is None if the file is missing. `present` are the entries that a reader finds in it,
-    `examined` is what the scan of the `.log` gives, `planned` what recovery means to write.
+    `scan` is what the scan of the `.log` gives, `planned` what recovery means to write.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Rebuilt(NamedTuple):
     rebuilt: bytes
     present: list[IndexEntry]
     planned: list[IndexEntry] | None
-    examined: Examined
+    scan: SegmentScan
     entries: list[IndexEntry]
     searched_offset: int
     searches: list[Located]
@@ -73,7 +73,7 @@ def damage_and_rebuild(dialect: Dialect, messages: Sequence[bytes], damage: str)
         _put(segment, damaged)
         searches.append(_search(log, offset))
         (fresh,) = reader_of(log).segments()
-        examined, present = examine(fresh), fresh.index.entries()
+        scan, present = scan_segment(fresh), fresh.index.entries()
         plan = plan_recovery(reader_of(log))
         carry_out(plan)
         searches.append(_search(log, offset))
@@ -88,7 +88,7 @@ def damage_and_rebuild(dialect: Dialect, messages: Sequence[bytes], damage: str)
             fresh.index.path.read_bytes(),
             present,
             next((planned for _, planned in plan.rebuilt_indexes), None),
-            examined,
+            scan,
             fresh.index.entries(),
             offset,
             searches,

@@ -144,7 +144,7 @@ class _Story:
 
     def scan(self) -> None:
         """Tell which entries the messages of the `.log` are due, in turn."""
-        entries = self._rebuilt.examined.entries
+        entries = self._rebuilt.scan.entries
         before = 0
         for slot, entry in enumerate(entries):
             self._recording.spend(bytes=entry.position - before)
@@ -167,7 +167,7 @@ class _Story:
     def compare(self) -> None:
         """Tell that the index is not what the messages are due, and what follows."""
         rebuilt = self._rebuilt
-        pairs = list(zip_longest(rebuilt.present, rebuilt.examined.entries))
+        pairs = list(zip_longest(rebuilt.present, rebuilt.scan.entries))
         rows = [
             (slot, *(one and f"{one.relative_offset}, {one.position}" for one in pair))
             for slot, pair in enumerate(pairs)
@@ -210,7 +210,7 @@ class _Story:
             values={
                 "index bytes": len(rebuilt.rebuilt),
                 "same bytes as before": same,
-                "log end offset": rebuilt.examined.next_offset,
+                "log end offset": rebuilt.scan.next_offset,
             },
             tables=[self._entry_table("The index, read from its file", rebuilt.entries)],
         )

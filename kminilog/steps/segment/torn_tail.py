@@ -173,8 +173,8 @@ class _Story:
     def decide(self) -> None:
         """Tell what recovery decides, and what it does."""
         crash, recovered = self.crash, self.crash.recovered
-        valid_bytes = recovered.scanned[-1].examined.valid_bytes
-        fault = recovered.scanned[-1].examined.fault
+        valid_bytes = recovered.scanned[-1].scan.valid_bytes
+        fault = recovered.scanned[-1].scan.fault
         values: dict[str, Value] = {
             "fault": fault,
             "sound up to byte": valid_bytes,

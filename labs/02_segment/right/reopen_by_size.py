@@ -1,11 +1,11 @@
 # exercise: 4
 # differs: examines everything, and compares the valid bytes with the size of the file.
 from kminilog.storage.segment import damage_error
-from kminilog.storage.segment_scan import examine
+from kminilog.storage.segment_scan import scan_segment
 
 
 def next_offset(segment):
-    found = examine(segment)
+    found = scan_segment(segment)
     if found.valid_bytes < segment.file_bytes:
         raise damage_error(segment, found.valid_bytes, f"fault: {found.fault}")
     return found.next_offset

@@ -1,11 +1,11 @@
 # exercise: 4
 # reason: error-elsewhere
 from kminilog.storage.segment import damage_error
-from kminilog.storage.segment_scan import examine
+from kminilog.storage.segment_scan import scan_segment
 
 
 def next_offset(segment):
-    found = examine(segment, segment.last_entry())
+    found = scan_segment(segment, segment.last_entry())
     if found.fault:
         raise damage_error(segment, segment.file_bytes, found.fault)
     return found.next_offset

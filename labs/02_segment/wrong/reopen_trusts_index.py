@@ -1,12 +1,12 @@
 # exercise: 4
 # reason: trust-index
 from kminilog.storage.segment import damage_error
-from kminilog.storage.segment_scan import examine
+from kminilog.storage.segment_scan import scan_segment
 
 
 def next_offset(segment):
     entries = segment.index.entries()
-    examined = examine(segment, entries[-1] if entries else None)
-    if examined.fault:
-        raise damage_error(segment, examined.valid_bytes, examined.fault)
-    return examined.next_offset
+    scan = scan_segment(segment, entries[-1] if entries else None)
+    if scan.fault:
+        raise damage_error(segment, scan.valid_bytes, scan.fault)
+    return scan.next_offset
