@@ -82,6 +82,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if is_measured and not item.nodeid.startswith(COVERING):
             item.add_marker(pytest.mark.no_cover)
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))  # one session, so one process
     if _is_soak(config):
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):

@@ -28,7 +28,7 @@ from kminilog.source.reading_again import records_at
 from kminilog.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.both_sides import KeyValue
-from tests.spark.log_content import Content, write_anew
+from tests.log_content import Content, write_anew
 
 COUNT = 120
 PAIRS = [(f"k{n % 7}", f"value {n}, größe {n * n}") for n in range(COUNT)]

@@ -222,8 +222,6 @@ def check_group(scene: Scene, names: Sequence[str], engines: Sequence[Engine]) -
     scene.assert_found(expected, engines)
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize(
     ("group", "form", "dialect"),
     [
@@ -238,8 +236,6 @@ def test_both_engines_name_all_changes_of_one_log(spark, scene_of, group, form, 
 
 
 @pytest.mark.soak
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("name", CHANGES)

@@ -14,11 +14,7 @@ from tests.cli.command_line import assert_one_line
 from tests.cli.test_ingest import without_progress
 from tests.damage import files_of, zero_range
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.usefixtures("spark"),
-]
+pytestmark = pytest.mark.usefixtures("spark")
 Case = Callable[[Path], list[str | Path]]
 
 

@@ -53,8 +53,6 @@ def test_demo_missing_input_is_one_line(kminilog, tmp_path):
     assert_one_line(kminilog("demo", "--input", tmp_path / "no.log"), 2, "no.log")
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_demo_ingests_verifies_and_finds(kminilog, tmp_path):
     source, keep = tmp_path / "access.log.gz", tmp_path / "keep"

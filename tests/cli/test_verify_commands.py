@@ -16,7 +16,7 @@ from kminilog.verification.commands import quoted
 from tests.cli.command_line import CommandLine, Run
 from tests.cli.test_ingest import without_progress
 from tests.damage import cut_to, flip_byte
-from tests.spark.log_content import Content, write_anew
+from tests.log_content import Content, write_anew
 from tests.verification.faults import (
     FILE_FAULTS,
     INDEX_FAULTS,
@@ -171,8 +171,6 @@ def test_any_word_comes_through_the_shell_as_it_is(word):
     assert run.stdout == word.encode("utf-8", "surrogateescape")
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_command_of_a_finding_against_a_source_shows_it(kminilog, tmp_path, dialect):
     source = tmp_path / "a 'source'.csv"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser import LOW_CONTRAST, Page, started_browser
 from tests.cli.command_line import CommandLine
-from tests.spark.log_content import Content, write_anew
+from tests.log_content import Content, write_anew
 
 pytestmark = pytest.mark.xdist_group("browser")
 SIZES = [(500, 844), (1280, 800), (1920, 1080)]

@@ -180,8 +180,6 @@ def files_in(directory: Path) -> list[str]:
     return [path.relative_to(directory).as_posix() for path in paths if path.is_file()]
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(

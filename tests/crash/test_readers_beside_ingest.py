@@ -17,8 +17,6 @@ __all__ = ["spark"]
 PLANS, PARTITIONS, ROWS = ["sorted", "runs", "sorted"], 3, 3000
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark")
 def test_reader_beside_ingests_sees_whole_jobs_without_gap_or_duplicate(tmp_path, dialect):
     kminilog = CommandLine(tmp_path / "log")

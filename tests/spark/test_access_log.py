@@ -13,8 +13,8 @@ from kminilog.source.description import Source
 from kminilog.spark.ingest.job import ingest
 from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
+from tests.log_content import content_of
 from tests.shared_data import shared_file
-from tests.spark.log_content import content_of
 
 
 @pytest.fixture

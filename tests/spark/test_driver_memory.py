@@ -21,7 +21,11 @@ from tests.random_columns import random_column
 MASTER = "local-cluster[2,1,1024]"
 GROWTH = 1.25
 VALUE_BYTES, KEYS = 100, 1000
-pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark-cluster")]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(1800),
+    pytest.mark.xdist_group("spark-cluster"),
+]
 
 
 def write_source(path: Path, records: int) -> None:

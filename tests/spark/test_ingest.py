@@ -30,7 +30,7 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR, committed_manifests
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
-from tests.spark.log_content import content_of, files_of
+from tests.log_content import content_of, files_of
 
 Run = Callable[..., IngestResult]
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)

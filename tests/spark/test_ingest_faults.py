@@ -20,7 +20,7 @@ from kminilog.storage.publish.manifests import MANIFEST_DIR, QUARANTINE_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
-from tests.spark.log_content import content_of
+from tests.log_content import content_of
 
 CLASSES = f"{__name__}."
 

@@ -20,9 +20,9 @@ from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import MANIFEST_DIR
 from kminilog.storage.publish.visibility import STAGING_DIR
+from tests.log_content import content_of, files_of
 from tests.source.test_file_columns import CSV, JSON, LINES
 from tests.source.test_parquet_columns import columns_of, make_source, source_of
-from tests.spark.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=60)
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
+import pytest
 from pyspark.sql import SparkSession
 
 from kminilog.spark.runtime.session import own_session
@@ -44,6 +45,8 @@ def test_session_of_a_job_has_what_its_user_has_set_and_is_active_no_longer(spar
         spark.conf.set(TIME_ZONE, before[TIME_ZONE])
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")  # a JVM beside the session's
 def test_the_first_failure_is_told_if_the_session_has_died():
     run = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True)
     assert run.stdout == "the first failure\n", run.stderr

@@ -29,7 +29,7 @@ from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.publish.publication import publish, staging_path
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import verify_storage
-from tests.spark.log_content import content_of, files_of
+from tests.log_content import content_of, files_of
 
 SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
 SCHEMA = pa.schema(

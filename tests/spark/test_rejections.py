@@ -1,7 +1,6 @@
 """Rejected records in the account of a source: on record, without a record, stored all the same."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kminilog.accounting.rejections import quarantine_files
-from kminilog.errors import NotARegularFileError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.source.description import Source
@@ -21,12 +18,11 @@ from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
     LAST_JOBS_FILE,
     MANIFEST_DIR,
-    Manifest,
     quarantine_path,
 )
 from kminilog.storage.topics import Topic
 from kminilog.verification.report import Report
-from tests.spark.log_content import Content, write_anew
+from tests.log_content import Content, write_anew
 
 CSV = b"id,name\n" + b"".join(b"%d,n%d\n" % (n % 7, n) for n in range(40))
 BAD = b"too few\n1,\xff\n1,2,3\n"
@@ -74,18 +70,6 @@ def test_verify_finds_what_the_quarantine_file_of_its_job_does_not_name(
     assert account(report) == (44, 41, 2, 1, 0)
     (found,) = report.to_json()["findings"]
     assert [sample["source"] for sample in found["samples"]] == [f"{table.paths[0]}/c.csv, row 41"]
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
-def test_quarantine_file_that_is_none_is_named(tmp_path, make):
-    jobs = [Manifest(job_id, "t", [], {}) for job_id in ("none", "some", "odd")]
-    (tmp_path / ".quarantine").mkdir()
-    some = quarantine_path(tmp_path, "some")
-    some.write_text("{}")
-    assert quarantine_files(tmp_path, jobs) == [some]
-    make(quarantine_path(tmp_path, "odd"))
-    with pytest.raises(NotARegularFileError, match=r"odd\.jsonl: a (FIFO|directory)"):
-        quarantine_files(tmp_path, jobs)
 
 
 def test_verify_without_a_job_on_record_rejects_what_cannot_be_decoded(

@@ -89,6 +89,7 @@ SparkSession.Builder.getOrCreate = refuse
 """
 
 
+@pytest.mark.spark  # needs Java
 def test_spark_session_whose_jvm_is_gone_before_it_answers_says_so():
     result = run(REFUSED + START, "local[1]")
     assert result.stdout == (
@@ -110,6 +111,8 @@ SparkSession.Builder.getOrCreate = dies
 """
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")  # a JVM beside the session's
 def test_spark_session_whose_jvm_fails_and_cannot_be_asked_any_more_says_so():
     """A signal to the process group ended `demo` with exit code 2 and "Connection refused"."""
     result = run(DIES + START, "local[nonsense]")
@@ -119,6 +122,7 @@ def test_spark_session_whose_jvm_fails_and_cannot_be_asked_any_more_says_so():
     )
 
 
+@pytest.mark.spark  # needs Java
 def test_spark_session_says_which_log_it_cannot_write(tmp_path):
     result = run(START, KMINILOG_SPARK_LOG=str(tmp_path))
     assert result.stdout == (f"Spark cannot run: KMINILOG_SPARK_LOG={tmp_path}: Is a directory\n")
@@ -131,11 +135,15 @@ print(*[argument for argument in jvm.getInputArguments() if argument.startswith(
 """
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")  # a JVM beside the session's
 @pytest.mark.parametrize(("given", "found"), [("", "-Xmx2g"), ("640m", "-Xmx640m")])
 def test_spark_session_has_as_much_memory_as_the_environment_says(given, found):
     assert run(STARTED, SPARK_DRIVER_MEMORY=given).stdout.strip() == found
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")  # a JVM beside the session's
 def test_jvm_of_the_tests_starts_with_their_archive_of_classes():
     """A JVM that cannot use the archive says nothing of it, and takes twice as long to start."""
     if not ARCHIVE.exists():
@@ -181,6 +189,8 @@ stop(spark)
 """
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")  # a JVM beside the session's
 def test_spark_session_that_two_threads_start_is_one_and_says_nothing_but_our_errors(tmp_path):
     log = tmp_path / "spark.log"
     result = run(FAIL_THEN_WORK, KMINILOG_SPARK_LOG=str(log))

@@ -44,7 +44,7 @@ from kminilog.storage.topics import Topic
 from kminilog.storage.truncation import truncate_log
 from kminilog.verification.report import verify_storage
 from tests import processes
-from tests.spark.log_content import content_of, files_of
+from tests.log_content import content_of, files_of
 
 SETTINGS = TopicSettings(segment_bytes=600, index_interval_bytes=100, max_message_bytes=500)
 Write = Callable[..., None]
