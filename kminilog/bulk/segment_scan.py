@@ -103,7 +103,7 @@ def _offsets_of_whole(
 def count_following(messages: Structure, next_offset: int) -> int:
     """Return how many of the first messages continue the log from `next_offset` on.
 
-    It applies the rule of `format.message.follows` to each message. O(messages).
+    It applies the rule of `format.message.is_next_message` to each message. O(messages).
     """
     offsets = messages.offsets
     if not len(offsets):

@@ -288,15 +288,17 @@ def scan(dialect: Dialect, data: bytes, position: int = 0) -> Iterator[tuple[int
         position += outcome.length_bytes
 
 
-def follows(message: Message, next_offset: int) -> bool:
+def is_next_message(message: Message, next_offset: int) -> bool:
     """Tell if this message may come where the log expects `next_offset`.
 
-    A plain message must have that offset. A compressed one carries the offset of the last message
-    inside it, so a greater one, too, but not so far away that no index entry could say it.
+    A plain message must have that offset. A compressed one has the offset of the last message
+    inside it, which may be greater: by less than 2**31, because an index entry holds no more.
 
     >>> plain = Message(7, 0, 0, 0, 0, None, b"")
-    >>> follows(plain, 7), follows(plain, 6), follows(plain._replace(attributes=1), 6)
-    (True, False, True)
+    >>> is_next_message(plain, 7), is_next_message(plain, 6)
+    (True, False)
+    >>> is_next_message(plain._replace(attributes=1), 6)
+    True
     """
     if message.offset == next_offset:
         return True

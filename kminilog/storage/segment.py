@@ -16,7 +16,7 @@ from pathlib import Path
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, entry_for, is_due
-from kminilog.format.message import Message, Outcome, follows
+from kminilog.format.message import Message, Outcome, is_next_message
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
 from kminilog.storage.durable_file import append_to, sync
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, message_at, scan_file
@@ -87,7 +87,7 @@ class Segment:
         allowed, it is believed only if the offset behind it is greater. That is the offset of the
         next message, or else `following_offset`, with which the next segment begins.
         """
-        if follows(message, next_offset):
+        if is_next_message(message, next_offset):
             return True
         if not self.allows_gaps:
             return False

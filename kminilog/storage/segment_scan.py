@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kminilog.format.index_entry import IndexEntry, due_entries, leads_to
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, follows
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, is_next_message
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment, damage_error
 
@@ -86,7 +86,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
         return "unfinished message"
     if isinstance(outcome, CorruptMessage):
         return f"{outcome.fault}, {outcome.detail}"
-    if not follows(outcome, next_offset):
+    if not is_next_message(outcome, next_offset):
         return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
     return None
 

@@ -9,7 +9,7 @@ Source: Kafka: Log.read.
 
 from collections.abc import Callable, Iterator
 
-from kminilog.format.message import CODECS, Message, follows
+from kminilog.format.message import CODECS, Message, is_next_message
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located
 
@@ -43,7 +43,7 @@ def _in_turn(
     while following:
         try:
             for _, outcome in following.scan(position, window_bytes):
-                if not isinstance(outcome, Message) or not follows(outcome, next_offset):
+                if not isinstance(outcome, Message) or not is_next_message(outcome, next_offset):
                     return
                 yield outcome
                 next_offset = outcome.offset + 1

@@ -13,13 +13,13 @@ The crc does not cover the offset, so the next message decides. `e` is the expec
     x < e               else         offset-overlap     a copy of an offset seen before  e
 
 A damaged message between the two counts as one offset. A compressed message has the offset of the
-last message inside it, so a greater offset may be right (`follows`). At the end and the beginning
-of a segment, the neighbouring segment decides (partition_checks). Source: ours.
+last message inside it, so a greater offset may be right (`is_next_message`). At the end and the
+beginning of a segment, the neighbouring segment decides (partition_checks). Source: ours.
 """
 
 from typing import NamedTuple
 
-from kminilog.format.message import CODECS, Message, follows
+from kminilog.format.message import CODECS, Message, is_next_message
 from kminilog.verification.findings import FindingClass
 
 _NOTHING = range(0)
@@ -61,7 +61,7 @@ def judge_offset(
     offset = message.offset
     reach = 2 if is_damage_between else 1
     is_altered = _is_altered(message, expected, after, reach)
-    if offset == expected or (follows(message, expected) and not is_altered):
+    if offset == expected or (is_next_message(message, expected) and not is_altered):
         return None
     if is_altered or offset < 0 or (offset > expected and not is_plain(message)):
         next_offset = after.offset if after and not is_plain(message) else expected + 1

@@ -16,7 +16,7 @@ need. Source: ours; Kafka: DumpLogSegments.
 from collections.abc import Callable, Sequence
 
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import Message, follows
+from kminilog.format.message import Message, is_next_message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
@@ -282,7 +282,7 @@ class SegmentCheck:
         From here on, compare the index with both bases: by the message and by the name.
         """
         named, offset = self._expected, message.offset
-        if offset < 0 or follows(message, named) or (after and not goes_on(offset, after)):
+        if offset < 0 or is_next_message(message, named) or (after and not goes_on(offset, after)):
             return
         detail = f"by the name the first message has offset {named}, but it has {offset}"
         self._misnamed = self._finding(FindingClass.NAME_BASE_MISMATCH, detail, offset, 0)

@@ -12,7 +12,7 @@ from kminilog.bulk.boundaries import find_beginnings
 from kminilog.bulk.checking import check
 from kminilog.bulk.segment_scan import FAST, count_following, count_whole_messages, scan_segment
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
-from kminilog.format.message import encode, follows, scan
+from kminilog.format.message import encode, is_next_message, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import segment_scan as plain
@@ -109,7 +109,7 @@ def test_count_following_is_the_plain_rule_for_each_message(rows, first):
     content = b"".join(parts)
     expected, next_offset = 0, first
     for _, message in scan(KAFKA, content):
-        if not follows(message, next_offset):
+        if not is_next_message(message, next_offset):
             break
         expected, next_offset = expected + 1, message.offset + 1
     found = check(KAFKA, content, find_beginnings(KAFKA, content))

@@ -18,8 +18,8 @@ from kminilog.format.message import (
     decode_any,
     encode,
     encoded_bytes,
-    follows,
     header,
+    is_next_message,
     possible_beginnings,
     scan,
 )
@@ -214,9 +214,9 @@ def test_message_names_its_codec():
 def test_follows_takes_a_compressed_message_with_a_later_offset_only():
     compressed = decode(KAFKA, encode(KAFKA, 9, None, b"inner", attributes=1))
     assert isinstance(compressed, Message)
-    assert [follows(compressed, offset) for offset in (8, 9, 10)] == [True, True, False]
+    assert [is_next_message(compressed, offset) for offset in (8, 9, 10)] == [True, True, False]
     far = compressed._replace(offset=2**30 + 9)
-    assert [follows(far, offset) for offset in (9, 10)] == [False, True]
+    assert [is_next_message(far, offset) for offset in (9, 10)] == [False, True]
 
 
 @given(st.lists(keys, max_size=8), dialects, st.binary(max_size=11))

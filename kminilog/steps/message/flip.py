@@ -17,7 +17,7 @@ from kminilog.format.message import (
     Outcome,
     decode,
     encode,
-    follows,
+    is_next_message,
 )
 from kminilog.plain_text import shown
 from kminilog.settings import TopicSettings
@@ -258,7 +258,7 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
 
 def _say_offset(recording: Recording, flipped: _Flipped, values: dict[str, Value]) -> None:
     refused_count = sum(
-        not follows(message, 0)
+        not is_next_message(message, 0)
         for at in range(8)
         for new in range(256)
         if flipped.letters[at][new] == SOUND

@@ -1,6 +1,6 @@
 # exercise: 4
 # differs: one chain of all messages, and the limits in a second loop
-from kminilog.format.message import Message, follows
+from kminilog.format.message import Message, is_next_message
 
 
 def messages_from(segment, located, max_bytes, segment_after):
@@ -14,7 +14,7 @@ def messages_from(segment, located, max_bytes, segment_after):
     room, expected = max_bytes, located.message.offset
     try:
         for outcome in outcomes():
-            if not (isinstance(outcome, Message) and follows(outcome, expected)):
+            if not (isinstance(outcome, Message) and is_next_message(outcome, expected)):
                 break
             room -= outcome.length_bytes
             if messages and (room < 0 or outcome.codec != "none"):

@@ -1,6 +1,6 @@
 # exercise: 4
 # differs: a function that calls itself for the next segment
-from kminilog.format.message import Message, follows
+from kminilog.format.message import Message, is_next_message
 
 
 def messages_from(segment, located, max_bytes, segment_after):
@@ -11,7 +11,7 @@ def messages_from(segment, located, max_bytes, segment_after):
             return
         try:
             for _, outcome in each.scan(position):
-                if not isinstance(outcome, Message) or not follows(outcome, expected):
+                if not isinstance(outcome, Message) or not is_next_message(outcome, expected):
                     return
                 room -= outcome.length_bytes
                 if found and (room < 0 or outcome.codec != "none"):

@@ -1,13 +1,13 @@
 # exercise: 3
 # reason: gap-is-fault
-from kminilog.format.message import Message, follows
+from kminilog.format.message import Message, is_next_message
 
 
 def end_offset(self):
     entry = self.last_entry()
     following = self.base_offset + entry.relative_offset if entry else self.first_offset
     for _, outcome in self.scan(entry.position if entry else 0):
-        if not isinstance(outcome, Message) or not follows(outcome, following):
+        if not isinstance(outcome, Message) or not is_next_message(outcome, following):
             break
         following = outcome.offset + 1
     return following

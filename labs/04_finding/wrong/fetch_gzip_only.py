@@ -1,6 +1,6 @@
 # exercise: 4
 # reason: hands-out-compressed
-from kminilog.format.message import Message, follows
+from kminilog.format.message import Message, is_next_message
 
 
 def messages_from(segment, located, max_bytes, segment_after):
@@ -9,7 +9,7 @@ def messages_from(segment, located, max_bytes, segment_after):
     while segment and segment.first_offset <= following:
         try:
             for _, outcome in segment.scan(position):
-                if not isinstance(outcome, Message) or not follows(outcome, following):
+                if not isinstance(outcome, Message) or not is_next_message(outcome, following):
                     return messages
                 total += outcome.length_bytes
                 if messages and (total > max_bytes or outcome.attributes == 1):

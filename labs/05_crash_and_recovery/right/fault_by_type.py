@@ -8,7 +8,7 @@ def fault(outcome, next_offset):
         message.NeedMoreBytes: lambda: "unfinished",
         message.CorruptMessage: lambda: outcome.fault,
         message.Message: lambda: (
-            None if message.follows(outcome, next_offset) else "another offset"
+            None if message.is_next_message(outcome, next_offset) else "another offset"
         ),
     }
     return sentences[type(outcome)]()

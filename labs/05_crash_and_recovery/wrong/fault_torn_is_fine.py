@@ -1,6 +1,6 @@
 # exercise: 1
 # reason: torn-is-fine
-from kminilog.format.message import CorruptMessage, NeedMoreBytes, follows
+from kminilog.format.message import CorruptMessage, NeedMoreBytes, is_next_message
 
 
 def fault(outcome, next_offset):
@@ -8,6 +8,6 @@ def fault(outcome, next_offset):
         return None
     if isinstance(outcome, CorruptMessage):
         return outcome.detail
-    if not follows(outcome, next_offset):
+    if not is_next_message(outcome, next_offset):
         return "another offset"
     return None
