@@ -87,13 +87,13 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     return entries
 
 
-def leads_to(entry_offset: int, lowest_offset: int, offset: int) -> bool:
+def entry_matches(entry_offset: int, lowest_offset: int, offset: int) -> bool:
     """Tell if `entry_offset` is a right index entry for the message where the entry points.
 
     That message holds the offsets `lowest_offset` to `offset`; a plain one holds only `offset`.
     Kafka's brokers index a compressed message by its first offset, kminilog by its last.
 
-    >>> leads_to(5, 5, 9), leads_to(9, 5, 9), leads_to(4, 5, 9), leads_to(10, 5, 9)
+    >>> entry_matches(5, 5, 9), entry_matches(9, 5, 9), entry_matches(4, 5, 9), entry_matches(10, 5, 9)
     (True, True, False, False)
     """
     return lowest_offset <= entry_offset <= offset

@@ -8,7 +8,7 @@ Source: Kafka: LogSegment.recover.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kminilog.format.index_entry import IndexEntry, due_entries, leads_to
+from kminilog.format.index_entry import IndexEntry, due_entries, entry_matches
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, is_next_message
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment, damage_error
@@ -65,7 +65,9 @@ class _ValidMessages:
                 return
             if entry := entries.get(position):
                 entry_offset = base_offset + entry.relative_offset
-                self.right_entry_count += leads_to(entry_offset, self.next_offset, outcome.offset)
+                self.right_entry_count += entry_matches(
+                    entry_offset, self.next_offset, outcome.offset
+                )
             self.next_offset = outcome.offset + 1
             self.valid_bytes = position + outcome.length_bytes
             yield outcome.offset, position
