@@ -93,8 +93,8 @@ def entry_matches(entry_offset: int, lowest_offset: int, offset: int) -> bool:
     That message holds the offsets `lowest_offset` to `offset`; a plain one holds only `offset`.
     Kafka's brokers index a compressed message by its first offset, kminilog by its last.
 
-    >>> entry_matches(5, 5, 9), entry_matches(9, 5, 9), entry_matches(4, 5, 9), entry_matches(10, 5, 9)
-    (True, True, False, False)
+    >>> [entry_matches(entry_offset, 5, 9) for entry_offset in (4, 5, 9, 10)]
+    [False, True, True, False]
     """
     return lowest_offset <= entry_offset <= offset
 

@@ -292,7 +292,7 @@ def is_next_message(message: Message, next_offset: int) -> bool:
     """Tell if this message may come where the log expects `next_offset`.
 
     A plain message must have that offset. A compressed one has the offset of the last message
-    inside it, which may be greater: by less than 2**31, because an index entry holds no more.
+    inside it, so that offset may be greater, by less than `MAX_INSIDE`.
 
     >>> plain = Message(7, 0, 0, 0, 0, None, b"")
     >>> is_next_message(plain, 7), is_next_message(plain, 6)
