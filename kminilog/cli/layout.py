@@ -102,7 +102,7 @@ def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> TopicSize:
     for partition in interruptible(topic.all_partitions()):
         try:
             reader = log_dir.reader(partition)
-            messages, data_bytes = reader.repeat_if_overtaken(partial(_partition_size, reader))
+            messages, data_bytes = reader.retry_if_changed(partial(_partition_size, reader))
         except (KMiniLogError, OSError) as error:
             on_broken(error)
             is_known = False
@@ -123,7 +123,7 @@ def _partition_size(reader: PartitionReader) -> tuple[int, int]:
 
 def describe_partition(reader: PartitionReader) -> dict[str, Any]:
     """Return a partition's range and size, and its segments; a pending job does not show."""
-    return reader.repeat_if_overtaken(lambda: _describe_partition(reader))
+    return reader.retry_if_changed(lambda: _describe_partition(reader))
 
 
 def _describe_partition(reader: PartitionReader) -> dict[str, Any]:

@@ -25,17 +25,17 @@ class PartitionFiles(Protocol):
         """Return the directory of each segment, by base offset; FileNotFoundError as `names`."""
         ...
 
-    def is_overtaken(self) -> bool:
+    def has_changed(self) -> bool:
         """Tell if a job has come or gone since the last listing: what was read may be wrong."""
         ...
 
-    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
-        """Return what `work` reads; if a job has overtaken it, call `list_again` and repeat."""
+    def retry_if_changed(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
+        """Return what `work` reads; if a job has changed that, call `list_again` and retry."""
         ...
 
 
 class PlainFiles:
-    """The files of a directory as they are; a read of them is never overtaken."""
+    """The files of a directory as they are; no job changes them."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -46,10 +46,10 @@ class PlainFiles:
     def segments(self) -> dict[int, Path]:
         return dict.fromkeys(segments_among(self.names()), self._directory)
 
-    def is_overtaken(self) -> bool:
+    def has_changed(self) -> bool:
         return False
 
-    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
+    def retry_if_changed(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
         return work()
 
 

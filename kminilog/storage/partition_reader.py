@@ -143,16 +143,16 @@ class PartitionReader:
         front of damage, and the next read raises. If gaps are allowed, a read ends in front of a
         gap, and a read from inside it begins with the next message. Raises as `find` does.
         """
-        messages = self.repeat_if_overtaken(lambda: self._read(offset, max_bytes))
+        messages = self.retry_if_changed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
             segment, located = self.find(messages[0].offset)
             gap = (offset, messages[0].offset, str(segment.log_path), located.position)
             self._on_gap(Gap(self.topic_partition, *gap))
         return messages
 
-    def repeat_if_overtaken(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` reads of this partition; repeat it if a job has overtaken it."""
-        return self._files.repeat_if_overtaken(work, self._list_segments)
+    def retry_if_changed(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` reads of this partition; retry if a job has changed it."""
+        return self._files.retry_if_changed(work, self._list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
         step = self._locate(offset, UNTRACED)
@@ -190,14 +190,14 @@ class PartitionReader:
                 self._list_segments()
                 continue
             except CorruptLogError:
-                is_overtaken = self._files.is_overtaken()
-                if self._list_segments() or is_overtaken:
+                has_changed = self._files.has_changed()
+                if self._list_segments() or has_changed:
                     continue
                 if offset < self.log_start_offset:
                     return None
                 raise
             is_at_the_end = step is None or step[0] is self._segments.peekitem()[1]
-            if is_at_the_end and self._files.is_overtaken():
+            if is_at_the_end and self._files.has_changed():
                 self._list_segments()
             elif (step and step[1].message.offset == offset) or not self._list_segments():
                 return step

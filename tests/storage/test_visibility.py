@@ -253,7 +253,7 @@ def test_visible_files_without_a_pending_job_cost_one_call(log_dir, dialect, mon
         monkeypatch.setattr(
             os, name, lambda *a, _n=name, _r=real, **o: (calls.append(_n), _r(*a, **o))[1]
         )
-    assert not visible.is_overtaken()
+    assert not visible.has_changed()
     assert calls == ["lstat"]
 
 

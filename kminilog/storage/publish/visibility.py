@@ -91,18 +91,18 @@ class VisibleFiles:
         below = [name for name in names if self._is_below(name, hidden)]
         return sorted({*below, *replaced_names})
 
-    def is_overtaken(self) -> bool:
+    def has_changed(self) -> bool:
         """Tell if a job has begun or finished since the last listing: what a reader has read since,
         near the end of the log, may be part of it. One system call."""
         return self._pending() != self._pending_seen
 
-    def repeat_if_overtaken(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
+    def retry_if_changed(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
         """Return the result of `work`, which reads this partition. If a job began or finished
         meanwhile, part of what `work` saw may not be committed: call `list_again`, and repeat."""
         while True:
             seen = self._pending_seen
             result = work()  # this may list, too
-            if self._pending_seen == seen and not self.is_overtaken():
+            if self._pending_seen == seen and not self.has_changed():
                 return result
             list_again()
 
