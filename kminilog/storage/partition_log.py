@@ -205,8 +205,8 @@ class PartitionLog:
         self.recovery_point = min(self.recovery_point, offset)
         self._first_append_ms = self._active.last_append_ms
 
-    def drop_first(self, remove: Callable[[Segment], None]) -> None:
-        """Drop the first segment, whose files `remove` removes; ValueError if it is the last."""
+    def remove_first_segment(self, remove: Callable[[Segment], None]) -> None:
+        """Remove the first segment, whose files `remove` removes; ValueError if it is the last."""
         if len(self._segments) < 2:
             raise ValueError("the last segment of a log is never deleted")
         remove(self._segments.popitem(0)[1])

@@ -63,7 +63,7 @@ def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> lis
         log.flush()  # the segments that stay must be on the disk before others are deleted
         log.record_start(log.segments()[len(deleted)].first_offset)
     for _ in deleted:
-        log.drop_first(lambda segment: _rename(segment, now_ms))
+        log.remove_first_segment(lambda segment: _rename(segment, now_ms))
     return deleted
 
 

@@ -142,7 +142,7 @@ def test_partitions_and_topics_that_come_later_are_followed_from_their_start(wri
 
 def delete_first_segment(writer: LogDirWriter) -> int:
     log = writer.log(TopicPartition("orders", 0))
-    log.drop_first(Segment.remove)
+    log.remove_first_segment(Segment.remove)
     return log.log_start_offset
 
 

@@ -138,7 +138,7 @@ def test_roll_and_delete_first_take_as_many_steps_with_few_segments_as_with_many
         while len(log.segments()) < count:
             fill(log, 2)
         rolls.append(steps_of(lambda: fill(log, 2)))
-        deletions.append(steps_of(lambda: log.drop_first(Segment.remove)))
+        deletions.append(steps_of(lambda: log.remove_first_segment(Segment.remove)))
     assert rolls[1] < rolls[0] + 20
     assert deletions[1] < deletions[0] + 20
 
@@ -308,7 +308,7 @@ def test_read_after_the_first_segment_was_deleted_is_out_of_range(tmp_path, dial
     fill(log, 20)
     reader = open_reader(log)
     assert reader.read(0, 1)
-    log.drop_first(Segment.remove)
+    log.remove_first_segment(Segment.remove)
     with pytest.raises(OffsetOutOfRangeError):
         reader.read(0, 1)
     assert reader.log_start_offset == log.log_start_offset > 0
