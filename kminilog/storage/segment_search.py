@@ -38,7 +38,7 @@ class Located(NamedTuple):
 
 
 class _Walk:
-    """A walk through a segment: its position, the next offset there, and what it has passed."""
+    """A walk through a segment: its position, the next offset, and what it has scanned."""
 
     def __init__(
         self, segment: Segment, descriptor: int, entry: IndexEntry | None, end: int | None
@@ -49,7 +49,7 @@ class _Walk:
         self.next_offset = segment.first_offset
         if entry:
             self.next_offset = segment.base_offset + entry.relative_offset
-        self.passed = 0
+        self.scanned = 0
         self._descriptor = descriptor
         # The message stands in front of the next entry, if there is one: one read suffices.
         wanted_bytes = segment.index_interval_bytes + _LAST_MESSAGE_BYTES
@@ -58,7 +58,7 @@ class _Walk:
         self._data = os.pread(descriptor, min(wanted_bytes, _MAX_WINDOW_BYTES), self.start)
         self._data_start = self.start
 
-    def go(self, offset: int, tracer: Tracer) -> Outcome:
+    def advance_to(self, offset: int, tracer: Tracer) -> Outcome:
         """Walk towards `offset`; return the decoded outcome at the position where it stops."""
         while True:
             at, next_offset = walk(
@@ -69,22 +69,22 @@ class _Walk:
                 start=self._data_start,
                 tracer=tracer,
             )
-            self.passed += next_offset - self.next_offset
+            self.scanned += next_offset - self.next_offset
             self.position, self.next_offset = self._data_start + at, next_offset
             outcome = decode(self.segment.dialect, self._data, at)
             if not isinstance(outcome, NeedMoreBytes) or not self._read_on(outcome.needed_bytes):
                 return outcome
 
-    def pass_by(self, message: Message) -> None:
+    def skip(self, message: Message) -> None:
         """Step over the message at the present position."""
-        self.passed += 1
+        self.scanned += 1
         self.position += message.length_bytes
         self.next_offset = message.offset + 1
 
     def is_at_a_false_entry(self, outcome: Outcome) -> bool:
         """Tell if the walk began at an index entry, and its message is not there."""
         is_true = isinstance(outcome, Message) and outcome.offset == self.next_offset
-        return self.entry is not None and not self.passed and not is_true
+        return self.entry is not None and not self.scanned and not is_true
 
     def _read_on(self, needed_bytes: int) -> bool:
         """Read from the present position on; tell if this gave more bytes than before."""
@@ -127,20 +127,20 @@ def locate(
     if end is None and segment.index.load():  # the writer has added entries meanwhile
         entry, end = segment.index.interval(offset, tracer)
     walk_state = _Walk(segment, descriptor, entry, end)
-    outcome = walk_state.go(offset, tracer)
+    outcome = walk_state.advance_to(offset, tracer)
     if walk_state.is_at_a_false_entry(outcome):
         walk_state = _Walk(segment, descriptor, None, None)
-        outcome = walk_state.go(offset, tracer)
+        outcome = walk_state.advance_to(offset, tracer)
     while True:
         message = _expected(walk_state, outcome, offset, following_offset)
         if message is None:
             return None
-        walk_state.pass_by(message)
+        walk_state.skip(message)
         if message.offset >= offset:
             message_end = walk_state.position
-            read = (walk_state.passed, message_end - walk_state.start)
+            read = (walk_state.scanned, message_end - walk_state.start)
             return Located(message_end - message.length_bytes, message, walk_state.entry, *read)
-        outcome = walk_state.go(offset, tracer)
+        outcome = walk_state.advance_to(offset, tracer)
 
 
 def refuse_compressed(segment: Segment, located: Located) -> None:
