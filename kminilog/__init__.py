@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kminilog.format.message import Message
     from kminilog.format.names import TopicPartition
     from kminilog.partitioners.interface import Partitioner
-    from kminilog.producer.hand_driven import HandDrivenProducer
+    from kminilog.producer.manual_producer import ManualProducer
     from kminilog.producer.record import ProducerRecord, RecordMetadata
     from kminilog.producer.sender import Producer, replicating
     from kminilog.settings import TopicSettings
@@ -38,7 +38,7 @@ _HOMES = {
     "Consumer": "consumer.consumer",
     "Coordinator": "consumer.coordinator",
     "DOCUMENTED": "format.dialect",
-    "HandDrivenProducer": "producer.hand_driven",
+    "ManualProducer": "producer.manual_producer",
     "KAFKA": "format.dialect",
     "KMiniLogError": "errors",
     "KMiniLogWarning": "storage.notices",

@@ -40,7 +40,7 @@ from kminilog.format.message import encoded_bytes
 from kminilog.job_errors import SourceError
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.choice_log import log_choice
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer
 from kminilog.producer_settings import PRODUCER_SETTINGS
@@ -203,10 +203,10 @@ def _has_thread(settings: dict[str, Any]) -> bool:
 
 def _producer(
     side: LeaderSide, settings: dict[str, Any], clock: Clock, chance: Chance
-) -> HandDrivenProducer:
+) -> ManualProducer:
     if _has_thread(settings):
         return Producer(side.leaders, settings, clock=clock, chance=chance, on_error=warn)
-    return HandDrivenProducer(
+    return ManualProducer(
         side.leaders,
         settings,
         clock=clock,
@@ -217,7 +217,7 @@ def _producer(
     )
 
 
-def _send_all(producer: HandDrivenProducer, source: _Source, report: Report) -> None:
+def _send_all(producer: ManualProducer, source: _Source, report: Report) -> None:
     has_thread = isinstance(producer, Producer)
     line = None
     for line in source.messages:
@@ -251,12 +251,12 @@ def _is_time_to_flush(source: _Source, report: Report, *, has_thread: bool) -> b
     return not has_thread and source.lines.is_pausing()
 
 
-def _send_full_batches(producer: HandDrivenProducer) -> None:
+def _send_full_batches(producer: ManualProducer) -> None:
     while any(producer.step()):
         pass
 
 
-def _send(producer: HandDrivenProducer, source: _Source, line: Line) -> SendFuture:
+def _send(producer: ManualProducer, source: _Source, line: Line) -> SendFuture:
     record = ProducerRecord(source.topic.name, _as_text(line.key), line.value, source.partition)
     try:
         try:

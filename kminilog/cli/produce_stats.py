@@ -11,12 +11,12 @@ from kminilog.cli.output import write_line, write_lines, write_record
 from kminilog.plain_text import table
 from kminilog.producer.batch_counts import Counts
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.producer import METRIC_GROUP
 from kminilog.storage.topics import Topic
 
 
-def write_stats(producer: HandDrivenProducer, topic: Topic, *, as_json: bool) -> None:
+def write_stats(producer: ManualProducer, topic: Topic, *, as_json: bool) -> None:
     """Write what a producer, which is closed, has measured while it sent to one topic."""
     counts = producer.batch_counts
     total = counts.total()

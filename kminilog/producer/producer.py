@@ -5,7 +5,7 @@
 
 There is no thread here: records wait until `step`, `flush` or `close` is called, or until memory
 runs out. So a debugger can step through a producer, and with a manual clock every run is the same.
-`producer.hand_driven` makes a producer from its settings; `producer.sender` adds a thread.
+`producer.manual_producer` makes a producer from its settings; `producer.sender` adds a thread.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
 """

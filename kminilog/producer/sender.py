@@ -12,8 +12,8 @@ from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.choice_log import log_choice
-from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.interceptors import ProducerInterceptor
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.system import POLL_SECONDS, Repeating, SystemClock
 
@@ -26,8 +26,8 @@ def replicating(replicate: Callable[[], object]) -> Repeating:
 _PATIENCE_SECONDS = 1.0
 
 
-class Producer(HandDrivenProducer):
-    """A producer with a thread that sends; see HandDrivenProducer for all else.
+class Producer(ManualProducer):
+    """A producer with a thread that sends; see ManualProducer for all else.
 
     Each choice of a partition goes to Python's logging, at the level DEBUG (`choice_log`).
 

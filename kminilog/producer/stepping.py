@@ -1,6 +1,6 @@
 """Waiting without a second thread: instead of waiting for a condition, take steps until it holds.
 
-A hand-driven producer that runs out of memory must send something itself, because nothing else
+A ManualProducer that runs out of memory must send something itself, because nothing else
 brings memory back. Its pool gets this condition instead of `threading.Condition`.
 """
 

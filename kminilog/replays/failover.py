@@ -19,7 +19,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.errors import KMiniLogError
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage.topics import Topic
 
@@ -77,7 +77,7 @@ def replay_failover(
     }
     with MiniCluster.open(path, brokers=PARTITIONS, clock=clock) as cluster:
         cluster.create_topic(Topic(TOPIC, PARTITIONS))
-        with HandDrivenProducer(
+        with ManualProducer(
             cluster, config, clock=clock, chance=chance, alongside=cluster.replicate
         ) as producer:
             for second in range(plan.seconds):
@@ -100,7 +100,7 @@ def _event(cluster: MiniCluster, second: int, plan: Plan) -> str:
     return ""
 
 
-def _one_second(producer: HandDrivenProducer, second: int, event: str, rounds: int) -> Second:
+def _one_second(producer: ManualProducer, second: int, event: str, rounds: int) -> Second:
     before = producer.report
     futures = [
         producer.send(ProducerRecord(TOPIC, key, f"second {second}, round {number}"))

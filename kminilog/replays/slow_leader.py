@@ -17,7 +17,7 @@ from kminilog.clock import Clock, ManualClock
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.requests import Produced, decode_request
 from kminilog.format.names import TopicPartition
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 
 RECORDS = 300
@@ -68,7 +68,7 @@ def replay_slow_leader(
     clock = ManualClock()
     cluster = SlowCluster(partitions, clock)
     settings = {**config, "acks": -1}
-    with HandDrivenProducer(cluster, settings, clock=clock, chance=chance) as producer:
+    with ManualProducer(cluster, settings, clock=clock, chance=chance) as producer:
         for _ in range(records):
             producer.send(ProducerRecord(_TOPIC, None, b""))
             producer.step()

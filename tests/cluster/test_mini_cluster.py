@@ -26,7 +26,7 @@ from kminilog.errors import (
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer.delivery import DeliveryReport
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
 from kminilog.storage.checkpoint import read_checkpoint
@@ -586,9 +586,7 @@ def test_leader_whose_log_is_broken_leaves_what_it_took_in_doubt(tmp_path, clust
 
     monkeypatch.setattr(log, "append", refuse)
     config = {"acks": 1, "retries": 0}
-    with HandDrivenProducer(
-        cluster, config, clock=cluster._clock, chance=random.Random(1)
-    ) as producer:
+    with ManualProducer(cluster, config, clock=cluster._clock, chance=random.Random(1)) as producer:
         records = [producer.send(ProducerRecord("orders", None, value)) for value in (b"b", b"c")]
         producer.flush()
     assert [record.in_doubt.offset for record in records] == [1, 2]

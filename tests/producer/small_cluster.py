@@ -10,7 +10,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.storage.topics import Topic
 
 TOPIC = "orders"
@@ -27,13 +27,13 @@ class SmallCluster:
         topic = Topic(TOPIC, partitions, dialect)
         self.cluster.create_topic(topic, replication_factor=replication_factor)
 
-    def producer(self, *, is_replicating: bool = True, **options: Any) -> HandDrivenProducer:
+    def producer(self, *, is_replicating: bool = True, **options: Any) -> ManualProducer:
         config = {
             name.replace("_", "."): value for name, value in options.pop("config", {}).items()
         }
         alongside = self.cluster.replicate if is_replicating else lambda: False
         options = {"clock": self.clock, "chance": Random(1), "alongside": alongside, **options}
-        return HandDrivenProducer(self.cluster, config, **options)
+        return ManualProducer(self.cluster, config, **options)
 
     def leader(self, partition: int = 0) -> int:
         node = self.cluster.metadata().leader_for(TOPIC, partition)

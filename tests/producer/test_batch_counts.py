@@ -6,7 +6,7 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.format.names import TopicPartition
 from kminilog.producer.batch_counts import Counts
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage.topics import Topic
 
@@ -16,7 +16,7 @@ def test_batch_that_is_sent_again_counts_once_and_one_that_is_never_sent_does_no
     cluster = MiniCluster.open(tmp_path, brokers=1, clock=clock)
     cluster.create_topic(Topic("orders", partitions=2), replication_factor=1)
     config = {"batch.size": 100, "linger.ms": 0}
-    producer = HandDrivenProducer(cluster, config, clock=clock, chance=Random(1))
+    producer = ManualProducer(cluster, config, clock=clock, chance=Random(1))
     for _ in range(2):
         producer.send(ProducerRecord("orders", None, bytes(24), partition=1))  # 50 bytes each
     cluster.crash(0)

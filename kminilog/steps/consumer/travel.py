@@ -27,8 +27,8 @@ from kminilog.consumer.readers import LogDirSource
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed_rules import as_key_object
-from kminilog.producer.hand_driven import HandDrivenProducer
 from kminilog.producer.interceptors import ProducerInterceptor
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
@@ -169,7 +169,7 @@ class _Sent(NamedTuple):
 def _produce(line: Line, writer: LogDirWriter, clock: ManualClock, chance: Chance) -> _Sent:
     """Send the lines before, then the companion and the line in one batch."""
     witness, stamp = Witness(StandaloneBroker(writer, clock)), Stamp(clock)
-    with HandDrivenProducer(
+    with ManualProducer(
         witness, PRODUCER_CONFIG, clock=clock, chance=chance, interceptors=[stamp]
     ) as producer:
         for key, value in BEFORE:

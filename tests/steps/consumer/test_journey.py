@@ -15,7 +15,7 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.plain_text import shown
-from kminilog.producer.hand_driven import HandDrivenProducer
+from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.steps.consumer.journey import MOST_BYTES, document
 from kminilog.steps.consumer.travel import BEFORE, COMPANION, SETTINGS
@@ -45,7 +45,7 @@ def stored_by_hand(path, line, dialect, partitions):
     with LogDirWriter.open(path) as writer:
         writer.create_topic(Topic("orders", partitions, dialect, SETTINGS))
         broker = StandaloneBroker(writer, clock)
-        with HandDrivenProducer(broker, clock=clock, chance=chance) as producer:
+        with ManualProducer(broker, clock=clock, chance=chance) as producer:
             for name, earlier in BEFORE:
                 producer.send(ProducerRecord("orders", name.encode(), b"1000 " + earlier.encode()))
             producer.flush()

@@ -36,7 +36,7 @@ def _ignore(_: str) -> None:
     pass
 
 
-class HandDrivenProducer(BareProducer):
+class ManualProducer(BareProducer):
     """A producer without a thread; as a context manager it closes itself.
 
     `config` has Kafka's dotted names, see producer_settings. A `partitioner` is used as it is,
