@@ -22,7 +22,7 @@ from kminilog.producer.delivery import Step
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.named_parts import load_interceptors, serializers
-from kminilog.producer.producer import BareProducer, Parts
+from kminilog.producer.producer import Parts, ProducerCore
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.stalls import Stalls
 from kminilog.producer_settings import PRODUCER_SETTINGS
@@ -36,7 +36,7 @@ def _ignore(_: str) -> None:
     pass
 
 
-class ManualProducer(BareProducer):
+class ManualProducer(ProducerCore):
     """A producer without a thread; as a context manager it closes itself.
 
     `config` has Kafka's dotted names, see producer_settings. A `partitioner` is used as it is,

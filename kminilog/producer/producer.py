@@ -45,7 +45,7 @@ class Parts(NamedTuple):
     metrics: PoolMetrics
 
 
-class BareProducer:
+class ProducerCore:
     """A producer without a thread; as a context manager it closes itself.
 
     `config` is complete (`producer_settings`). While the producer waits it calls `alongside`, which
