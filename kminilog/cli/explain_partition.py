@@ -7,11 +7,11 @@ the command that shows the others.
 from collections.abc import Iterator
 from typing import Any
 
-from kminilog.painted import indented
 from kminilog.partitioners.dry_run import Choice
 from kminilog.plain_text import FIT_COLUMNS, SHOWN_BYTES, count
 from kminilog.steps.producer.choice import Asked, document
 from kminilog.steps.text import step_command, step_lines
+from kminilog.styled_text import indented
 
 _INDENT = "    "
 

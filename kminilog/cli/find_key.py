@@ -17,11 +17,11 @@ from kminilog.cli.places import broker_of, topics_at
 from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.painted import Painted, Span
 from kminilog.plain_text import FIT_COLUMNS, count, shown
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.styled_text import Span, StyledText
 
 _READ_BYTES = 2**20
 _INDENT = "    "
@@ -59,10 +59,13 @@ def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> 
         Span(f"offset {message.offset}", "offset"),
         f", byte {found.located.position}:",
     )
-    line = Painted(*place, " ", *key_and_value(message, FIT_COLUMNS))
+    line = StyledText(*place, " ", *key_and_value(message, FIT_COLUMNS))
     if columns(line) <= FIT_COLUMNS:
         return [line]
-    return [Painted(*place), Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))]
+    return [
+        StyledText(*place),
+        StyledText(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT))),
+    ]
 
 
 def _matches(reader: PartitionReader, key: bytes) -> Iterator[tuple[int, bool]]:

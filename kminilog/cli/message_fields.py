@@ -19,9 +19,9 @@ from kminilog.byte_text import ascii_cells, text_cells
 from kminilog.cli.output import bytes_field
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
-from kminilog.painted import QUIET, Painted, Span
 from kminilog.plain_text import count, shown_beside, table
 from kminilog.steps.layout import NUMBERS, Part, index_fields, split_fields
+from kminilog.styled_text import QUIET, Span, StyledText
 
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8
@@ -132,10 +132,10 @@ def _meaning(field: Part, message: bytes) -> str:
             return str(number)
 
 
-def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[Painted]:
+def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledText]:
     r"""Yield a message in lines of 16 bytes: position in the file, hex, and what is text.
 
-    Bytes are painted by their field; damaged ones, too, as far as their lengths are possible.
+    Bytes are styled by their field; damaged ones, too, as far as their lengths are possible.
 
     >>> from kminilog.format.dialect import DOCUMENTED
     >>> print(*hex_lines(DOCUMENTED, 497, b"book\n"))
@@ -144,7 +144,7 @@ def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[Painted]
     yield from _hex_lines(position, data, split_fields(dialect, data))
 
 
-def entry_hex_lines(position: int, data: bytes) -> Iterator[Painted]:
+def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
     """Yield entries of an index in such lines.
 
     >>> print(*entry_hex_lines(8, bytes.fromhex("00000003 000001f1")))
@@ -154,7 +154,7 @@ def entry_hex_lines(position: int, data: bytes) -> Iterator[Painted]:
     yield from _hex_lines(position, data, fields)
 
 
-def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[Painted]:
+def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[StyledText]:
     cells, kinds = ascii_cells(data), [""] * len(data)
     for field in fields:
         here = slice(field.start, field.start + len(field.data))
@@ -169,4 +169,4 @@ def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[Paint
         blanks = "   " * (_BYTES_A_LINE - len(row))
         between = [part for one in hexes for part in (one, Span(" "))]
         place = Span(f"{position + start:08d}  ", QUIET)
-        yield Painted(place, *between, f"{blanks} |", *texts, "|")
+        yield StyledText(place, *between, f"{blanks} |", *texts, "|")

@@ -9,9 +9,9 @@ UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a 
 
     "key": "text"        "key_base64": "/w=="        "key": null        "log_dir": "a\\udcff"
 
-A line that knows what its parts mean (painted.py) has colours if stdout is a terminal and NO_COLOR
-is not set. Without them it is the same. Scripts depend on this output, so it does not change. This
-module knows no command. Source: ours; no-color.org.
+A `StyledText` has colours if stdout is a terminal and NO_COLOR is not set. Without them it is the
+same. Scripts depend on this output, so it does not change. This module knows no command.
+Source: ours; no-color.org.
 """
 
 import json
@@ -24,9 +24,9 @@ from typing import Any, TextIO
 
 from kminilog.error_text import in_words
 from kminilog.format.names import TopicPartition
-from kminilog.painted import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.printable import printable, printable_json
 from kminilog.storage.notices import Gap, OnGap
+from kminilog.styled_text import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Span, StyledText
 
 _COLOURS = {
     GOOD: "32",
@@ -51,8 +51,8 @@ _COLOURS = {
 
 
 def write_line(line: str = "") -> None:
-    """Write one line of text to stdout; a painted one with colours, where there are any."""
-    if isinstance(line, Painted) and is_coloured():
+    """Write one line of text to stdout; a styled one with colours, where there are any."""
+    if isinstance(line, StyledText) and is_coloured():
         write_bytes("".join(map(_coloured, line.parts)).encode())
     else:
         write_bytes(printable(line).encode())

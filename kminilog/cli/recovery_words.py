@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible_anywhere
 from kminilog.format.names import TopicPartition
-from kminilog.painted import BAD, DOUBTFUL, Painted, Span
 from kminilog.plain_text import count
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.recovery import Break, RecoveryPlan
+from kminilog.styled_text import BAD, DOUBTFUL, Span, StyledText
 from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
@@ -60,10 +60,10 @@ class Diagnosis(NamedTuple):
     def lines(self, would: str) -> Iterator[str]:
         """Yield what is wrong, and below each what is done, or `would` be."""
         for finding in self.lost:
-            yield Painted(Span(words_of(finding), BAD))
+            yield StyledText(Span(words_of(finding), BAD))
         for found in (self.plan.cut, self.plan.damage):
             if found:
-                yield Painted(Span(self.of_break(found), BAD))
+                yield StyledText(Span(self.of_break(found), BAD))
                 yield f"    {would}cut: {loss_of(found)}"
         for segment, _ in self.plan.rebuilt_indexes:
             of_it = [f for f in self.findings if f.segment == segment.name and _is_of_index(f)]
@@ -73,11 +73,11 @@ class Diagnosis(NamedTuple):
                 if of_it
                 else [f"{what}: its entries are not those of the valid messages"]
             )
-            yield from (Painted(Span(words, DOUBTFUL)) for words in said)
+            yield from (StyledText(Span(words, DOUBTFUL)) for words in said)
             yield f"    {would}rebuilt: {segment.index.path}"
         for finding in self.findings:
             if finding.kind == FindingClass.ORPHAN_FILE:
-                yield Painted(Span(words_of(finding), DOUBTFUL))
+                yield StyledText(Span(words_of(finding), DOUBTFUL))
         yield from (f"    {would}removed: {path}" for path in self.plan.leftovers)
         yield from (f"    left alone: {path}" for path in self.plan.strays)
 

@@ -18,9 +18,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from kminilog.byte_text import columns, text_cells
-from kminilog.painted import GOOD, HEADING, MARKED, QUIET, Painted, Span
 from kminilog.plain_text import count, table_rows, wrap
 from kminilog.steps.document import Ask, Cost, Document, Range, Step, Table, Value
+from kminilog.styled_text import GOOD, HEADING, MARKED, QUIET, Span, StyledText
 
 _WIDTH = 78
 _TABLE_WIDTH = 76  # and four columns in front of it
@@ -35,12 +35,12 @@ def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
     Raises ValueError if it has no such step.
     """
     check_step(document, from_step)
-    yield Painted(Span(document.title, HEADING))
+    yield StyledText(Span(document.title, HEADING))
     before: Step | None = None
     for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
         yield ""
         line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
-        yield Painted(Span(line.rstrip(" ─"), QUIET))
+        yield StyledText(Span(line.rstrip(" ─"), QUIET))
         yield from step_lines(document, step, before if number < len(document.steps) else None)
         before = step
 
@@ -50,7 +50,7 @@ def render_short(document: Document, arguments: Sequence[object]) -> Iterator[st
 
     The command, with these arguments, shows the other steps in full, too.
     """
-    yield Painted(Span(document.title, HEADING))
+    yield StyledText(Span(document.title, HEADING))
     yield ""
     width = len(str(len(document.steps)))
     for number, step in enumerate(document.steps[:-1], start=1):
@@ -112,14 +112,14 @@ def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
 
 
 def _field_lines(document: Document, focus: Range) -> Iterator[str]:
-    """Yield the table of the fields in a range, each row painted by its field."""
+    """Yield the table of the fields in a range, each row styled by its field."""
     rows = field_rows(document, focus)
     head, *body = table_rows(("byte", "field", "bytes", "value"), rows, _TABLE_WIDTH)
-    yield from (Painted(Span(f"    {line}", QUIET)) for line in head)
+    yield from (StyledText(Span(f"    {line}", QUIET)) for line in head)
     name = ""
     for row, lines in zip(rows, body, strict=True):
         name = str(row[1]) or name
-        yield from (Painted(Span(f"    {line}", name.replace(" ", "-"))) for line in lines)
+        yield from (StyledText(Span(f"    {line}", name.replace(" ", "-"))) for line in lines)
 
 
 def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
@@ -144,17 +144,17 @@ def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[st
     for is_marked, (first, *more) in zip(marks, table, strict=True):
         arrow = "→" if is_marked else " "
         for line in (f"  {arrow} {first}", *(f"    {line}" for line in more)):
-            yield Painted(Span(line.rstrip(), MARKED if is_marked else ""))
+            yield StyledText(Span(line.rstrip(), MARKED if is_marked else ""))
 
 
 def ask_lines(ask: Ask) -> Iterator[str]:
     """Yield a question, its choices, and what is to be said of each."""
     question = wrap(f"? {ask.question}", _WIDTH, later="  ")
-    yield from (Painted(Span(line, HEADING)) for line in question)
+    yield from (StyledText(Span(line, HEADING)) for line in question)
     for choice in ask.choices:
         mark = "right:" if choice.is_right else "no:"
         lines = wrap(f"{choice.answer}: {mark} {choice.why}", _WIDTH, first="    ", later="      ")
-        yield from (Painted(Span(line, GOOD if choice.is_right else "")) for line in lines)
+        yield from (StyledText(Span(line, GOOD if choice.is_right else "")) for line in lines)
 
 
 def cost_line(cost: Cost) -> str:

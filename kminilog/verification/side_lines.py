@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kminilog.byte_text import columns
-from kminilog.painted import BAD, QUIET, Painted, Span
 from kminilog.plain_text import count
 from kminilog.printable import printable
+from kminilog.styled_text import BAD, QUIET, Span, StyledText
 from kminilog.verification.both_sides import Excerpt
 
 SIDES = (("source_record", "source"), ("message", "message"))
@@ -72,7 +72,7 @@ def _lines(head: str, whole: Excerpt) -> Iterator[str]:
     size = ""
     if excerpt.is_cut_in_front or excerpt.is_cut_behind:
         size = f" ({count(excerpt.size_bytes, 'byte')})"
-    yield Painted(Span(head, QUIET), opening + front, Span(marked, BAD), behind + closing + size)
+    yield StyledText(Span(head, QUIET), opening + front, Span(marked, BAD), behind + closing + size)
     if excerpt.differs is not None:
         yield " " * columns(head + opening + front) + "^" * max(columns(marked), 1)
 

@@ -9,9 +9,9 @@ and what was not. It uses only what `verify --json` prints. Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kminilog.painted import BAD, DOUBTFUL, GOOD, QUIET, Painted, Span
 from kminilog.plain_text import FIT_COLUMNS, wrap
 from kminilog.printable import printable
+from kminilog.styled_text import BAD, DOUBTFUL, GOOD, QUIET, Span, StyledText
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 from kminilog.verification.side_lines import side_lines
@@ -97,7 +97,7 @@ def _consequence(one: Json) -> Iterator[str]:
 def _sample(report: Json, found: Json, sample: Json) -> Iterator[str]:
     yield f"    {printable(sample['place'])}: {printable(sample['detail'])}"
     yield from side_lines(sample, " " * 8)
-    yield Painted(Span(f"        {sample['command']}", QUIET))
+    yield StyledText(Span(f"        {sample['command']}", QUIET))
     for one in consequences(report, found, sample):
         yield from _consequence(one)
 
@@ -107,7 +107,7 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{number} {unit}" for number, unit in totals(report))
     if report["conservation"]:
         holds = report["conservation"]["holds"]
-        yield Painted(Span(equation(report["conservation"]), "" if holds else BAD))
+        yield StyledText(Span(equation(report["conservation"]), "" if holds else BAD))
     findings = by_severity(report)
     widths = [
         max((len(str(found[name])) for found in findings), default=0)
@@ -117,7 +117,7 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
         allowed = "  allowed" if found["is_allowed"] else ""
         name, severity = found["class"].ljust(widths[0]), found["severity"].ljust(widths[1])
         head = f"{name}  {severity}  {found['count']:>{widths[2]}}{allowed}"
-        yield Painted(Span(head, QUIET if allowed else _MEANINGS[found["severity"]]))
+        yield StyledText(Span(head, QUIET if allowed else _MEANINGS[found["severity"]]))
         for sample in found["samples"]:
             if not sample.get("cause"):
                 yield from _sample(report, found, sample)
@@ -133,4 +133,4 @@ def report_lines(report: Mapping[str, Any]) -> Iterator[str]:
             yield line
         else:
             yield from wrap(line, FIT_COLUMNS, later="    ", cuts_words=False)
-    yield Painted("verdict: ", Span(report["verdict"], _MEANINGS[report["verdict"]]))
+    yield StyledText("verdict: ", Span(report["verdict"], _MEANINGS[report["verdict"]]))

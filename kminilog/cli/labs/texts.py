@@ -15,7 +15,7 @@ from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 from kminilog.course.material import Exercise, Lab
 from kminilog.course.work_folder import WorkFolder
-from kminilog.painted import BAD, GOOD, Painted, Span
+from kminilog.styled_text import BAD, GOOD, Span, StyledText
 
 _INDENT = " " * 13
 _MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}
@@ -70,7 +70,7 @@ def outcome_lines(
     title = exercise.title if exercise.core else f"{exercise.title} ({catalogue.say('extra')})"
     points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
     status = Span(f"{outcome.status:<8}", _MEANINGS.get(outcome.status, ""))
-    yield Painted(f"  {exercise.id:<5}", status, f"{title}{points}")
+    yield StyledText(f"  {exercise.id:<5}", status, f"{title}{points}")
     if outcome.status == TODO:
         yield _INDENT + _sentence(outcome, catalogue)
     elif outcome.status in (FAIL, ERROR, TIMEOUT):

@@ -22,7 +22,7 @@ class Span(NamedTuple):
     meaning: str = ""
 
 
-class Painted(str):
+class StyledText(str):
     """A line made of parts; the parts in order are the whole line."""
 
     __slots__ = ("parts",)
@@ -31,7 +31,7 @@ class Painted(str):
     def __new__(cls, *parts: Span | str) -> Self:
         """Return the line that these parts make.
 
-        >>> line = Painted("verdict: ", Span("ok", GOOD))
+        >>> line = StyledText("verdict: ", Span("ok", GOOD))
         >>> line == "verdict: ok", [span.meaning for span in line.parts]
         (True, ['', 'good'])
         """
@@ -44,7 +44,7 @@ class Painted(str):
 def indented(line: str, indent: str) -> str:
     """Return a line with something in front of it; it keeps what it means.
 
-    >>> indented(Painted(Span("ok", GOOD)), "  ").parts[1]
+    >>> indented(StyledText(Span("ok", GOOD)), "  ").parts[1]
     Span(text='ok', meaning='good')
     """
-    return Painted(indent, *line.parts) if isinstance(line, Painted) else indent + line
+    return StyledText(indent, *line.parts) if isinstance(line, StyledText) else indent + line
