@@ -1,4 +1,4 @@
-"""The account of a source, in one step or two.
+"""The account of a source, in one pass or two.
 
     sums are equal                            ok, after one pass over each side
     sums differ in some cells                 the account of the families in these cells
@@ -12,16 +12,16 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from kminilog.accounting.account import REJECTED, Account, PairGroup, merged
-from kminilog.accounting.engine import Groups, Reader
-from kminilog.accounting.first_step import (
-    FirstStep,
+from kminilog.accounting.checksum_pass import (
+    ChecksumPass,
     cell_count,
     compare_sums,
     sum_messages,
     sum_records,
 )
+from kminilog.accounting.engine import Groups, Reader
+from kminilog.accounting.row_join import RowJoin, add_counts
 from kminilog.accounting.rows import Bits
-from kminilog.accounting.second_step import SecondStep, add_counts
 from kminilog.accounting.sides import Sides
 
 _BUCKET_BYTES = 256 << 20
@@ -51,7 +51,7 @@ def compare(
     """
     steps, wanted, rows = [], None, messages
     if not is_full and reader.task_count and sides.expected.knows_keyed:
-        first = _first_step(reader, sides, groups, total_bytes)
+        first = _checksum_pass(reader, sides, groups, total_bytes)
         steps.append("sums")
         if first.differing is not None and not first.differing.any() and not shown:
             rejected = {REJECTED: PairGroup(first.rejected, [])} if first.rejected else {}
@@ -60,15 +60,15 @@ def compare(
         rows = max(messages, first.source)
     steps.append("account" if wanted is None else _described(wanted))
     buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
-    step = SecondStep(sides, buckets, wanted, shown, bounds)
-    judged = reader.compare(step, groups)
+    join = RowJoin(sides, buckets, wanted, shown, bounds)
+    judged = reader.compare(join, groups)
     counted = add_counts(one.counted for one in judged)
     left_out = {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
     found = merged([left_out, *(one.groups for one in judged)])
     return Account(counted.source, counted.stored, found, steps)
 
 
-def _first_step(reader: Reader, sides: Sides, groups: Groups, total_bytes: int) -> FirstStep:
+def _checksum_pass(reader: Reader, sides: Sides, groups: Groups, total_bytes: int) -> ChecksumPass:
     cells = cell_count(sides.partitions, reader.task_count + len(groups), total_bytes)
     runs = reader.map_source(partial(sum_records, sides, cells))
     parts = reader.map_parts(groups, partial(sum_messages, sides, cells))

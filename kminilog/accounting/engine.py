@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import pyarrow as pa
 
 from kminilog.accounting.log_parts import Part
-from kminilog.accounting.second_step import Judged, SecondStep
+from kminilog.accounting.row_join import Judged, RowJoin
 from kminilog.source.columns import AnyColumns
 from kminilog.source.description import Source
 from kminilog.source.files import SourceFile
@@ -53,8 +53,8 @@ class Reader(Protocol):
         """Return what `work` returns for each part, in the order of the parts."""
         ...
 
-    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
-        """Return what the second step finds: the rows of both sides paired and judged."""
+    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+        """Return what the row join finds: the rows of both sides paired and judged."""
         ...
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
-from kminilog.accounting.second_step import Item, Judged, SecondStep
+from kminilog.accounting.row_join import Item, Judged, RowJoin
 from kminilog.source.columns import AnyColumns, Columns
 
 
@@ -33,23 +33,23 @@ class LocalReader:
         """Return what `work` returns for each part."""
         return [found for part in self._parts(groups) for found in work(part)]
 
-    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
-        """Return what the second step finds; both sides are read once for each bucket."""
+    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+        """Return what the row join finds; both sides are read once for each bucket."""
         partitions: dict[int, list[Any]] = defaultdict(list)
-        for bucket in range(step.buckets):
-            rows: dict[int, list[Any]] = {bucket: [], step.buckets: []}
-            for number, item in self._rows(step, groups):
+        for bucket in range(join.buckets):
+            rows: dict[int, list[Any]] = {bucket: [], join.buckets: []}
+            for number, item in self._rows(join, groups):
                 if number in rows:
                     rows[number].append(item)
-            others = rows[step.buckets] if bucket == 0 else []
-            for partition, item in (*step.pair(bucket, rows[bucket]), *others):
+            others = rows[join.buckets] if bucket == 0 else []
+            for partition, item in (*join.pair(bucket, rows[bucket]), *others):
                 partitions[partition].append(item)
-        return [step.judge(partition, items) for partition, items in partitions.items()]
+        return [join.judge(partition, items) for partition, items in partitions.items()]
 
-    def _rows(self, step: SecondStep, groups: Groups) -> Iterator[Item]:
-        yield from step.read_records(self._batches())
+    def _rows(self, join: RowJoin, groups: Groups) -> Iterator[Item]:
+        yield from join.read_records(self._batches())
         for part in self._parts(groups):
-            yield from step.read_messages(part)
+            yield from join.read_messages(part)
 
     def _parts(self, groups: Groups) -> Iterator[Part]:
         for group in groups:

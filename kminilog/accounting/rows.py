@@ -1,4 +1,4 @@
-"""The rows that the second step compares: a record or a message by its digest, without its value.
+"""The rows that the row join compares: a record or a message by its digest, without its value.
 
     record    order      its place in the source as one number (places.py)
               partition  where it belongs; UNKNOWN if nobody can know

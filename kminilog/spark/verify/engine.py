@@ -23,7 +23,7 @@ from pyspark.sql.types import BinaryType, StringType
 
 from kminilog.accounting.engine import Groups, Result
 from kminilog.accounting.log_parts import Part
-from kminilog.accounting.second_step import Item, Judged, RecordReader, SecondStep
+from kminilog.accounting.row_join import Item, Judged, RecordReader, RowJoin
 from kminilog.job_errors import SourceError
 from kminilog.source.columns import AnyColumns, Columns, columns_of
 from kminilog.source.description import DATAFRAME, Source
@@ -113,33 +113,33 @@ class SparkReader:
         )
         return [result for results in found for result in results]
 
-    def compare(self, step: SecondStep, groups: Groups) -> list[Judged]:
-        """Return what the second step finds, after two shuffles of rows."""
-        rows = self._rows(step).union(self._messages(step, groups))
-        pairs = _moved(rows, step.buckets + 1, step.pair)
-        partitions = min(step.sides.partitions + 1, self.cores * TASKS_PER_CORE)
-        judged = _moved(pairs, partitions, lambda number, items: [step.judge(number, items)])
+    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+        """Return what the row join finds, after two shuffles of rows."""
+        rows = self._rows(join).union(self._messages(join, groups))
+        pairs = _moved(rows, join.buckets + 1, join.pair)
+        partitions = min(join.sides.partitions + 1, self.cores * TASKS_PER_CORE)
+        judged = _moved(pairs, partitions, lambda number, items: [join.judge(number, items)])
         found: list[Judged] = judged.collect()
         return found
 
-    def _rows(self, step: SecondStep) -> "RDD[Item]":
+    def _rows(self, join: RowJoin) -> "RDD[Item]":
         columns: Columns[Any] | None = self.columns
         if columns is None:
             assert self._records is not None
-            return _rows_of(self._records, step)
+            return _rows_of(self._records, join)
 
         def read(group: list[Any]) -> Iterator[Item]:
             freeze_modules()
-            return step.read_records(columns.read(group))
+            return join.read_records(columns.read(group))
 
         groups = self._groups
         return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
 
-    def _messages(self, step: SecondStep, groups: Groups) -> "RDD[Item]":
+    def _messages(self, join: RowJoin, groups: Groups) -> "RDD[Item]":
         def read(group: Sequence[Part]) -> Iterator[Item]:
             freeze_modules()
             for part in group:
-                yield from step.read_messages(part)
+                yield from join.read_messages(part)
 
         return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
 
@@ -167,14 +167,14 @@ def records_of(frame: DataFrame) -> DataFrame:
     )
 
 
-def _rows_of(records: DataFrame, step: SecondStep) -> "RDD[Item]":
+def _rows_of(records: DataFrame, join: RowJoin) -> "RDD[Item]":
     """Return the rows of records that Spark reads.
 
     A function of columns gives an entry for each record: the first of a batch has all its rows.
     """
 
     def read(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
-        reader = RecordReader(step)
+        reader = RecordReader(join)
         for columns in batches:
             batch = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
             items = pickle.dumps(list(reader.read(batch)))

@@ -1,10 +1,10 @@
-"""The second step: rows of both sides, paired. An engine moves them twice, by number:
+"""The row join: rows of both sides, paired. An engine moves them twice, by number:
 
     read     records, messages           --> rows, by bucket (of their family)
     pair     all rows of a bucket        --> pairs that are not sound, by partition
     judge    all pairs of a partition    --> counts and samples; missing and extra may be altered
 
-Rows whose cells the first step has found to be equal are left out when they are read. Items that
+Rows whose cells the checksum pass has found to be equal are left out when they are read. Items that
 are no rows pass the second line as they are: what was counted, and where offsets do not go on.
 Source: ours.
 """
@@ -53,7 +53,7 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SecondStep:
+class RowJoin:
     """What tasks must know. `wanted` are the cells to be compared; None for all.
 
     `shown` has partitions and offsets of messages, `bounds` by partition the first and the next
@@ -137,10 +137,10 @@ class SecondStep:
 class RecordReader:
     """Makes rows of the records that one task reads: one run."""
 
-    def __init__(self, step: SecondStep) -> None:
-        self._step = step
-        self._records = step.sides.reader(step.wanted)
-        self._before = np.zeros(step.sides.partitions, np.int64)
+    def __init__(self, join: RowJoin) -> None:
+        self._join = join
+        self._records = join.sides.reader(join.wanted)
+        self._before = np.zeros(join.sides.partitions, np.int64)
         self._run = NOTHING
 
     def read(self, batch: pa.RecordBatch) -> Iterator[Item]:
@@ -152,7 +152,7 @@ class RecordReader:
             yield from self._rows(records)
 
     def _rows(self, records: Records) -> Iterator[Item]:
-        step, counted_before = self._step, self._before.copy()
+        join, counted_before = self._join, self._before.copy()
         columns = {
             "order": records.numbers,
             "partition": records.partitions,
@@ -161,14 +161,14 @@ class RecordReader:
             "has_key": records.has_key,
             "is_rejected": records.is_rejected,
         }
-        wanted = step.is_wanted(records)
-        yield from scattered(columns, records.keys, records.digests, wanted, step.buckets)
+        wanted = join.is_wanted(records)
+        yield from scattered(columns, records.keys, records.digests, wanted, join.buckets)
         left_out = int((records.is_rejected & ~wanted).sum())
-        yield step.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))
+        yield join.buckets, (UNKNOWN, Counted(len(records.numbers), 0, left_out))
         counts = self._before - counted_before
         for partition in np.flatnonzero(counts).tolist():
             tally = CountedRows(self._run, int(counts[partition]), is_source=True)
-            yield step.buckets, (partition, tally)
+            yield join.buckets, (partition, tally)
 
 
 def add_counts(counted: Iterable[Counted]) -> Counted:

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from kminilog.accounting.expected import ExpectedPartition
 from kminilog.accounting.rejections import Quarantined, Rejections
+from kminilog.accounting.row_join import RowJoin
 from kminilog.accounting.rows import CountedRows
-from kminilog.accounting.second_step import SecondStep
 from kminilog.accounting.sides import Sides
 from kminilog.source.places import RECORD_COLUMNS, Order
 from kminilog.storage.log_dir import LogDir
@@ -33,9 +33,9 @@ def batch(rank: int, rows: list[int]) -> pa.RecordBatch:
 def test_rows_of_all_batches_of_a_task_are_one_run(tmp_path: Path):
     order = Order(60, by_position=False)
     sides = Sides(LogDir(tmp_path), 1, None, ExpectedPartition(1), Rejections(NONE, NOTHING), order)
-    step = SecondStep(sides, 1, None, (), {})
+    join = RowJoin(sides, 1, None, (), {})
     batches = [batch(0, [7, 8]), batch(0, []), batch(0, [9]), batch(1, [0])]
-    items = list(step.read_records(batches))
+    items = list(join.read_records(batches))
     rows = [
         (row["run"], row["number"], row["order"])
         for bucket, rows in items
@@ -43,7 +43,7 @@ def test_rows_of_all_batches_of_a_task_are_one_run(tmp_path: Path):
         for row in rows.to_pylist()
     ]
     assert rows == [(7, 0, 7), (7, 1, 8), (7, 2, 9), (7, 3, 1 << 60)]
-    counted = [item[1] for bucket, item in items if bucket == step.buckets]
+    counted = [item[1] for bucket, item in items if bucket == join.buckets]
     totals = [(c.start, c.total) for c in counted if isinstance(c, CountedRows)]
     assert {start for start, _ in totals} == {7}
     assert sum(total for _, total in totals) == 4

@@ -1,4 +1,4 @@
-"""The first step: sums of both sides, each in one pass; equal sums mean that nothing is wrong.
+"""The checksum pass: sums of both sides, each in one pass; equal sums mean that nothing is wrong.
 
     source   run 0 | run 1 | run 2      each task sums what it reads, row by row of partitions
     log      t-0, part 0 | t-0, part 1 | t-1, part 0
@@ -52,7 +52,7 @@ class PartSums(NamedTuple):
     is_ascending: bool
 
 
-class FirstStep(NamedTuple):
+class ChecksumPass(NamedTuple):
     """What was counted, and which cells differ; None if offsets are out of order."""
 
     source: int
@@ -112,7 +112,7 @@ def sum_messages(sides: Sides, cells: int, part: Part) -> list[PartSums]:
 
 def compare_sums(
     partitions: int, cells: int, runs: Iterable[RunSums], parts: Iterable[PartSums]
-) -> FirstStep:
+) -> ChecksumPass:
     """Return which cells differ. `runs` may come in any order, `parts` in the order of the log."""
     source, stored = Sums(partitions + 1, cells), Sums(partitions + 1, cells)
     records = rejected = messages = 0
@@ -128,4 +128,4 @@ def compare_sums(
         is_ascending &= part.is_ascending and part.first > ends.get(partition, -1)
         ends[partition] = part.last
     differing = source.differing(stored) if is_ascending else None
-    return FirstStep(records, messages, rejected, differing)
+    return ChecksumPass(records, messages, rejected, differing)
