@@ -63,8 +63,8 @@ clean: ## remove all that these targets made, .venv too; data stays
 $(CLASSES): $(INSTALLED) tests/spark_classes.py
 	@$(WITH_JAVA) $(BIN)/python -m tests.spark_classes $@
 
-$(INSTALLED): pyproject.toml scripts/kminilog
+$(INSTALLED): pyproject.toml
 	@scripts/ensure-venv "$(PYTHON)" $(VENV)
 	@echo "Installing kminilog and what it needs into $(VENV): about 1 GB, once" >&2
-	@$(BIN)/python scripts/pip_install.py --editable '.[dev]'
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $@

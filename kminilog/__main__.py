@@ -1,6 +1,6 @@
 """`python -m kminilog` does what the command `kminilog` does."""
 
-if __name__ == "__main__":  # whoever imports cli.start gives up Ctrl-C
-    from kminilog.cli.start import main
+from kminilog.cli.main import main
 
+if __name__ == "__main__":
     main()

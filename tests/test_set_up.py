@@ -1,6 +1,4 @@
-"""What `make setup` installs, and what it shows meanwhile: how far it is, and what pip says only if
-it fails.
-"""
+"""What `make setup` installs, and what it shows meanwhile."""
 
 import ast
 import os
@@ -15,20 +13,8 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 PIP = """
-import sys, time
-print("Looking in links: /somewhere")
-print("WARNING: Location '/somewhere' is ignored", file=sys.stderr)
+import sys
 print("Collecting click>=8.2 (from kminilog==0.1.0)")
-print("  Downloading click-8.3-py3-none-any.whl.metadata (2.6 kB)")
-print("Collecting pyspark<5 (from kminilog==0.1.0)")
-print("  Downloading pyspark-4.2.0.tar.gz (434.1 MB)")
-time.sleep(0.5)
-print("Building wheels for collected packages: pyspark")
-print("  Building wheel for pyspark (pyproject.toml): started")
-time.sleep(0.5)
-print("DEPRECATION: something is old", file=sys.stderr)
-print("Installing collected packages: click, pyspark, kminilog")
-time.sleep(0.5)
 sys.exit("--fail" in sys.argv and "ERROR: no space left")
 """
 
@@ -42,39 +28,7 @@ def pip(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def install(pip: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, PROJECT / "scripts" / "pip_install.py", "--every", "0.1", *arguments],
-        cwd=pip,
-        env=os.environ | {"PYTHONPATH": str(pip)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_installing_says_how_far_it_is_and_nothing_of_pip(pip):
-    run = install(pip, "--no-index", "no-such-package")
-    assert (run.returncode, run.stdout) == (0, "")
-    *steps, last = run.stderr.splitlines()
-    assert re.fullmatch(r"Installed: 3 packages in \d+ s", last)
-    told = dict.fromkeys(re.sub(r" … \d+ s", "", step).strip() for step in steps)
-    assert [step for step in told if not step.startswith(("asking", "2 packages"))] == [
-        "package 1 of 2, pyspark-4.2.0 (434.1 MB)",
-        "building pyspark",
-        "putting 3 packages in place",
-    ]
-
-
-def test_installing_that_fails_shows_all_that_pip_has_said(pip):
-    run = install(pip, "--no-index", "--fail")
-    assert run.returncode == 1
-    for line in ("Looking in links", "DEPRECATION: something is old", "ERROR: no space left"):
-        assert line in run.stderr
-    assert "Installed" not in run.stderr
-
-
-def test_make_says_what_it_installs_and_how_far_it_is(pip):
+def test_make_says_what_it_installs_and_shows_what_pip_says(pip):
     for name in ("Makefile", "scripts", "pyproject.toml"):
         (pip / name).symlink_to(PROJECT / name)
     (pip / "venv" / "bin").mkdir(parents=True)
@@ -88,10 +42,8 @@ def test_make_says_what_it_installs_and_how_far_it_is(pip):
         text=True,
         check=True,
     )
-    first, *_, last = run.stderr.splitlines()
-    assert first == "Installing kminilog and what it needs into venv: about 1 GB, once"
-    assert re.search(r"Installed: 3 packages in \d+ s$", last)
-    assert "Looking in links" not in run.stdout + run.stderr
+    assert run.stderr == "Installing kminilog and what it needs into venv: about 1 GB, once\n"
+    assert run.stdout.startswith("Collecting click")
     assert (pip / "venv" / ".installed").exists()
 
 

@@ -15,7 +15,7 @@ from tests.test_readme import shown_commands
 
 PROJECT = Path(__file__).parents[1]
 PAGES = {name: (PROJECT / name).read_text() for name in ("README.md", "docs/tutorial.md")}
-KMINILOG = f'kminilog() {{ "{sys.executable}" -m kminilog.cli.start "$@"; }}\n'
+KMINILOG = f'kminilog() {{ "{sys.executable}" -m kminilog "$@"; }}\n'
 
 
 def sessions(page: str) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ class CommandLine(click.Group):
         """Run the command line and end the process with its exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
         _open_closed_streams()
-        with interrupts_heard(is_process_ending=args is None), _notices_in_one_line():
+        with interrupts_heard(), _notices_in_one_line():
             code = _run(self, arguments, extra)
             flush_stderr()
         sys.exit(code)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TextIO
 
-from kminilog.cli.interrupts import cursor_hidden, interruptible_call, is_interrupted
+from kminilog.cli.interrupts import interruptible_call, is_interrupted
 from kminilog.printable import printable
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -83,10 +83,7 @@ def _moving_line(title: str, stderr: TextIO) -> Iterator[Callable[[str], None]]:
 
     # The clock comes first: a narrow terminal cuts the text, not the sign of life.
     columns = (SpinnerColumn(), TimeElapsedColumn(), StepColumn(""))
-    with (
-        cursor_hidden(stderr.fileno()),
-        Progress(*columns, console=Console(file=stderr), transient=True) as progress,
-    ):
+    with Progress(*columns, console=Console(file=stderr), transient=True) as progress:
         task = progress.add_task(title, total=None)
         yield lambda step: progress.update(task, description=f"{title}: {step}")
 

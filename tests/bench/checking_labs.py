@@ -32,7 +32,7 @@ def measure() -> None:
             folder = WorkFolder.start(lab, directory, "bench")
             folder.answers_path.write_text(solution(lab, folder.path))
             number = str(lab.number)
-            works.append(command(directory, "-m", "kminilog.cli.start", "lab", "check", number))
+            works.append(command(directory, "-m", "kminilog", "lab", "check", number))
             names.append(f"lab check {number}, {len(lab.exercises)} exercises")
         walls = seconds_of_each(works, rounds=3)
         cpus = [min(taken) for taken in rounds_of_each(works, 3, clock=cpu_of_children)]

@@ -171,7 +171,7 @@ def _cold(job: Job) -> list[float]:
                 words = ["verify", "t", "--against", path]
             words += ["--key-regex", REGEX, "--engine", engine, "--json"]
             words += ["--master", "local[2]"] if engine == "spark" else []
-            module = ["-m", "kminilog.cli.start", "--log-dir", str(log_dir)]
+            module = ["-m", "kminilog", "--log-dir", str(log_dir)]
             work = command(job.path.parent, *module, *words)
             began = time.perf_counter()
             work()

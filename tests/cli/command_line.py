@@ -16,7 +16,7 @@ from kminilog.cli.main import main
 from tests.processes import Process
 
 PROJECT = Path(__file__).parents[2]
-PROGRAM = [sys.executable, "-m", "kminilog.cli.start"]
+PROGRAM = [sys.executable, "-m", "kminilog"]
 
 
 class Run(NamedTuple):

@@ -3,13 +3,12 @@
 import json
 import logging
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -18,32 +17,20 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kminilog.cli import interrupts
-from kminilog.consumer.coordinator import Coordinator
 from kminilog.job_errors import SparkUnavailableError
 from kminilog.storage import partition_directories
-from tests.cli.command_line import PROGRAM, PROJECT, environment
 from tests.cli.pressed_keys import press_and_go_on, press_at_call
 from tests.processes import finish, start
 
 
-class PressesCtrlC:
-    """Raises a signal where Python swallows what the handler raises: in a finaliser."""
-
-    def __init__(self, number: int = signal.SIGINT) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        signal.raise_signal(self.number)
-
-
 def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> None:
-    """Have a finaliser hear the signal before the first call of a function."""
+    """Have the signal come before the first call of a function."""
     module, _, name = function.rpartition(".")
-    real = getattr(import_module(module), name)
-    presses = [PressesCtrlC(number)]
+    real, presses = getattr(import_module(module), name), [number]
 
     def pressed(*arguments, **options):
-        presses.clear()
+        if presses:
+            signal.raise_signal(presses.pop())
         return real(*arguments, **options)
 
     monkeypatch.setattr(function, pressed)
@@ -73,7 +60,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )
-def test_interrupt_that_a_finaliser_hears_ends_the_command(
+def test_interrupt_ends_a_command_at_its_next_safe_point(
     orders, tmp_path, monkeypatch, words, function
 ):
     press_before(monkeypatch, function)
@@ -144,18 +131,6 @@ def test_interrupt_of_an_ingest_comes_between_the_partitions_that_it_creates(
     assert "verdict: ok" in kminilog.ok("verify").out
 
 
-def test_interrupt_of_group_list_comes_between_two_groups(orders, monkeypatch):
-    orders.ok("consume", "orders", "--group", "g1", "--until-end")
-    orders.ok("consume", "orders", "--group", "g2", "--until-end")
-    read = []
-    real = Coordinator.describe
-    monkeypatch.setattr(
-        Coordinator, "describe", lambda self, name: read.append(name) or real(self, name)
-    )
-    press_before(monkeypatch, "kminilog.cli.group.coordinator_of")
-    assert (orders("group", "list").code, read) == (130, [])
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupt_of_a_member_leaves_the_group_and_commits_what_was_printed(
     orders, monkeypatch, number, code
@@ -199,134 +174,14 @@ def test_interrupt_while_waiting_is_raised_at_once_and_an_earlier_one_too():
         interrupts.check_interrupt()
 
 
-@pytest.mark.parametrize(
-    ("number", "is_taken_by_a_library"),
-    [(signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGINT, True)],
-)
-def test_interrupt_that_a_finaliser_hears_during_a_wait_is_raised_again(
-    capfd, number, is_taken_by_a_library
-):
-    """As py4j's finalisers may, while a command waits for Spark, or Spark starts."""
-
-    def waits() -> None:
-        if is_taken_by_a_library:
-            signal.signal(number, signal.default_int_handler)
-        with interrupts.interruptible_wait():
-            PressesCtrlC(number)
-            time.sleep(60)
-            pytest.fail("it went on")
-
-    with interrupts.interrupts_heard():
-        with pytest.raises(KeyboardInterrupt):
-            waits()
-        assert interrupts.interrupted_exit_code() == 128 + number
-    assert capfd.readouterr() == ("", "")
-
-
-def test_interrupt_that_a_finaliser_hears_does_not_come_again_behind_the_command():
-    taken = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: taken.append(number))
-    try:
-        with interrupts.interrupts_heard():
-            with interrupts.interruptible_wait():
-                PressesCtrlC()
-            assert interrupts.is_interrupted()
-        time.sleep(10 * interrupts._AGAIN_SECONDS)
-        assert taken == []
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def test_interrupt_that_does_not_end_a_read_ends_it_all_the_same():
-    """As if it came between the last step of Python and the read; here another thread gets it."""
-    nothing, end = os.pipe()
-
-    def gets_signal() -> None:
-        time.sleep(0.1)
-        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-
-    other = threading.Thread(target=gets_signal)
-
-    def reads() -> None:
-        with interrupts.interruptible_wait():
-            other.start()
-            os.read(nothing, 1)
-
-    with interrupts.interrupts_heard():
-        with pytest.raises(KeyboardInterrupt):
-            reads()
-        other.join()
-        assert interrupts.interrupted_exit_code() == 130
-    os.close(nothing)
-    os.close(end)
-
-
-def test_signal_that_was_ignored_stays_ignored_whatever_a_library_does():
-    """As pyspark takes SIGINT when it starts."""
+def test_signal_that_was_ignored_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with interrupts.interrupts_heard():
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            interrupts.take_signal(signal.SIGINT)
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-ENDED_IN_AN_EXEC = """
-import os, signal, sys, time
-from kminilog.cli.interrupts import *
-
-with interrupts_heard(is_process_ending=True):
-    try:
-        with interruptible_wait():
-            exec("os.kill(os.getpid(), signal.SIGTERM); time.sleep(60)")
-    except KeyboardInterrupt:
-        code = interrupted_exit_code()
-sys.exit(code)
-"""
-
-
-def test_interrupt_that_has_passed_through_an_exec_leaves_the_exit_code_of_a_module(tmp_path):
-    """Imports of libraries call `exec`."""
-    (tmp_path / "ended.py").write_text(ENDED_IN_AN_EXEC)
-    places = {"PYTHONPATH": f"{tmp_path}:{PROJECT}"}
-    command = [sys.executable, "-m", "ended"]
-    run = subprocess.run(command, env=os.environ | places, capture_output=True, timeout=60)
-    assert (run.returncode, run.stderr) == (143, b"")
-
-
-def test_process_that_is_forked_has_its_signals_to_itself_and_holds_nobody_up():
-    """As that of a plugin; it lives on when the command ends."""
-    with interrupts.interrupts_heard():
-        child = os.fork()
-        if not child:
-            time.sleep(20)
-            os._exit(1)
-        os.kill(child, signal.SIGTERM)
-        time.sleep(0.1)
-        interrupts.check_interrupt()
-        began = time.monotonic()
-    try:
-        assert time.monotonic() - began < 15
-        interrupts.check_interrupt()
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def test_other_errors_of_finalisers_are_still_told(monkeypatch):
-    told: list[str] = []
-    monkeypatch.setattr("sys.unraisablehook", lambda found: told.append(str(found.exc_value)))
-
-    class Fails:
-        def __del__(self) -> None:
-            raise ValueError("in a finaliser")
-
-    with interrupts.interrupts_heard():
-        Fails()
-    assert told == ["in a finaliser"]
 
 
 def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, monkeypatch):
@@ -337,31 +192,6 @@ def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, mo
     monkeypatch.setattr("kminilog.course.proof.check", judges)
     run = kminilog("course", "check", "--lab", "1")
     assert (run.code, run.out, run.err) == (130, "", "")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        [*PROGRAM, "ls"],
-        [*PROGRAM[:2], "kminilog.course.judging.swap", "answers.py", "-", "1", "", "ls"],
-    ],
-    ids=["kminilog", "lab run"],
-)
-def test_interrupt_while_modules_are_imported_ends_the_command_silently(tmp_path, words):
-    (tmp_path / "click.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
-    where = {**environment(), "PYTHONPATH": f"{tmp_path}:{PROJECT}"}
-    done = subprocess.run(words, capture_output=True, env=where)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
-
-
-def test_command_imports_nothing_before_it_makes_interrupts_silent():
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); before = {*sys.modules}; "
-        "import kminilog.cli.start; print(*sorted({*sys.modules} - before))"
-    )
-    command = [sys.executable, "-S", "-c", code, str(PROJECT)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("kminilog kminilog.cli kminilog.cli.start\n", "")
 
 
 @pytest.mark.spark
@@ -516,8 +346,24 @@ def test_command_that_is_interrupted_at_random_moments_ends_quietly(tmp_path, ti
     assert too_late < times * len(found["codes"]) / 2, found
 
 
-def test_signal_is_left_alone_by_a_command_in_another_thread():
-    before = signal.getsignal(signal.SIGINT)
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(interrupts.take_signal, signal.SIGINT).result()
-    assert signal.getsignal(signal.SIGINT) is before
+NO_SAFE_POINT = """
+import time
+from kminilog.cli.interrupts import interrupts_heard
+with interrupts_heard():
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_second_signal_ends_a_command_that_comes_to_no_safe_point_and_shows_the_cursor():
+    process, terminal = pty.fork()
+    if not process:
+        os.execv(sys.executable, [sys.executable, "-c", NO_SAFE_POINT])
+    assert os.read(terminal, 100) == b"ready\r\n"
+    os.kill(process, signal.SIGINT)
+    time.sleep(2 * interrupts.SAME_SECONDS)
+    assert os.waitpid(process, os.WNOHANG) == (0, 0)
+    os.kill(process, signal.SIGTERM)
+    assert os.read(terminal, 100) == b"\x1b[?25h"
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 128 + signal.SIGTERM
+    os.close(terminal)

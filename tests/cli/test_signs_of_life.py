@@ -5,7 +5,6 @@ import pty
 import re
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kminilog.cli.interrupts import SAME_SECONDS, interrupts_heard
+from kminilog.cli.interrupts import interrupts_heard
 from kminilog.cli.spark_options import spark_at_work
 from tests.cli.command_line import environment
 from tests.processes import Process
@@ -22,7 +21,7 @@ from tests.processes import Process
 SOON_TOLD = """
 from kminilog.cli import progress
 progress.SECONDS_BETWEEN_LINES = 0.2
-from kminilog.cli.start import main
+from kminilog.cli.main import main
 main()
 """
 NOT_STARTED = """
@@ -32,7 +31,7 @@ def start(master):
     print("pyspark" in sys.modules, file=sys.stderr)
     raise KeyboardInterrupt
 session.spark_session = start
-from kminilog.cli.start import main
+from kminilog.cli.main import main
 main()
 """
 TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d s"
@@ -150,7 +149,7 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
     env = {name: value for name, value in environment().items() if name != "NO_COLOR"}
     terminal, end = pty.openpty()
     with Process(
-        [sys.executable, "-m", "kminilog.cli.start", "verify", "--engine", "spark"],
+        [sys.executable, "-m", "kminilog", "verify", "--engine", "spark"],
         env={**env, "TERM": "xterm", "KMINILOG_LOG_DIR": str(orders.log_dir)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -165,30 +164,6 @@ def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_i
         assert re.search(f"kminilog: {TOOK}", shown.decode())
         assert b"verdict: ok" in process.stdout.read()
         assert process.wait() == 0
-    os.close(terminal)
-
-
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark-cluster")
-def test_second_ctrl_c_while_spark_starts_leaves_a_terminal_as_it_was(orders, gate):
-    env = {name: value for name, value in environment().items() if name != "NO_COLOR"}
-    terminal, end = pty.openpty()
-    with Process(
-        [sys.executable, "-m", "kminilog.cli.start", "verify", "--engine", "spark"],
-        env={**env, "TERM": "xterm", "KMINILOG_LOG_DIR": str(orders.log_dir)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=end,
-    ) as process:
-        os.close(end)
-        hidden = read_until(rb"starting Spark.*0:00:0[1-9]", terminal)
-        assert b"\x1b[?25l" in hidden
-        process.send_signal(signal.SIGINT)
-        assert b"\x1b[?25h" not in read_until(b"Verifying with Spark: ending", terminal)
-        time.sleep(2 * SAME_SECONDS)
-        process.send_signal(signal.SIGINT)
-        read_until(rb"\x1b\[\?25h", terminal)
-        assert process.wait() == 130
     os.close(terminal)
 
 

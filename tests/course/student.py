@@ -26,7 +26,7 @@ from zlib import crc32
 def checksum(message):
     return crc32(message[16:])
 """
-PROGRAM = [sys.executable, "-m", "kminilog.cli.start"]
+PROGRAM = [sys.executable, "-m", "kminilog"]
 
 
 def start_lab(directory: Path, answers: str | None = None, number: int = 1) -> WorkFolder:

@@ -41,7 +41,7 @@ def run(tmp_path):
     (tmp_path / "lines.txt").write_text("".join(f"line {number}\n" for number in range(8)))
 
     def run(*arguments):
-        command = [sys.executable, "-P", "-m", "kminilog.cli.start", *arguments]
+        command = [sys.executable, "-P", "-m", "kminilog", *arguments]
         environment = environment_of_package()
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

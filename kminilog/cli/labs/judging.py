@@ -1,6 +1,5 @@
 """`lab check`, `watch` and `run`: the student's functions at work. Source: ours."""
 
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -162,15 +161,9 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
 
 def _run_in_foreground(command: list[str]) -> int:
     """Run a process that gets our signals, and return its exit code, as a shell tells it."""
-    # Ctrl-C waits until `swap` has replaced Python's own handler, which would print a traceback.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        started = subprocess.Popen(command, env=environment_of_package())
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    with started as process:
+    with subprocess.Popen(command, env=environment_of_package()) as process:
         try:
-            with interruptible_wait():  # without a time-out it holds its lock in a `with`
+            with interruptible_wait():
                 code = process.wait()
         except KeyboardInterrupt:  # the terminal sends Ctrl-C to both of us, SIGTERM goes to one
             process.send_signal(interrupted_exit_code() - 128)

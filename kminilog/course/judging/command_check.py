@@ -104,7 +104,7 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary:
         library.mkdir()
         write_scenery(library, exercise.log)
         command = shlex.split(exercise.library_command)
-        right = run_module("cli.start", *command, folder=library)
+        right = run_module("__main__", *command, folder=library)
         if ran.output == right.output:
             return Outcome(exercise, PASS)
         said = CatalogueSentence("output-differs", {"command": exercise.command})
@@ -129,5 +129,5 @@ def _dump(exercise: Exercise, directory: Path) -> list[str]:
     """Return the first lines that Kafka's DumpLogSegments would print of the student's file."""
     if not exercise.dump:
         return []
-    ran = run_module("cli.start", "dump", exercise.dump, "--format", "kafka", folder=directory)
+    ran = run_module("__main__", "dump", exercise.dump, "--format", "kafka", folder=directory)
     return ran.output.splitlines()[:_DUMP_LINES]

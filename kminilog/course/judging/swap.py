@@ -6,16 +6,8 @@
 A function is replaced as soon as its module is loaded: whoever imports it, by `from … import` too,
 gets the student's. Nothing else of kminilog may be imported before. RESULT is a JSON file that says
 how often each function was called, and what went wrong in the student's code; with it the process
-has limits. `-` is for the student's own commands: no file, no limits. Ctrl-C during the imports
-ends the process silently, as in cli/start.py. Source: ours.
+has limits. `-` is for the student's own commands: no file, no limits. Source: ours.
 """
-
-import signal
-
-if __name__ == "__main__":
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # cli.interrupts hears it, once it is there
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # `lab run` holds it back
 
 import json
 import os
