@@ -239,16 +239,16 @@ def _group_alone(error: Exception) -> click.Context | None:
     return error.ctx if error.ctx and isinstance(error.ctx.command, click.Group) else None
 
 
-def _local_word(error: click.UsageError, called: str) -> str:
-    """What to write in place of a word of Kafka's tools, or where; empty for any other error."""
-    name = next(iter(called.split()[1:]), "")
-    if getattr(error, "option_name", None) == "--cluster" and name not in CLUSTER_COMMANDS:
-        return _without_cluster(name, "DIR")
-    if hasattr(error, "option_name") or hasattr(error, "command_name"):
-        from kminilog.cli.habits import local_word
-
-        return local_word(error, called)
-    return ""
+def _before_command(error: click.UsageError, called: str) -> str:
+    """Where to write an option of `kminilog` itself; empty for any other error."""
+    option = error.option_name if isinstance(error, click.NoSuchOption) else ""
+    name = called.removeprefix("kminilog ")
+    if option == "--cluster" and name.split()[0] not in CLUSTER_COMMANDS:
+        return _without_cluster(name.split()[0], "DIR")
+    if option not in ("--log-dir", "--cluster", "--debug"):
+        return ""
+    given = option if option == "--debug" else f"{option} DIR"
+    return f"write it before the command: `kminilog {given} {name}`"
 
 
 def _near(error: click.UsageError) -> str:
@@ -270,9 +270,9 @@ def _in_one_line(error: Exception, called: str) -> str:
         return f"name a command of `{group.command_path}`: {known}"
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else called
-        local, near = _local_word(error, command), _near(error)
-        if local:
-            return f"{error.message.rstrip('.')}: {local}; see `{command} --help`"
+        place, near = _before_command(error, command), _near(error)
+        if place:
+            return f"{error.message.rstrip('.')}: {place}; see `{command} --help`"
         if near:
             return f"{error.message} Did you mean {near}? See `{command} --help`"
         message = " ".join(error.format_message().split()).rstrip(".")
