@@ -1,16 +1,16 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
-With `--at` or `--offset` it shows what is at one place, and what `verify` finds there: its findings
-ask for that. The dialect of a `.log` is that of the option; else that of the topic whose partition
+With `--at` or `--offset` it shows what is at one place: the findings of `verify` ask for that. The
+dialect of a `.log` is that of the option; else that of the topic whose partition
 directory holds the file; else the documented one (with --format kafka that of Kafka).
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kminilog.cli.dump_findings import findings_in, said_of_entry, said_of_message
 from kminilog.cli.dump_selection import Selection
 from kminilog.cli.dump_text import entry_lines, message_lines
 from kminilog.cli.interrupts import interruptible
@@ -153,11 +153,9 @@ def _write_log(
 ) -> int:
     base_offset, _ = parse_segment_file(path.name) or (0, "")
     of_topic = partition_of_file(path) is not None
-    found = findings_in(path, dialect) if selection.is_of_one_place else None
     read = interruptible(read_log(path, dialect, unpacking=unpacking, of_topic=of_topic))
     damaged = shown = False
     for dumped in selection.messages(iter(read), dialect, dialect.first_offset(base_offset)):
-        dumped = said_of_message(dumped, found or {})
         if as_json:
             more = {"hex": dumped.data(dialect).hex()} if as_hex else {}
             write_record(dumped.record(dialect) | more)
@@ -176,11 +174,8 @@ def _write_log(
 def _write_index(
     path: Path, dialect: Dialect, selection: Selection, as_json: bool, as_hex: bool
 ) -> int:
-    found = findings_in(path, dialect) if selection.is_of_one_place else None
     damaged = shown = False
     for record in selection.entries(iter(interruptible(read_index(path)))):
-        if found is not None:
-            record = said_of_entry(path, selection.at, record, found)
         if selection.is_of_one_place and record["offset"] is not None:
             record |= message_beside(path, dialect, record["position"])
         if as_hex:
@@ -189,13 +184,18 @@ def _write_index(
             write_record(record)
         else:
             write_lines(entry_lines(record))
-        shown, damaged = True, damaged or record["offset"] is None or "findings" in record
+        shown, damaged = True, damaged or record["offset"] is None or _leads_astray(record)
     if shown or selection.offset is None:
         _say_if_empty(path, "entry", as_json)
         return int(damaged)
     start = "a search for it begins at byte 0 of the .log"
     warn(f"{path}: no entry for offset {selection.offset} or below; {start}")
     return _NO_SUCH_PLACE
+
+
+def _leads_astray(record: dict[str, Any]) -> bool:
+    """Tell if another message than its own, or none, begins where an entry points to."""
+    return bool(record.get("log_offset", record["offset"]) != record["offset"])
 
 
 def _say_if_empty(path: Path, what: str, as_json: bool) -> None:

@@ -9,7 +9,7 @@ The damage comes from the scan that `verify` uses, so both report the same. Noth
 Source: ours; Kafka: DumpLogSegments.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import no_tail, walk
-from kminilog.verification.findings import Finding, FindingClass
+from kminilog.verification.findings import FindingClass
 
 _SHOWN_DAMAGE_BYTES = 1 << 16
 
@@ -47,8 +47,7 @@ class Dumped:
     """Bytes `start` to `end`, exclusive: one message, or a stretch of damage.
 
     A message with `is_deep` is inside the compressed one that has these bytes. `damaged_bytes` are
-    the first of the damage; `skipped_bytes` tells how many there are. `findings` are what `verify`
-    says of these bytes besides, if it was asked.
+    the first of the damage; `skipped_bytes` tells how many there are.
     """
 
     start: int
@@ -59,17 +58,15 @@ class Dumped:
     damaged_bytes: bytes = b""
     skipped_bytes: int = 0
     is_deep: bool = False
-    findings: Sequence[Finding] = ()
 
     @property
     def is_damage(self) -> bool:
-        """Tell if there is no message here, or something else is wrong with this place."""
-        return self.message is None or bool(self.findings)
+        """Tell if there is no message here."""
+        return self.message is None
 
     def record(self, dialect: Dialect) -> dict[str, Any]:
         """Return what `dump --json` prints."""
         more = {"deep": True} if self.is_deep else {}
-        more |= findings_json(self.findings)
         if self.message:
             return {**message_json(self.start, self.message), **more}
         facts = {"fault": self.fault, "detail": self.detail, "skipped_bytes": self.skipped_bytes}
@@ -81,12 +78,6 @@ class Dumped:
             return self.damaged_bytes
         offset, *_, attributes, key, value = self.message
         return encode(dialect, offset, key, value, attributes=attributes)
-
-
-def findings_json(findings: Iterable[Finding]) -> dict[str, Any]:
-    """Return the field for what `verify` finds at a place; none if that is nothing."""
-    said = [{"class": str(found.kind), "detail": found.detail} for found in findings]
-    return {"findings": said} if said else {}
 
 
 def read_log(
@@ -179,17 +170,9 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
                 raise CorruptBytesError("position below 0", position=start)
         except CorruptBytesError:
             why = _index_fault(start, data[start : start + ENTRY_SIZE_BYTES])
-            yield index_damage(start, why, len(data) - start)
+            yield _index_damage(start, why, len(data) - start)
             return
         yield _entry(base_offset, start, entry)
-
-
-def index_slot(path: Path, start: int) -> dict[str, Any]:
-    """Return the JSON of the entry at a byte of an `.index`, whatever stands in front of it."""
-    data = _read(path, start, ENTRY_SIZE_BYTES)
-    if len(data) < ENTRY_SIZE_BYTES:
-        return index_damage(start, _index_fault(start, data), len(data))
-    return _entry(_base_offset(path), start, decode_entries(data)[0])
 
 
 def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
@@ -198,7 +181,7 @@ def index_bytes(path: Path, record: dict[str, Any]) -> bytes:
     return _read(path, record["index_position"], min(size_bytes, _SHOWN_DAMAGE_BYTES))
 
 
-def index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
+def _index_damage(start: int, detail: str, left_out_bytes: int) -> dict[str, Any]:
     """Return the JSON for an entry that ends the use of its index."""
     return {
         "offset": None,
