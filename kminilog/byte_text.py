@@ -7,8 +7,6 @@ that a row would cut stands in the row that has room for it. What is no text, or
 terminal, is a dot. Source: ours; hexdump -C.
 """
 
-import unicodedata
-
 DOT = "."
 
 
@@ -20,7 +18,9 @@ def columns(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum(map(_width, text))
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def ascii_cells(data: bytes) -> list[str]:
@@ -47,7 +47,7 @@ def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
         text, cut = data[: error.start].decode(), data[error.start :]
     cells: list[str] = []
     for character in text:
-        size, width = len(character.encode()), _width(character)
+        size, width = len(character.encode()), columns(character)
         if not character.isprintable() or not width:
             cells += [DOT] * size
             continue
@@ -56,9 +56,3 @@ def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
         tail = size - blanks - width
         cells += [*" " * blanks, character, *[""] * (width - 1), *" " * tail]
     return [*cells, *[DOT] * len(cut)]
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

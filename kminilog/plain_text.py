@@ -124,8 +124,8 @@ def table(
 ) -> list[str]:
     """Return the lines of a plain table: numbers to the right, all else to the left.
 
-    Its cells are wrapped, at blanks, if it is wider than `fit` columns. If that is not enough, the
-    longest words stand on lines of their own, each above its row.
+    Its cells are wrapped, at blanks, if it is wider than `fit` columns. Words are never cut, so it
+    may stay wider.
 
     >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
     segment  bytes|0           34|16           5
@@ -140,22 +140,12 @@ def table_rows(
 
     >>> table_rows(["name", "what it means"], [["a", "first of all"]], fit=12)
     [['name  what', '      it', '      means'], ['a     first', '      of all']]
-    >>> table_rows(["name", "bytes"], [["a-long-name", 5], ["b", 16]], fit=12)
-    [['name  bytes'], ['a-long-name', '          5'], ['b        16']]
     """
     body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
     cells = [[str(cell) for cell in row] for row in (headings, *body)]
     is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
     widths = _fitting(cells, fit)
-    above: list[list[tuple[int, str]]] = [[] for _ in cells]
-    if fit is not None and _width(widths) > fit:
-        left, moved = _without_long_words(cells, is_number, fit)
-        if _width(left_widths := _fitting(left, fit)) <= fit:
-            cells, widths, above = left, left_widths, moved
-    return [
-        [*_lines_above(long, widths, fit or 0), *_row_lines(row, widths, is_number)]
-        for row, long in zip(cells, above, strict=True)
-    ]
+    return [list(_row_lines(row, widths, is_number)) for row in cells]
 
 
 def _fitting(rows: Sequence[Sequence[str]], fit: int | None) -> list[int]:
@@ -173,40 +163,6 @@ def _fitting(rows: Sequence[Sequence[str]], fit: int | None) -> list[int]:
 
 def _width(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
-
-
-def _without_long_words(
-    rows: Sequence[Sequence[str]], is_number: Sequence[bool], fit: int
-) -> tuple[list[list[str]], list[list[tuple[int, str]]]]:
-    """Return the rows without the cells that have the longest words, and these, with their columns.
-
-    As many as must go until the rest fits; headings, numbers and bytes stay.
-    """
-    left, moved = [list(row) for row in rows], [list[tuple[int, str]]() for _ in rows]
-    while _width([max(map(_widest_word, cells)) for cells in zip(*left, strict=True)]) > fit:
-        loose = [
-            (width, slot)
-            for row in left[1:]
-            for slot, cell in enumerate(row)
-            if not is_number[slot] and not _HEX.fullmatch(cell)
-            if (width := _widest_word(cell)) > _widest_word(left[0][slot])
-        ]
-        if not loose:
-            break
-        widest, slot = max(loose)
-        for row, long in zip(left[1:], moved[1:], strict=True):
-            if _widest_word(row[slot]) == widest and not _HEX.fullmatch(row[slot]):
-                long.append((slot, row[slot]))
-                row[slot] = ""
-    return left, [sorted(long) for long in moved]
-
-
-def _lines_above(long: Sequence[tuple[int, str]], widths: Sequence[int], fit: int) -> Iterator[str]:
-    """Yield cells that have lines of their own, each where its column begins if there is room."""
-    for slot, cell in long:
-        start = min(_width([*widths[:slot], 0]), max(fit - columns(cell), 0))
-        for line in wrap(cell, fit - start):
-            yield " " * start + line
 
 
 def _widest_word(cell: str) -> int:
