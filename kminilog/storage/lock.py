@@ -4,8 +4,8 @@ The lock is `flock` on the file `.lock`. The operating system releases it when t
 even by kill -9, so a lock is never stale. The file names the holder, for the error of the next one.
 """
 
-import fcntl
 import os
+import sys
 from pathlib import Path
 
 from kminilog.log_dir_errors import LogDirLockedError
@@ -31,6 +31,10 @@ class LogDirLock:
             raise
 
     def _take(self, log_dir: Path) -> None:
+        if sys.platform == "emscripten":
+            return  # a browser: there is no other process
+        import fcntl
+
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -10,7 +10,7 @@ nothing about the length of a file. Source: ours.
 
 import errno
 import os
-import resource
+import sys
 from collections import OrderedDict
 from pathlib import Path
 
@@ -95,5 +95,9 @@ class OpenSegments:
 
 def share_of_process() -> int:
     """Return how many files all caches of this process may keep open now."""
+    if sys.platform == "emscripten":  # a browser has no such limit
+        return _AT_MOST
+    import resource
+
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _AT_MOST if limit < 0 else min(limit // _SHARE, _AT_MOST)

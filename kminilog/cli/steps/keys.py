@@ -7,8 +7,6 @@ back at the end. Source: ours.
 import os
 import select
 import sys
-import termios
-import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,6 +19,9 @@ _REST_SECONDS = 0.05  # the bytes behind an Escape come at once; a pressed Escap
 @contextmanager
 def keys_of_terminal() -> Iterator[Callable[[], str]]:
     """Yield a function that waits for a key and returns what it sends. stdin is a terminal."""
+    import termios  # not every operating system has them
+    import tty
+
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor, termios.TCSADRAIN)
