@@ -9,9 +9,8 @@ The manifest of a job has the facts that determine its messages:
 
 Paths are compared by the files that they lead to, because a relative path, a link or a glob may
 name the same files. The modification time of a file is not part of the identity, because a copy may
-have another one: then the content is compared. Manifests of older versions lack some facts. Then
-the others are compared, and a warning names the rest. Cuts of a log are on record
-(storage/cuts.py). Source: ours.
+have another one: then the content is compared. Cuts of a log are on record (storage/cuts.py).
+Source: ours.
 """
 
 import hashlib
@@ -106,18 +105,16 @@ def source_change(
     """Return how files differ from those that a job has read; None if their content is the same.
 
     `found` are the facts of the files. `content` returns their `content_digest`; it is called only
-    if their sizes are the same, and a time of a last change is not. A manifest that does not say
-    what was read says nothing of a change.
+    if their sizes are the same, and a time of a last change is not.
     """
     read = manifest.facts
-    if "files_content" not in read:
-        return None
     for name, unit in (("files", "files"), ("files_bytes", "bytes")):
         if read.get(name) != found[name]:
             return f"{read.get(name)} {unit} then, {found[name]} now"
     if read.get("files_changed") == found["files_changed"]:
         return None
-    return None if content() == read["files_content"] else "as many bytes, but not the same ones"
+    is_same = content() == read.get("files_content")
+    return None if is_same else "as many bytes, but not the same ones"
 
 
 def asked_options(
@@ -155,7 +152,8 @@ def check_ingest(
     facts; None was not requested. Raises SourceError if the files are gone, unless the job had the
     same arguments.
     """
-    warnings = _check_source(manifest, source, paths) + _check_options(manifest, options)
+    warnings = _check_source(manifest, source, paths)
+    _check_options(manifest, options)
     rejected = manifest.facts.get("rejected", 0)
     if isinstance(rejected, int) and rejected > max_rejected:
         reason = f"it has rejected {rejected} records, --max-rejected allows {max_rejected}"
@@ -163,15 +161,15 @@ def check_ingest(
     return warnings
 
 
-def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
-    """Return warnings if a committed job is this write of a DataFrame; else raise PublicationError.
+def check_dataframe(manifest: Manifest, wanted: Mapping[str, Any]) -> None:
+    """Raise PublicationError if a committed job is not this write of a DataFrame.
 
     `wanted` has the names of facts. A DataFrame has no identity but the count of its rows.
     """
     source = manifest.facts.get("source")
     if isinstance(source, dict):
         raise _taken(manifest, f"that read {_described(source, manifest.facts)}, no DataFrame")
-    return _check_options(manifest, wanted)
+    _check_options(manifest, wanted)
 
 
 def cut_since(writer: LogDirWriter, manifest: Manifest) -> list[str]:
@@ -213,40 +211,22 @@ def _check_source(manifest: Manifest, wanted: Mapping[str, Any], paths: Sequence
         if not has_same_arguments:
             raise
         return [f"{error}; only its name was compared with what the job has read"]
-    read = manifest.facts if "files_digest" in manifest.facts else _files_now(recorded)
-    if read.get("files_digest") != found["files_digest"] and not (not read and has_same_arguments):
+    read = manifest.facts
+    if read.get("files_digest") != found["files_digest"]:
         described = [_described(*pair) for pair in ((recorded, manifest.facts), (wanted, found))]
         raise _taken(manifest, f"that read {described[0]}, not {described[1]}")
-    if read.get("files_folders", found["files_folders"]) != found["files_folders"]:
+    if read.get("files_folders") != found["files_folders"]:
         raise _taken(manifest, "that read other folders as columns")
-    if read is not manifest.facts:
-        return ["its manifest does not say how large its files were; not compared"]
-    if read.get("files_changed") == found["files_changed"]:
-        return []
-    if "files_content" not in read:
-        return ["a file of its source was changed since; only names and sizes were compared"]
     if change := source_change(manifest, found, lambda: content_digest(files, LocalTasks())):
         raise _taken(manifest, f"that read {_described(recorded, read)}: {change}")
     return []
 
 
-def _check_options(manifest: Manifest, wanted: Mapping[str, Any]) -> list[str]:
+def _check_options(manifest: Manifest, wanted: Mapping[str, Any]) -> None:
     recorded = {**manifest.facts, "topic": manifest.topic}
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    for name, value in asked.items():
-        if name in recorded and recorded[name] != value:
-            raise _taken(manifest, f"with {name} = {recorded[name]}, not {value}")
-    unknown = [name for name in asked if name not in recorded]
-    return [f"its manifest does not say: {', '.join(unknown)}; not compared"] if unknown else []
-
-
-def _files_now(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts that the files of an older version's job have now; {} if they are gone."""
-    paths = recorded.get("paths")
-    try:
-        return file_facts(list_files(paths)) if isinstance(paths, list) else {}
-    except SourceError:
-        return {}
+    for name, value in wanted.items():
+        if value is not None and recorded.get(name) != value:
+            raise _taken(manifest, f"with {name} = {recorded.get(name)}, not {value}")
 
 
 def _described(source: Mapping[str, Any], facts: Mapping[str, Any]) -> str:

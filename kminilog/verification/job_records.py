@@ -3,9 +3,8 @@
     .last-jobs  -->  job 3  -->  job 2  -->  job 1   each arrow: a job id, and its file's SHA-256
 
 A manifest that is named but not there, or that has another digest, is a `manifest-mismatch`; a
-changed one is not believed. Manifests that no arrow leads to were written by an older version, or
-stand behind a manifest that is gone or changed: they are believed, and named as not checked.
-Source: ours.
+changed one is not believed. Manifests that no arrow leads to, as those behind one that is gone, are
+believed, and named as not checked. Source: ours.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +39,7 @@ class JobRecords:
     """The manifests that are believed, and `findings` about manifests as files.
 
     `topics` are all topics of jobs. `unchained` has, by topic, the ids of jobs for whose manifests
-    no other record vouches. `failures` are names of files that cannot be read, with their errors.
+    no other record confirms. `failures` are names of files that cannot be read, with their errors.
     """
 
     manifests: list[Manifest] = field(default_factory=list)

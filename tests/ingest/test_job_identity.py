@@ -1,7 +1,6 @@
 """A committed job id is finished only for the source and options that it was given."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,11 @@ from kminilog.ingest.job_identity import check_dataframe, check_ingest, file_fac
 from kminilog.job_errors import PublicationError, SourceError
 from kminilog.source.description import Source
 from kminilog.source.files import list_files
+from kminilog.source.pieces import content_digest
+from kminilog.source.tasks import LocalTasks
 from kminilog.storage.publish.manifests import Manifest
 
 OPTIONS = {"topic": "t", "partitioner": "default-2.4", "seed": 0, "partitions": 3}
-NEW_FACTS = (
-    "files_bytes",
-    "files_digest",
-    "files_changed",
-    "files_folders",
-    "files_content",
-    "partitions",
-    "config",
-)
 
 
 @pytest.fixture
@@ -34,20 +26,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def manifest_of(*paths: str, **reading: Any) -> Manifest:
+    files = list_files(paths)
     facts = {
         "source": Source(paths, **reading).to_json(),
-        **file_facts(list_files(paths)),
+        **file_facts(files),
+        "files_content": content_digest(files, LocalTasks()),
         **{name: value for name, value in OPTIONS.items() if name != "topic"},
         "config": {},
         "count": 2,
         "rejected": 1,
     }
     return Manifest("j", "t", [], facts)
-
-
-def older(manifest: Manifest) -> Manifest:
-    kept = {name: fact for name, fact in manifest.facts.items() if name not in NEW_FACTS}
-    return replace(manifest, facts=kept)
 
 
 def check(manifest: Manifest, *paths: str, max_rejected: int = 1, **changes: Any) -> list[str]:
@@ -59,20 +48,17 @@ def check(manifest: Manifest, *paths: str, max_rejected: int = 1, **changes: Any
 def test_check_ingest_takes_other_names_of_the_same_files(folder):
     (folder / "link").symlink_to(folder)
     names = [("a.txt", "b.txt"), ("*.txt",), (str(folder / "a.txt"), "link/b.txt")]
-    for manifest in (manifest_of("a.txt", "b.txt"), older(manifest_of("a.txt", "b.txt"))):
-        for paths in names:
-            warnings = check(manifest, *paths, partitions=None)
-            assert len(warnings) == ("files_digest" not in manifest.facts), (paths, warnings)
+    for paths in names:
+        assert check(manifest_of("a.txt", "b.txt"), *paths, partitions=None) == []
 
 
 def test_check_ingest_refuses_other_files_and_names_both(folder):
-    for manifest in (manifest_of("a.txt"), older(manifest_of("a.txt"))):
-        for paths in (("b.txt",), ("a.txt", "b.txt"), ("*.txt",)):
-            with pytest.raises(PublicationError) as caught:
-                check(manifest, *paths)
-            read, given = str(caught.value).split(", not ")
-            assert f"that read {folder}/a.txt (files: 1" in read
-            assert f"{folder}/{paths[-1]} (files: {len(list_files(paths))}, " in given
+    for paths in (("b.txt",), ("a.txt", "b.txt"), ("*.txt",)):
+        with pytest.raises(PublicationError) as caught:
+            check(manifest_of("a.txt"), *paths)
+        read, given = str(caught.value).split(", not ")
+        assert f"that read {folder}/a.txt (files: 1" in read
+        assert f"{folder}/{paths[-1]} (files: {len(list_files(paths))}, " in given
     two = manifest_of("a.txt", "b.txt")
     with pytest.raises(PublicationError, match="that read"):
         check(two, "b.txt", "a.txt")  # other records come first
@@ -102,28 +88,24 @@ def test_check_ingest_refuses_other_options_and_names_both(folder):
     assert check(manifest, "a.txt", **reading, config=None) == []
 
 
-def test_check_ingest_tells_what_a_manifest_of_an_older_version_does_not_say(folder):
-    warnings = check(older(manifest_of("a.txt")), "a.txt", config={})
-    assert warnings == [
-        "its manifest does not say how large its files were; not compared",
-        "its manifest does not say: partitions, config; not compared",
-    ]
-
-
-def test_check_ingest_tells_that_a_file_was_changed_or_is_gone(folder):
+def test_check_ingest_compares_the_content_of_a_file_that_was_touched(folder):
     manifest = manifest_of("a.txt")
     os.utime("a.txt", (1, 1))
-    assert check(manifest, "a.txt") == [
-        "a file of its source was changed since; only names and sizes were compared"
-    ]
+    assert check(manifest, "a.txt") == []
+    (folder / "a.txt").write_text("4321\n")
+    with pytest.raises(PublicationError, match="as many bytes, but not the same ones"):
+        check(manifest, "a.txt")
+
+
+def test_check_ingest_tells_that_a_file_is_gone(folder):
+    manifest = manifest_of("a.txt")
     (folder / "a.txt").unlink()
-    for old in (manifest, older(manifest)):
-        (warning, *_) = check(old, "a.txt")
-        assert warning.startswith("source a.txt: no such file or directory; only its name was")
-        with pytest.raises(SourceError, match=r"none\.txt"):
-            check(old, "none.txt")
-        with pytest.raises(PublicationError, match="that read"):
-            check(old, "b.txt")
+    (warning,) = check(manifest, "a.txt")
+    assert warning.startswith("source a.txt: no such file or directory; only its name was")
+    with pytest.raises(SourceError, match=r"none\.txt"):
+        check(manifest, "none.txt")
+    with pytest.raises(PublicationError, match="that read"):
+        check(manifest, "b.txt")
 
 
 def test_check_ingest_and_check_dataframe_refuse_jobs_of_the_other_kind(folder):
@@ -134,4 +116,4 @@ def test_check_ingest_and_check_dataframe_refuse_jobs_of_the_other_kind(folder):
         check_dataframe(manifest_of("a.txt"), {"topic": "t"})
     with pytest.raises(PublicationError, match="with count = 7, not 8"):
         check_dataframe(of_frame, {"topic": "t", "count": 8})
-    assert check_dataframe(of_frame, {"topic": "t", "count": 7}) == []
+    check_dataframe(of_frame, {"topic": "t", "count": 7})

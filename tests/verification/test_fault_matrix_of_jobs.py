@@ -323,7 +323,7 @@ def test_fault_of_a_manifest_is_one_finding_because_a_later_record_has_its_diges
 
 @pytest.mark.parametrize("job", ["first", "second"])
 @pytest.mark.parametrize("name", MANIFEST_FAULTS)
-def test_fault_of_a_manifest_of_an_older_version_is_one_finding(path, job, name):
+def test_fault_of_a_manifest_that_no_record_confirms_is_one_finding(path, job, name):
     (path / ".last-jobs").unlink()
     file = path / ".manifests" / f"{job}.json"
     manifest = json.loads(file.read_bytes())

@@ -321,7 +321,7 @@ def test_manifest_that_was_changed_is_one_finding_and_not_believed(scene, job, c
         scene.verified(against=scene.source(), job=job)
 
 
-def test_manifests_of_an_older_version_are_believed_and_named(scene):
+def test_manifests_that_no_record_confirms_are_believed_and_named(scene):
     (scene.path / LAST_JOBS_FILE).unlink()
     report = scene.verified()
     assert report.verdict == "ok"

@@ -264,7 +264,7 @@ def test_retention_takes_the_front_away_without_a_finding(path):
 
 
 def change_manifest(path: Path, job: str, change: Change) -> None:
-    """Change a manifest of an older version: no other record says how it was."""
+    """Change a manifest that no other record confirms."""
     (path / LAST_JOBS_FILE).unlink(missing_ok=True)
     file = path / MANIFEST_DIR / f"{job}.json"
     manifest = json.loads(file.read_bytes())

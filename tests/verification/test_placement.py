@@ -60,7 +60,7 @@ class Scene:
         return verify_with(LocalEngine(), ManualClock(), LogDir(self.path), [], **options)
 
     def forget(self, job_id: str, fact: str) -> None:
-        """Make the manifest one of an older version, which recorded less."""
+        """Make the manifest one that records less."""
         path = committed_path(self.path, job_id)
         document = json.loads(path.read_text())
         del document["facts"][fact]

@@ -113,8 +113,7 @@ def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> 
     except FileNotFoundError:
         return False
     check_own_manifest(writer.path, manifest, job_id)
-    for line in check_dataframe(manifest, wanted):
-        log_warning(f"job {job_id}: {line}")
+    check_dataframe(manifest, wanted)
     for line in cut_since(writer, manifest):
         log_warning(line)
     return True

@@ -39,8 +39,7 @@ LAST_JOBS_FILE = ".last-jobs"
 QUARANTINE_DIR = ".quarantine"
 _QUARANTINE_SUFFIX = ".jsonl"
 _JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-# Manifests that were written before runs were joined by copying have .joined/ in the path.
-_STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?(\.joined/)?[A-Za-z0-9._-]+-[0-9]+")
+_STAGED_DIRECTORY = re.compile(r"([A-Za-z0-9_-]+/)?[A-Za-z0-9._-]+-[0-9]+")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ANY_NUMBER = -MAX_OFFSET, MAX_OFFSET
 PARTITIONS = "partitions"
@@ -83,7 +82,7 @@ class JobLink:
 class Manifest:
     """A job: the partitions it wrote, and other `facts`, such as partitioner and seed.
 
-    `before` is the topic's job before it; None for the first, and in manifests of older versions.
+    `before` is the topic's job before it; None for the first.
     """
 
     job_id: str
