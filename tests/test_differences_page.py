@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 PROJECT = Path(__file__).parents[1]
 PAGE = (PROJECT / "docs" / "differences.md").read_text()
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and "| test |" not in line]
@@ -28,17 +26,21 @@ EASILY_PASSED_OVER = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split(" | ")[0].strip("| "))
-def test_differences_row_names_a_test_that_exists(row: str):
+def names_a_test(row: str) -> bool:
     named = re.search(r"`(tests/[a-z0-9_/]+\.py)::(test_[a-z0-9_]+)` \|$", row)
-    assert named, "the last cell must name a test"
-    assert f"def {named[2]}(" in (PROJECT / named[1]).read_text()
+    path = PROJECT / named[1] if named else None
+    return bool(named and path and path.exists() and f"def {named[2]}(" in path.read_text())
+
+
+def test_last_cell_of_each_row_names_a_test_that_exists():
+    assert [row for row in ROWS if not names_a_test(row)] == []
+    assert not names_a_test(ROWS[0].replace("::test_", "::test_no_"))
 
 
 def test_differences_page_has_rows():
     assert len(ROWS) > 25
 
 
-@pytest.mark.parametrize("what", EASILY_PASSED_OVER)
-def test_differences_page_has_a_row_for_what_is_easily_passed_over(what: str):
-    assert [row for row in ROWS if row.startswith(f"| {what} |")]
+def test_differences_page_has_a_row_for_what_is_easily_passed_over():
+    for what in EASILY_PASSED_OVER:
+        assert [row for row in ROWS if row.startswith(f"| {what} |")], what
