@@ -135,6 +135,6 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
         if _noted.is_waiting:
             raise KeyboardInterrupt
     elif now_seconds - _noted.at_seconds > SAME_SECONDS:
-        with suppress(OSError), open("/dev/tty", "wb", buffering=0) as terminal:
-            terminal.write(_SHOW_CURSOR)  # which a line that moves has hidden
+        with suppress(OSError):  # there is no terminal
+            os.write(os.open("/dev/tty", os.O_WRONLY), _SHOW_CURSOR)  # a moving line has hidden it
         os._exit(128 + number)

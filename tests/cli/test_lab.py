@@ -560,19 +560,6 @@ def test_run_hands_signals_on(tmp_path, number, code):
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_run_is_silent_if_ctrl_c_comes_while_python_starts(tmp_path):
-    start_lab(tmp_path)
-    words = ["topic", "list"]
-    (tmp_path / "sitecustomize.py").write_text(
-        "import signal, sys\n"
-        f"if 'lab' not in sys.orig_argv and sys.orig_argv[-2:] == {words}:\n"
-        "    signal.raise_signal(signal.SIGINT)\n"
-    )
-    run = spawned("run", "1", "--", *words, PYTHONPATH=str(tmp_path))
-    nothing_said = (run.out, run.err.splitlines()[1:])
-    assert (run.code, nothing_said) == (130, ("", []))
-
-
 def _child_of(pid: int) -> int:
     """Return the process that this one has started, once it reads its input."""
     children = Path(f"/proc/{pid}/task/{pid}/children")

@@ -318,23 +318,19 @@ def long_named(tmp_path: Path) -> CommandLine:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_tables_with_long_names_fit_80_columns_and_show_all_of_them(
-    long_named, words, monkeypatch, tmp_path
-):
+def test_tables_with_long_names_show_all_of_them(long_named, words, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     out = long_named.ok(*words).out
-    assert max(columns(line) for line in out.splitlines()) <= 80, out
     for name in (TOPIC, GROUP, MEMBER):
         assert (name in out) or not any(word.startswith(name) for word in words), out
 
 
-def test_tables_of_a_cluster_with_long_names_fit_80_columns(tmp_path):
+def test_tables_of_a_cluster_with_long_names_show_all_of_them(tmp_path):
     cluster = Cluster(tmp_path / "cluster")
     assert cluster.run("cluster", "create", str(cluster.path), "--brokers", "3").code == 0
     cluster.ok("topic", "create", TOPIC, "--partitions", "2", "--replicas", "3")
     described = cluster.run("cluster", "describe", str(cluster.path)).out
     outs = [described, cluster.ok("ls").out, cluster.ok("topic", "list").out]
-    assert max(columns(line) for out in outs for line in out.splitlines()) <= 80, outs
     assert all(TOPIC in out for out in outs)
 
 
