@@ -14,8 +14,8 @@ from typing import Any
 from kminilog.cli.log_dump import Dumped
 from kminilog.cli.message_fields import entry_hex_lines, hex_lines, key_and_value
 from kminilog.format.dialect import Dialect
-from kminilog.painted import BAD, QUIET, Painted, Span, indented
 from kminilog.plain_text import FIT_COLUMNS, count
+from kminilog.styled_text import BAD, QUIET, Span, StyledText, indented
 
 _HEX_BYTES = 512
 _INDENT = "    "
@@ -31,7 +31,7 @@ def message_lines(
     else:
         yield _message(record)
         if print_data:
-            yield Painted(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
+            yield StyledText(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT)))
     if as_hex:
         data = dumped.data(dialect)
         yield from _bytes(data, hex_lines(dialect, record["position"], data[:_HEX_BYTES]))
@@ -56,27 +56,27 @@ def _bytes(data: bytes, lines: Iterable[str]) -> Iterator[str]:
 def _entry(record: dict[str, Any]) -> Iterator[str]:
     if record["offset"] is None:
         damage = Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD)
-        yield Painted(damage, f"; {count(record['skipped_bytes'], 'byte')} left out")
+        yield StyledText(damage, f"; {count(record['skipped_bytes'], 'byte')} left out")
         return
     offset, position, relative = record["offset"], record["position"], record["relative_offset"]
     where = Span(f"offset {offset}", "offset")
-    yield Painted(where, ", ", Span(f"byte {position}", "position"), f" (relative {relative})")
+    yield StyledText(where, ", ", Span(f"byte {position}", "position"), f" (relative {relative})")
     if "log_offset" not in record:
         return
     found = record["log_offset"]
     if found is None:
-        yield Painted("    in the .log: ", Span("no whole message begins at that byte", BAD))
+        yield StyledText("    in the .log: ", Span("no whole message begins at that byte", BAD))
     elif found == offset:
         yield "    in the .log: the message with this offset begins at that byte"
     else:
         other = Span(f"the message with offset {found} begins at that byte", BAD)
-        yield Painted("    in the .log: ", other)
+        yield StyledText("    in the .log: ", other)
 
 
-def _message(record: dict[str, Any]) -> Painted:
+def _message(record: dict[str, Any]) -> StyledText:
     inside = ", inside a compressed one" if record.get("deep") else ""
     codec = f", compressed with {record['codec']}" if record["codec"] != "none" else ""
-    return Painted(
+    return StyledText(
         Span(f"offset {record['offset']}", "offset"),
         f", byte {record['position']}{inside}: ",
         Span(f"size {record['size']}", "size"),
@@ -94,9 +94,9 @@ def _message(record: dict[str, Any]) -> Painted:
     )
 
 
-def _damage(record: dict[str, Any]) -> Painted:
+def _damage(record: dict[str, Any]) -> StyledText:
     offset = "?" if record["offset"] is None else record["offset"]
-    return Painted(
+    return StyledText(
         f"offset {offset}, byte {record['position']}: ",
         Span(f"DAMAGED, {record['fault']}: {record['detail']}", BAD),
         f"; {count(record['skipped_bytes'], 'byte')} left out",
