@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from shutil import disk_usage, which
 
 import pytest
@@ -76,6 +77,22 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start inherits it
 
 
+def _leave_samples(items: list[pytest.Item], *, is_soak: bool) -> None:
+    """Mark as soak what is not in the sample of a test with `sampled(count)`: in a soak run, all.
+
+    The name of the test is the seed, so the sample is the same each time.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("soak"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, found in cases.items():
+        (count,) = next(found[0].iter_markers("sampled")).args
+        sample = [] if is_soak else Random(name).sample(range(len(found)), min(count, len(found)))
+        for number in set(range(len(found))).difference(sample):
+            found[number].add_marker(pytest.mark.soak)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     is_measured = not config.getoption("no_cov", False)  # pytest-cov fails on marks without it
@@ -85,6 +102,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))  # one session, so one process
+    _leave_samples(items, is_soak=_is_soak(config))
     if _is_soak(config):
         for item in items:
             if is_hypothesis_test(getattr(item, "obj", None)):

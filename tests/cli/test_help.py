@@ -78,6 +78,7 @@ def test_summary_of_each_command_is_whole(monkeypatch):
     assert "..." not in listed
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "context",
     [

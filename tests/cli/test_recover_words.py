@@ -28,6 +28,7 @@ def words(sample: dict[str, Any]) -> str:
     return f"{sample['place']}: {sample['class']}: {sample['detail']}"
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("spot", [(1, 2), (3, 4)])
 def test_one_damage_has_the_same_words_in_both(topic, dialect, name, spot):

@@ -144,6 +144,7 @@ def assert_shown(kminilog: CommandLine, sample: dict[str, Any]) -> None:
         assert f"{sample['segment']}" in run.out
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("name", FAULTS | NOT_EVERYWHERE)
 def test_command_of_a_damage_shows_it(topic, name):
     expected = (FAULTS | NOT_EVERYWHERE)[name](Spot(topic.log_dir / "t-1-0", 1, 2))

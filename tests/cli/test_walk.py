@@ -83,6 +83,7 @@ def documents(out: str) -> Iterator[object]:
         yield from map(json.loads, out.splitlines())
 
 
+@pytest.mark.sampled(8)
 @each([context for context in ALONE if has_json(context)])
 def test_json_goes_through_a_parser(context, working_directory):
     found = run([*words_of(context), "--json"])
@@ -104,6 +105,7 @@ def test_help_is_as_wide_as_the_terminal_up_to_100_columns(context, monkeypatch,
         assert max(map(columns, breakable)) <= min(width, 100), told.out
 
 
+@pytest.mark.sampled(8)
 @each(ENDING)
 def test_closed_pipe_ends_a_command_quietly(context, working_directory):
     reading, writing = os.pipe()
@@ -141,6 +143,7 @@ class PressesCtrlC:
             signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.sampled(8)
 @each(ALONE)
 def test_ctrl_c_ends_a_command_quietly(
     context, working_directory, monkeypatch, tmp_path, tmp_path_factory
@@ -172,6 +175,7 @@ def test_unknown_option_is_one_line(context, working_directory):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an open file
+@pytest.mark.sampled(8)
 @each(ENDING)
 def test_a_word_too_many_is_one_line(context, working_directory):
     takes_many = any(param.nargs == -1 for param in context.command.params)
@@ -183,6 +187,7 @@ def test_a_word_too_many_is_one_line(context, working_directory):
             assert found.code == 2, (words, found)
 
 
+@pytest.mark.sampled(8)
 @each(ENDING)
 def test_odd_words_for_each_argument_are_one_line(context, working_directory):
     own = [param for param in context.command.params if isinstance(param, click.Argument)]
@@ -195,6 +200,7 @@ def test_odd_words_for_each_argument_are_one_line(context, working_directory):
             assert_said_well(run(words), words)
 
 
+@pytest.mark.sampled(8)
 @each(ENDING)
 def test_odd_values_of_each_option_are_one_line(context, working_directory, tmp_path):
     before = sorted(os.listdir())

@@ -1,7 +1,8 @@
 """The fault matrix on logs that jobs wrote, by their storage alone, manifests included.
 
     faults.py    75 faults that bytes, names and indexes tell of: the same findings as without jobs,
-                 but for what only a manifest knows: an altered value, and messages gone at the end
+                 but for what only a manifest knows: an altered value, and messages gone at the end;
+                 a sample of them, for test_fault_matrix.py has each
     forgery.py   16 faults that nothing but a manifest or a source tells of
     here         11 faults of the manifests, and 5 that nothing tells of, by their nature
     clean logs   50 of them, with silence
@@ -202,12 +203,14 @@ def by_manifests(name: str, damage: Damage) -> Fault:
     return known
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", MESSAGE_FAULTS)
 def test_fault_in_a_message_of_a_job_is_named_by_its_class_at_its_place(damage, name):
     fault = by_manifests(name, damage)
     assert sum(damage.is_named(fault, spot) for spot in damage.spots()) > 0
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", FILE_FAULTS)
 def test_fault_in_a_file_of_a_job_is_named_by_its_class_at_its_place(damage, name):
     fault = by_manifests(name, damage)
@@ -217,6 +220,7 @@ def test_fault_in_a_file_of_a_job_is_named_by_its_class_at_its_place(damage, nam
     assert sum(damage.is_named(fault, spot) for spot in spots) > 0
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", INDEX_FAULTS)
 def test_fault_in_an_index_of_a_job_is_named_by_its_class_at_its_place(damage, name):
     named = []
