@@ -35,10 +35,9 @@ def test_help_names_every_command(kminilog):
     assert all(f"\n  {name} " in out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_command_describes_each_option(kminilog, name):
-    out = kminilog.ok(name, "--help").out
-    assert out.startswith(f"Usage: kminilog {name} ")
+def test_help_of_each_command_begins_with_its_usage(kminilog):
+    helps = {name: kminilog.ok(name, "--help").out for name in COMMANDS}
+    assert not [n for n, out in helps.items() if not out.startswith(f"Usage: kminilog {n} ")]
 
 
 def test_no_command_shows_help_and_is_a_usage_error(kminilog):

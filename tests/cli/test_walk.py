@@ -92,17 +92,19 @@ def test_json_goes_through_a_parser(context, working_directory):
     assert found.err.count("\n") <= 1, found  # `topic alter` warns
 
 
-@each(WALKED)
-def test_help_is_as_wide_as_the_terminal_up_to_100_columns(context, monkeypatch, capsys):
-    for width in (60, 200):
-        monkeypatch.setenv("COLUMNS", str(width))
+@pytest.mark.parametrize("width", [60, 200])
+def test_help_is_as_wide_as_the_terminal_up_to_100_columns(monkeypatch, capsys, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    too_wide = []
+    for context in WALKED:
         with pytest.raises(SystemExit) as end:
             main([*shlex.split(context.command_path)[1:], "--help"])
         told = capsys.readouterr()
-        assert (end.value.code, told.err) == (0, "")
+        assert (end.value.code, told.err) == (0, ""), context.command_path
         prose = told.out.split("For example:")[0].split("Usage:")[1].splitlines()[1:]
         breakable = [line for line in prose if " " in line.strip() and "|" not in line]
-        assert max(map(columns, breakable)) <= min(width, 100), told.out
+        too_wide += [line for line in breakable if columns(line) > min(width, 100)]
+    assert not too_wide
 
 
 @pytest.mark.sampled(8)
@@ -164,14 +166,15 @@ def test_ctrl_c_ends_a_command_quietly(
                 assert run([option, place, "verify"]).code == 0, at
 
 
-@each([context for context in WALKED if context.command_path not in ANSWERS_ANYTHING])
-def test_unknown_option_is_one_line(context, working_directory):
-    words = [*shlex.split(context.command_path)[1:], "--no-such-option"]
-    found = run(words)
-    assert_said_well(found, words)
-    assert (found.code, found.out) == (2, "")
-    assert "No such option '--no-such-option'" in found.err
-    assert f"`{context.command_path} --help`" in found.err
+def test_unknown_option_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in {context.command_path for context in WALKED} - ANSWERS_ANYTHING:
+        words = [*shlex.split(path)[1:], "--no-such-option"]
+        found = run(words)
+        assert_said_well(found, words)
+        assert (found.code, found.out) == (2, ""), path
+        assert "No such option '--no-such-option'" in found.err, path
+        assert f"`{path} --help`" in found.err
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an open file
