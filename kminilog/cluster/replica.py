@@ -42,7 +42,7 @@ class Replica:
         """Append messages that the leader has, from where this log ends."""
         if messages:
             if messages[0].offset != self.log.log_end_offset:
-                reason = f"offset {messages[0].offset} where {self.log.log_end_offset} belongs"
+                reason = f"offset {messages[0].offset}, expected {self.log.log_end_offset}"
                 raise ValueError(f"{self.log.topic_partition}: {reason}")
             pairs = ((message.key, message.value) for message in messages)
             self.log.append(pairs, now_ms=now_ms)

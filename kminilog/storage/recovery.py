@@ -163,7 +163,7 @@ def plan_recovery(
         first_to_scan = segment_slot(reader.dialect, [s.base_offset for s in segments], scan_from)
     for slot, segment in enumerate(segments):
         if segment.first_offset != expected:
-            reason = f"the segment {segment.name} follows, where offset {expected} belongs"
+            reason = f"the segment {segment.name} follows, expected offset {expected}"
             before = segments[slot - 1]
             _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scanner)
             break

@@ -82,14 +82,14 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
     >>> fault(plain, 7), fault(NeedMoreBytes(28), 7)
     (None, 'unfinished message')
     >>> fault(plain, 6)
-    'a whole message with offset 7 where 6 belongs'
+    'a whole message with offset 7, expected 6'
     """
     if isinstance(outcome, NeedMoreBytes):
         return "unfinished message"
     if isinstance(outcome, CorruptMessage):
         return f"{outcome.fault}, {outcome.detail}"
     if not is_next_message(outcome, next_offset):
-        return f"a whole message with offset {outcome.offset} where {next_offset} belongs"
+        return f"a whole message with offset {outcome.offset}, expected {next_offset}"
     return None
 
 

@@ -180,7 +180,7 @@ def misplaced_message(
     segment: Segment, position: int, offset: int, expected: int
 ) -> CorruptLogError:
     """Return the error for a whole message whose offset is not the one that belongs there."""
-    reason = f"a whole message with offset {offset} where {expected} belongs"
+    reason = f"a whole message with offset {offset}, expected {expected}"
     return damage_error(segment, position, reason, is_gap=offset > expected)
 
 

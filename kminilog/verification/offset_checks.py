@@ -56,7 +56,7 @@ def judge_offset(
     >>> [judge_offset(*case).kind.value for case in ((m9, 7, m8), (m8, 7, m7), (m8, 7, m9))]
     ['offset-disorder', 'offset-disorder', 'offset-gap']
     >>> judge_offset(m7, 8, m8).detail
-    'offset 7 once more, where 8 belongs'
+    'offset 7 once more, expected 8'
     """
     offset = message.offset
     reach = 2 if is_damage_between else 1
@@ -65,7 +65,7 @@ def judge_offset(
         return None
     if is_altered or offset < 0 or (offset > expected and not is_plain(message)):
         next_offset = after.offset if after and not is_plain(message) else expected + 1
-        return _disorder(expected, f"offset {offset} where {expected} belongs", next_offset)
+        return _disorder(expected, f"offset {offset}, expected {expected}", next_offset)
     if after and offset - 1 == expected == after.offset:
         detail = f"offsets {offset} and {expected} have changed places"
         fault = _disorder(expected, detail, expected + 2)
@@ -114,7 +114,7 @@ def gap(missing: range) -> OffsetFault:
 
 def overlap(offset: int, expected: int) -> OffsetFault:
     """Return the fault for an offset that occurs a second time."""
-    detail = f"offset {offset} once more, where {expected} belongs"
+    detail = f"offset {offset} once more, expected {expected}"
     return OffsetFault(FindingClass.OFFSET_OVERLAP, detail, _NOTHING, expected)
 
 

@@ -245,7 +245,7 @@ def _settle_doubts(summaries: Sequence[SegmentSummary]) -> list[SegmentSummary]:
         if not summary.undecided or following.start_offset != summary.undecided.expected_offset + 1:
             continue
         finding, expected = summary.undecided
-        detail = f"offset {summary.last_offset} where {expected} belongs"
+        detail = f"offset {summary.last_offset}, expected {expected}"
         if summary.last_offset == expected + 1 and following.first_offset == expected:
             detail = f"offsets {expected + 1} and {expected} have changed places"
             settled[slot + 1] = _without(following, FindingClass.OFFSET_DISORDER, position=0)

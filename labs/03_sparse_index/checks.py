@@ -350,12 +350,12 @@ def _hostile(data: list[bytes]) -> Iterator[InTheWay]:
     yield InTheWay("a changed byte", flipped, "ignores-checksum")
     missing = data[0] + data[1] + data[3] + data[4]
     yield InTheWay("offset 7 missing", missing, "passes-gap")
-    yield InTheWay("offset 5 where 4 belongs", joined, "passes-gap", 4)
+    yield InTheWay("offset 5, expected 4", joined, "passes-gap", 4)
     wanted = data[0] + data[1] + data[4]
     yield InTheWay("offsets 7 and 8 missing", wanted, "wanted-behind-gap")
     twice = b"".join([data[0], data[1], *data[1:]])
     yield InTheWay("offset 6 twice", twice, "passes-repeated")
-    yield InTheWay("offset 5 where 6 belongs", joined, "passes-repeated", 6)
+    yield InTheWay("offset 5, expected 6", joined, "passes-repeated", 6)
     for size in (4, 9, 0, -1, -12, 2**31 - 1):
         covered = bytes(max(size - 4, 0) if size < 10 else 0)
         small = pack(">qiI", 7, size, crc32(covered)) + covered

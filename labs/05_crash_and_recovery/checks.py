@@ -96,7 +96,7 @@ def _is_none(
 
 KEEP, CUT, REFUSE = Decision.KEEP, Decision.CUT, Decision.REFUSE
 UNFINISHED, DAMAGED = "unfinished message", "bad-crc, crc is 0d6e97ee"
-OTHER = "a whole message with offset 7 where 6 belongs"
+OTHER = "a whole message with offset 7, expected 6"
 CASES = (
     (None, False),
     (UNFINISHED, False),

@@ -17,7 +17,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
     >>> fault(plain, 7), fault(NeedMoreBytes(28), 7)
     (None, 'unfinished message')
     >>> fault(plain, 6)
-    'a whole message with offset 7 where 6 belongs'
+    'a whole message with offset 7, expected 6'
     """
     raise NotImplementedError
 

@@ -114,7 +114,7 @@ def test_what_stops_a_window_is_named_by_the_plain_engine(dialect, tmp_path):
     faults = {
         "bad-crc, crc is": encoded[30][:-1] + b"?",
         "bad-magic, magic 7 is not 0": encoded[30][:16] + b"\7" + encoded[30][17:],
-        "a whole message with offset 99 where 30 belongs": encode(dialect, 99, *rows[30]),
+        "a whole message with offset 99, expected 30": encode(dialect, 99, *rows[30]),
     }
     for told, damaged in faults.items():
         content = b"".join([*encoded[:30], damaged, *encoded[31:]])

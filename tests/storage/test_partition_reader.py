@@ -62,7 +62,7 @@ def test_read_last_message_with_a_wrong_offset_is_damage_where_it_stands(
     assert reader.log_end_offset == COUNT - 1
     assert [message.offset for message in reader.read(0, 10**6)] == list(range(COUNT - 1))
     for ask in (lambda: reader.read(COUNT - 1, 1), lambda: reader.find(COUNT - 1)):
-        with pytest.raises(CorruptLogError, match=f"offset {wrong} where {COUNT - 1}") as caught:
+        with pytest.raises(CorruptLogError, match=f"offset {wrong}, expected {COUNT - 1}") as caught:
             ask()
         assert (caught.value.path, caught.value.position) == (str(path), position)
         assert ("allow gaps" in str(caught.value)) == (wrong >= COUNT)
@@ -98,7 +98,7 @@ def test_read_of_a_segment_whose_name_says_a_lower_offset_is_damage(tmp_path, di
     read = [message.offset for message in reader.read(0, 10**6)]
     assert read == list(range(second.first_offset))
     for offset in (wrong, second.first_offset):
-        told = f"a whole message with offset {second.first_offset} where {wrong} belongs"
+        told = f"a whole message with offset {second.first_offset}, expected {wrong}"
         expected = f"byte 0: damaged: {told}"
         with pytest.raises(CorruptLogError, match=expected):
             reader.read(offset, 1)

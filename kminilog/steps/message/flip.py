@@ -106,7 +106,7 @@ def findings(
     """Return what `verify` finds in a log whose first message has this byte changed.
 
     >>> findings(KAFKA, None, b"v", 7, 9)
-    [('offset-disorder', 'offset 9 where 0 belongs')]
+    [('offset-disorder', 'offset 9, expected 0')]
     """
     with temporary_log(dialect, TopicSettings()) as log:
         log.append([(key, value), *_BEHIND])
