@@ -29,7 +29,7 @@ class Dialect:
 
     @property
     def has_kafkas_messages(self) -> bool:
-        """Whether messages have the format of Kafka's brokers: one may have written the index."""
+        """Whether messages have Kafka's format. Then a broker of Kafka may have written them."""
         return self.has_value_length
 
     @property

@@ -13,8 +13,8 @@ changes until a human forces the cut. Every cut keeps its bytes in a side file,
     [m0 m1 m2 m3]    [m4 m5 ~~~~~ m7 m8]       [m9 m10]          damage: m7 is whole
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
-Recovery rebuilds an index that differs in one byte from the entries that the messages are due. In
-the kafka dialect it keeps an index that a broker may have written, if all its entries are right.
+Recovery rebuilds an index that does not have exactly the due entries (`index_entry.is_due`). In the
+kafka dialect a Kafka broker may have written the index: if all its entries are right, it is kept.
 Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at the first
 invalid message, whatever follows it (docs/differences.md).
 """

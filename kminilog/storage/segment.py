@@ -81,7 +81,7 @@ class Segment:
     def is_in_order(
         self, position: int, message: Message, next_offset: int, following_offset: int | None
     ) -> bool:
-        """Tell if a message may stand at a position where `next_offset` belongs.
+        """Tell if a message may stand at a position where `next_offset` is expected.
 
         The crc does not cover the offset, so an offset that makes a gap may be damage. If gaps are
         allowed, it is believed only if the offset behind it is greater. That is the offset of the

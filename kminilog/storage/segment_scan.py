@@ -15,11 +15,11 @@ from kminilog.storage.segment import Segment, damage_error
 
 
 class SegmentScan(NamedTuple):
-    """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` belongs.
+    """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` is expected.
 
-    `entries` are the index entries that the valid messages are due. `fault` says what stands at
+    `entries` are the due index entries of the valid messages. `fault` says what stands at
     `valid_bytes` instead of the next message; None at the end of the file. `right_entry_count`
-    counts the entries of the present index that lead to the message that they name.
+    counts the entries of the present index that point to the message that they name.
     """
 
     next_offset: int

@@ -42,7 +42,7 @@ class IndexFault(NamedTuple):
 
 
 class _Absent(NamedTuple):
-    """Messages that are due an entry but have none: their number, and the first of them."""
+    """Messages without an entry that is due: their number, and the first of them."""
 
     total: int = 0
     offset: int = 0

@@ -61,8 +61,9 @@ def test_read_last_message_with_a_wrong_offset_is_damage_where_it_stands(
     reader = reader_of(log)
     assert reader.log_end_offset == COUNT - 1
     assert [message.offset for message in reader.read(0, 10**6)] == list(range(COUNT - 1))
+    told = f"offset {wrong}, expected {COUNT - 1}"
     for ask in (lambda: reader.read(COUNT - 1, 1), lambda: reader.find(COUNT - 1)):
-        with pytest.raises(CorruptLogError, match=f"offset {wrong}, expected {COUNT - 1}") as caught:
+        with pytest.raises(CorruptLogError, match=told) as caught:
             ask()
         assert (caught.value.path, caught.value.position) == (str(path), position)
         assert ("allow gaps" in str(caught.value)) == (wrong >= COUNT)

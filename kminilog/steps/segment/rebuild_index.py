@@ -1,7 +1,7 @@
 """`step rebuild-index`: an index is missing, torn or wrong, and is made again from the `.log`.
 
     .log     [m0 m1 m2 m3 m4 …]            the truth
-    .index   damaged  →  compared with the entries that the messages are due  →  written anew
+    .index   damaged  →  compared with the due entries  →  written anew
 
 No reader is misled meanwhile: an entry counts only if its message stands where it points. The new
 index is byte for byte the old one, because both come from the same messages by the same rule.
@@ -143,7 +143,7 @@ class _Story:
         return Table(title, columns, tuple(rows), (len(rows) - 1,))
 
     def scan(self) -> None:
-        """Tell which entries the messages of the `.log` are due, in turn."""
+        """Tell which entries are due for the messages of the `.log`, in turn."""
         entries = self._rebuilt.scan.entries
         before = 0
         for slot, entry in enumerate(entries):
@@ -165,7 +165,7 @@ class _Story:
         return self._rebuilt.base_offset + entry.relative_offset
 
     def compare(self) -> None:
-        """Tell that the index is not what the messages are due, and what follows."""
+        """Tell that the index does not have exactly the due entries, and what follows."""
         rebuilt = self._rebuilt
         pairs = list(zip_longest(rebuilt.present, rebuilt.scan.entries))
         rows = [
@@ -233,7 +233,7 @@ def _ask_search(offset: int) -> Ask:
 
 
 _ASK_PLAN = ask(
-    "The file does not have exactly the entries that the messages are due. What does recovery do?",
+    "The file does not have exactly the entries that are due. What does recovery do?",
     "it writes the whole index anew, from the .log",
     "The index is derived from the .log, so it can be made again at any time.",
     {
