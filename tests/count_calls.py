@@ -15,10 +15,15 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
-from kminilog.course.judging.swap import replace_when_loaded
+from kminilog.course.judging.patching import replace_when_loaded
 
 CALLS: Counter[str] = Counter()
-SWAP = {"kminilog", "kminilog.course", "kminilog.course.judging", "kminilog.course.judging.swap"}
+PATCHING = {
+    "kminilog",
+    "kminilog.course",
+    "kminilog.course.judging",
+    "kminilog.course.judging.patching",
+}
 
 
 def counting(seam: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +36,7 @@ def counting(seam: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def main(seams: str, *command: str) -> None:
-    assert {name for name in sys.modules if name.startswith("kminilog")} <= SWAP
+    assert {name for name in sys.modules if name.startswith("kminilog")} <= PATCHING
     replace_when_loaded({seam: partial(counting, seam) for seam in seams.split(",")})
     try:
         import_module("kminilog.cli.main").main(command)

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeGuard
 
 from kminilog.course.judging.judge import library_answer
-from kminilog.course.judging.swap import room_of
+from kminilog.course.judging.patching import room_of
 from kminilog.course.material import Exercise, Lab, lab_of
 
 _BODY = "raise NotImplementedError"

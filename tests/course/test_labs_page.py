@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from kminilog.cli.lab import command as lab_group
 from kminilog.cli.main import main
 from kminilog.course.judging import limits
-from kminilog.course.judging.swap import room_of
+from kminilog.course.judging.patching import room_of
 from kminilog.course.material import KINDS, all_labs
 from tests.course.seam_table import PAGE, rows, rows_of_page
 

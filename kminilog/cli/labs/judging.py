@@ -24,8 +24,8 @@ from kminilog.cli.output import complain, flush, write_document, write_line, wri
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import PASS, Outcome
+from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import environment_of_package
-from kminilog.course.judging.swap import NO_RESULT
 from kminilog.course.material import Exercise, lab_of
 from kminilog.course.work_folder import WorkFolder
 
@@ -154,7 +154,7 @@ def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
     names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
     complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))
     arguments = [folder.answers_path, NO_RESULT, folder.lab.number, ",".join(mine), *words]
-    process = [sys.executable, "-P", "-m", "kminilog.course.judging.swap", *map(str, arguments)]
+    process = [sys.executable, "-P", "-m", "kminilog.cli.labs.patched", *map(str, arguments)]
     flush()
     return _run_in_foreground(process)
 

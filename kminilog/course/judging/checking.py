@@ -1,7 +1,7 @@
 """A check in three layers: unit checks, a real command, and the library's own verdict.
 
     (a)  judge           each exercise by itself, in a process of its own
-    (b)  swap            each command once, on all functions that passed (a); alone, if that fails
+    (b)  patching        each command once, on all functions that passed (a); alone, if that fails
     (c)  verify          in this process, which never runs the student's code: are the files right?
          or the output   of the command, against that of the library
 

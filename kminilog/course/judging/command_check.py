@@ -1,7 +1,7 @@
 """The second and third layer of a check: a real command, and the library's own verdict.
 
 The command runs in a process in which the student's functions stand in for the library's
-(swap), on files that course.scenery writes. Then `verify` judges what the command wrote, in this
+(patched), on files that course.scenery writes. Then `verify` judges what the command wrote, in this
 process, which never runs the student's code; or the output is compared with the library's.
 Source: ours.
 """
@@ -58,7 +58,7 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
         symbols = ",".join(each.symbol for each in together)
         words = shlex.split(one.command)
         ran = run_module(
-            "course.judging.swap",
+            "cli.labs.patched",
             source,
             "RESULT",
             str(one.lab),

@@ -31,7 +31,7 @@ from kminilog.course.judging.limits import (
     forbid_processes,
     limit_resources,
 )
-from kminilog.course.judging.swap import load_answers, replaced, room_of
+from kminilog.course.judging.patching import load_answers, replaced, room_of
 from kminilog.course.material import Exercise, checks_of, exercise_of, lab_of
 
 IMPORTS_REFERENCE = "imports-reference"

@@ -1,16 +1,10 @@
 """A student's functions in the place of the library's, for a whole process.
 
-    python -m kminilog.course.judging.swap ANSWERS RESULT 1 format.message.header,… topic list
-    python -m kminilog.course.judging.swap ANSWERS - 1 format.message.header,… topic list
-
 A function is replaced as soon as its module is loaded: whoever imports it, by `from … import` too,
-gets the student's. Nothing else of kminilog may be imported before. RESULT is a JSON file that says
-how often each function was called, and what went wrong in the student's code; with it the process
-has limits. `-` is for the student's own commands: no file, no limits. Source: ours.
+gets the student's. So nothing else of kminilog may be imported before. cli/labs/patched.py runs a
+command like this. Source: ours.
 """
 
-import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +19,7 @@ from typing import Any
 Replace = Callable[[Callable[..., Any]], Callable[..., Any]]
 ANSWERS_MODULE = "answers"
 NO_RESULT = "-"
+"""In place of the file in which a process says how often each function was called."""
 
 
 def room_of(symbol: str) -> str:
@@ -180,41 +175,3 @@ class StudentFunctions:
 def _is_expected(error: BaseException) -> bool:
     """Tell if the engine expects the error: one of kminilog's own tree."""
     return any(kind.__name__ == "KMiniLogError" for kind in type(error).__mro__)
-
-
-def main(answers: str, result: str, lab: str, symbols: str, *command: str) -> None:
-    """Run a command on the student's functions; within limits, if the result is asked for."""
-
-    def lend(module: ModuleType) -> None:
-        import_module("kminilog.course.judging.judge").lend_library_functions(
-            module, int(lab), wanted
-        )
-
-    functions = StudentFunctions(Path(answers).resolve(), lend)
-    wanted = [symbol for symbol in symbols.split(",") if symbol]
-    classes = [symbol for symbol in wanted if symbol.rpartition(".")[2][0].isupper()]
-    replace_when_loaded(
-        {each: functions.replacement(each) for each in wanted if each not in classes}
-    )
-    if result != NO_RESULT:
-        limits = import_module("kminilog.course.judging.limits")
-        limits.limit_resources(cpu_seconds=20)
-        limits.forbid_processes()
-    for symbol in classes:
-        functions.watch_class(symbol)
-    try:
-        import_module("kminilog.cli.main").main(command)
-    finally:
-        if result != NO_RESULT:
-            calls = {symbol: functions.calls[symbol] for symbol in wanted}
-            told = {"calls": calls, "complaint": functions.complaint}
-            Path(result).write_text(json.dumps(told))
-            end = sys.exc_info()[1]
-            if isinstance(end, SystemExit) and isinstance(end.code, int):
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(end.code)  # at once, whatever threads the student's code has started
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
