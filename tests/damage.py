@@ -45,7 +45,7 @@ def cut_to(path: Path, size: int) -> None:
 
 
 def zero_range(path: Path, start: int, end: int) -> None:
-    """Put zeros from byte `start` up to, not including, `end`; behind the end the file grows."""
+    """Put zeros from byte `start` up to, not including, `end`; after the end the file grows."""
     with open(path, "r+b") as file:
         file.seek(start)
         file.write(bytes(end - start))

@@ -25,7 +25,7 @@ class Shown(NamedTuple):
 
 
 def commands_of(page: str) -> Iterator[Shown]:
-    """Yield all commands: in blocks behind `$`, elsewhere in backquotes."""
+    """Yield all commands: in blocks after `$`, elsewhere in backquotes."""
     for block, inline in re.findall(rf"{BLOCK}|`(kminilog [^`\n]*)`", page, re.DOTALL):
         if inline:
             yield Shown(inline.replace(r"\|", "|"), None)

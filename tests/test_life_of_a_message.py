@@ -46,7 +46,7 @@ def calls_of(log_dir: Path, *words: str) -> list[str]:
 
 
 def missed(wanted: list[str], calls: list[str]) -> list[str]:
-    """Return the stops that are not reached, or not behind the one before."""
+    """Return the stops that are not reached, or not after the one before."""
     rest = iter(calls)
     return [stop for stop in wanted if not any(call == stop for call in rest)]
 

@@ -25,7 +25,7 @@ PAGES += [
 
 
 def shown_commands(page: str, kinds: str = "console") -> list[str]:
-    """Return the lines that a page shows behind a `$` prompt, in order."""
+    """Return the lines that a page shows after a `$` prompt, in order."""
     blocks = re.findall(rf"```(?:{kinds})\n(.*?)```", page, re.DOTALL)
     return re.findall(r"^\$ (.*)$", "".join(blocks), re.MULTILINE)
 

@@ -106,7 +106,7 @@ class _Pairs:
         low, high, partition = (
             np.concatenate((source[name], stored[name])) for name in ("low", "high", "partition")
         )
-        # Rejected records behind their copies; messages behind both.
+        # Rejected records after their copies; messages after both.
         side = np.concatenate((source["is_rejected"], np.full(len(stored["low"]), 2))).astype(int)
         order = _by_digest(low, high, side)
         is_first = np.ones(len(order), np.bool_)

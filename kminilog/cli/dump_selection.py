@@ -51,7 +51,7 @@ class Selection:
         return islice(found, self._limit)
 
     def entries(self, found: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield those entries of an index that are asked for; damage holds all bytes behind it."""
+        """Yield those entries of an index that are asked for; damage holds all bytes after it."""
         if self.at is not None:
             at = self.at
             found = dropwhile(lambda one: _end(one) <= at, found)

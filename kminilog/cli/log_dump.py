@@ -115,7 +115,7 @@ def read_log(
 
 
 def _is_followed(path: Path) -> bool:
-    """Tell if messages are in segments behind this one."""
+    """Tell if messages are in segments after this one."""
     return any(
         other.name > path.name and parse_segment_file(other.name) and other.stat().st_size
         for other in path.parent.glob("*" + LOG_SUFFIX)

@@ -3,7 +3,7 @@
     byte  field       bytes                    meaning
        0  offset      00 00 00 00 00 00 00 01  1
        8  size        00 00 00 12              18 bytes follow
-      12  crc         4b 41 69 8d              right for the bytes behind it
+      12  crc         4b 41 69 8d              right for the bytes after it
       ...
 
 The layout is that of format/message.py. This module does not check the fields. So it can show
@@ -118,7 +118,7 @@ def _meaning(field: Part, message: bytes) -> str:
             return f"{count(number, 'byte')} follow"
         case "crc":
             actual = crc32(message[CRC_END:])
-            return "right for the bytes behind it" if actual == number else f"not {actual:08x}"
+            return "right for the bytes after it" if actual == number else f"not {actual:08x}"
         case "magic":
             return f"version {number} of the format"
         case "attributes":

@@ -62,7 +62,7 @@ def command(
         write_lines(list(diagnosis.lines(would)) or ["nothing to do"])
         write_lines(f"kept in {path}" for path in side_files)
         if is_refused:
-            write_line("nothing was changed; --force cuts the log there, and loses what is behind")
+            write_line("nothing was changed; --force cuts the log there, and loses what follows")
     return int(is_refused or (dry_run and diagnosis.has_lost_messages))
 
 

@@ -40,7 +40,7 @@ def shown_scanner(at: Callable[[str], None]) -> SegmentScanner:
     def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
         from kminilog.bulk.segment_scan import count_whole_messages
 
-        at(f"counting what is whole behind damage in {_name(segment)}")
+        at(f"counting what is whole after damage in {_name(segment)}")
         return count_whole_messages(segment, position)
 
     return SegmentScanner(interruptible_call(scan_fast), interruptible_call(count_whole_fast))

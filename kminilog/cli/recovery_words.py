@@ -82,7 +82,7 @@ class Diagnosis(NamedTuple):
         yield from (f"    left alone: {path}" for path in self.plan.strays)
 
     def _finding_of(self, found: Break) -> Finding | None:
-        """The first finding at such a place or behind it: there may be none before it."""
+        """The first finding at such a place or after it: there may be none before it."""
         place = (found.segment.base_offset, found.position)
         at_or_behind = [
             (where, finding)

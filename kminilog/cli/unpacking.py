@@ -4,7 +4,7 @@
 
 A megabyte of gzip may hold a gigabyte. So nothing is decompressed before it is needed, and memory
 holds one inner message. Beyond the limit the rest is left out, and a line says so. Only gzip can be
-opened: all its members, and zero bytes behind them are padding. Source: ours; RFC 1952.
+opened: all its members, and zero bytes after them are padding. Source: ours; RFC 1952.
 """
 
 import io
@@ -29,7 +29,7 @@ class Unpacking:
 
     def inside(self, message: Message, path: Path, position: int) -> Iterator[bytes]:
         """Yield the bytes of each message inside, as long as its size field says; the last may be
-        shorter. One that goes beyond the limit is left out, with all behind it, and told.
+        shorter. One that goes beyond the limit is left out, with all after it, and told.
 
         Raises CompressedMessageError for another codec than gzip, ValueError where its bytes are
         invalid: messages in front of that have been yielded.

@@ -170,7 +170,7 @@ class ClusterFilesSource:
             refuse_lost_end(self._files, topic_partition)
             return []
         messages = self._reader(topic_partition).read(offset, max_bytes)
-        # By offset, not by count: behind a gap, the messages are fewer than the offsets.
+        # By offset, not by count: after a gap, the messages are fewer than the offsets.
         return [message for message in messages if message.offset < end]
 
     def beginning(self, topic_partition: TopicPartition) -> int:

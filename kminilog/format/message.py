@@ -17,7 +17,7 @@ All numbers are big-endian. Decoding gives a `Message`, `NeedMoreBytes` or a `Co
 module knows no files, and not which offset should come next.
 
 Later formats of Kafka have offset, size and magic at the same places. Format 1 (Kafka 0.10) has a
-timestamp behind the attributes, and the same crc. Format 2 (Kafka 0.11) is a batch of records; its
+timestamp after the attributes, and the same crc. Format 2 (Kafka 0.11) is a batch of records; its
 crc is a CRC-32C at byte 17, and covers what follows. No key or value of them is read. But they are
 whole messages, and nobody may cut them off as rubbish.
 Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset (format v0). Kafka's web pages of that time
@@ -308,7 +308,7 @@ def is_next_message(message: Message, next_offset: int) -> bool:
 def possible_beginnings(data: bytes) -> Iterator[int]:
     """Yield, ascending, the positions where the next 22 bytes could be the header of a message.
 
-    Finds messages behind damage: every real header is among them, others may be. O(bytes). In other
+    Finds messages after damage: every real header is among them, others may be. O(bytes). In other
     formats than this one, that holds for offsets below 2**40.
 
     >>> from kminilog.format.dialect import KAFKA
@@ -329,7 +329,7 @@ def _castagnoli_table() -> list[int]:
 
 
 def _crc32c(data: bytes) -> int:
-    """Return the CRC-32C; about 10 MB a second, which is enough for a few batches behind damage."""
+    """Return the CRC-32C; about 10 MB a second, which is enough for a few batches after damage."""
     table, crc = _castagnoli_table(), 0xFFFFFFFF
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8

@@ -5,7 +5,7 @@
                                                       +----- put_back <-----+   after a failure
 
 Invariants
-    A1  of each partition at most one batch is in flight, and none behind it is sent before it is
+    A1  of each partition at most one batch is in flight, and none after it is sent before it is
         complete: so the order of a partition is kept over retries
     A2  the buffer of a batch goes back to the pool when the batch is complete, never while it is in
         flight: somebody might still read it (KAFKA-19012)

@@ -70,7 +70,7 @@ class Second(NamedTuple):
 
     `idle` are members of a stable group that own nothing. `read_again` counts messages that were
     read before, by any member. `error` is the error of a member whose commit was refused.
-    `members` are those that the group knows. `read_to_by_partition` is the offset behind the last
+    `members` are those that the group knows. `read_to_by_partition` is the offset after the last
     message that anybody has read; the next reader begins at the committed one.
     """
 

@@ -12,7 +12,7 @@ The first bytes of a file decide, not its name. But the name must not contradict
 Each magic number has bytes that no text begins with. The content of a compressed file is checked
 too, because a tar archive in a .gz is not text. Memory is bounded by the window of the compression,
 whatever the size of the file. A frame that is to be skipped may stand in front of zstd and of LZ4:
-what follows it decides. Zero bytes behind gzip are padding. This module does not know what the
+what follows it decides. Zero bytes after gzip are padding. This module does not know what the
 bytes mean. Source: ours; RFC 1952 (gzip), RFC 8878 (zstd), the file formats of bzip2, LZ4, xz and
 Snappy; Arrow's streams decompress, and Python's gzip.
 """

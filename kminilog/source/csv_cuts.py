@@ -34,7 +34,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Case(NamedTuple):
     """What a stretch of a file holds, if it begins outside of quotes; or if it begins inside.
 
-    `border` is the byte behind the first newline that stands outside of quotes; None without one.
+    `border` is the byte after the first newline that stands outside of quotes; None without one.
     `ended` is how many records end there: 0 if it ends an empty line. `records` end in all.
     """
 
@@ -129,8 +129,8 @@ def _join(one: Stretch, two: Stretch) -> Stretch:
 def _look(file: IO[bytes], origin: int, start: int, end: int) -> Stretch:
     """Return what the bytes of an open file from `start` up to `end` hold.
 
-    It looks at two bytes before them and one behind them, too. Before `origin`, where the first
-    record begins, and behind the end of the file newlines are assumed.
+    It looks at two bytes before them and one after them, too. Before `origin`, where the first
+    record begins, and after the end of the file newlines are assumed.
     """
     first = max(start - 2, origin)
     file.seek(first)
@@ -159,7 +159,7 @@ def _look(file: IO[bytes], origin: int, start: int, end: int) -> Stretch:
 
 
 def _places(data: NDArray[np.uint8], sign: int) -> NDArray[np.int64]:
-    """Return where a byte stands in a stretch, without the two bytes before and the one behind."""
+    """Return where a byte stands in a stretch, without the two bytes before and the one after."""
     return np.flatnonzero(data[2:-1] == sign) + 2
 
 

@@ -65,7 +65,7 @@ def csv_records(
     """Yield the records that follow in an open CSV file, without the first `skip`.
 
     Each should have `width` fields. Raises SourceError for a file that cannot be read to its end;
-    `lines_before` counts the lines in front of it, for the line in that error. Behind the beginning
+    `lines_before` counts the lines in front of it, for the line in that error. After the beginning
     of a file, `encoding` is utf-8: only there is a byte order mark no part of the first field.
     """
     with _csv_reader(path, file, lines_before=lines_before, encoding=encoding) as reader:

@@ -266,7 +266,7 @@ def _exact_column(path: str, columns: dict[str, Any]) -> Any:
             for found, second, ns in zip(numbers[unit], numbers["s"], numbers["ns"], strict=True)
         ):
             return columns[unit].cast(_in_utc(kinds[unit], kinds["ns"], kinds["s"]))
-    reason = "INT96 timestamps of distant years have digits behind the microsecond"
+    reason = "INT96 timestamps of distant years have digits after the microsecond"
     raise SourceError(path, reason=f"{reason}: write them as TIMESTAMP, or as texts")
 
 

@@ -6,7 +6,7 @@ lost.
     whole and decimal      their digits                        18446744073709551615    1.10
     floating point         as few digits as give it back       0.1        "NaN"        "-Infinity"
     date, time             ISO 8601                            "2026-01-02"            "03:04:05"
-    timestamp              three, six or nine digits behind    "2026-01-02T03:04:05.123Z"
+    timestamp              three, six or nine digits after     "2026-01-02T03:04:05.123Z"
                            the second; in UTC, or local
     struct, list, map      JSON; a key of a map is a text      {"a":null}   [1,2]      {"k":1}
 

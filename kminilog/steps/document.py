@@ -38,7 +38,7 @@ class File(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position behind the last byte that is shown."""
+        """The position after the last byte that is shown."""
         return self.start + len(self.data)
 
 

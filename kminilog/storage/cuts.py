@@ -4,7 +4,7 @@
                        "reason": "lost", "jobs": ["load-1"], "is_done": true}]}
 
     lost         the log ended below its recovery point, up to which it had been on the disk
-    recovery     forced recovery cut the log at damage, and whole messages stood behind it
+    recovery     forced recovery cut the log at damage, and whole messages stood after it
     truncation   a follower cut off what its leader does not have; this loses no message
 
 The log assigns the offsets from `first_offset` on again. So verification must know, for ever, that

@@ -86,7 +86,7 @@ class LogEnds:
         reason = Reason.RECOVERY if plan.damage else Reason.LOST
         with recorded_cut(self._log_dir, topic_partition, lost, reason):
             side_files = carry_out(plan, force=force)
-            if plan.behind:
+            if plan.later_segments:
                 count_change(self._log_dir)
         if topic_partition in self._unfinished:
             finish_cut(self._log_dir, topic_partition, log_end_offset)
@@ -98,7 +98,7 @@ class LogEnds:
 def lost_offsets(plan: RecoveryPlan, recovery_point: int) -> range:
     """Return the offsets of whole messages that the log loses when a plan is carried out.
 
-    Messages below `recovery_point` were on the disk. Messages behind damage are still whole. A torn
+    Messages below `recovery_point` were on the disk. Messages after damage are still whole. A torn
     tail holds neither, so it loses none.
     """
     whole_end = plan.whole_end_offset if plan.damage else 0

@@ -1,7 +1,7 @@
-"""One `.log` file: read its messages one after the other, or find the next one behind damage.
+"""One `.log` file: read its messages one after the other, or find the next one after damage.
 
 Messages stand back to back. `scan_file` follows them from one to the next. `find_message` tries
-every position, so it finds a message behind damage. `whole_messages` does both for messages of
+every position, so it finds a message after damage. `whole_messages` does both for messages of
 whatever format. None of them knows which offset should come where.
 Both read up to the file's length at the start of the call, in windows: memory stays at one window,
 or at one message if that is larger. Source: Kafka: FileMessageSet.
@@ -27,7 +27,7 @@ from kminilog.storage.regular_file import open_regular
 SCAN_WINDOW_BYTES = 1 << 20
 Decode = Callable[[bytes, int], Outcome]
 _ONE_MESSAGE_BYTES = 1 << 13
-_FIRST_WINDOW_BYTES = 1 << 14  # behind damage, the next message is usually near
+_FIRST_WINDOW_BYTES = 1 << 14  # after damage, the next message is usually near
 
 
 def scan_file(
@@ -75,7 +75,7 @@ def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
 def find_message(
     dialect: Dialect, path: Path, position: int = 0, minimum_offset: int = 0
 ) -> tuple[int, Message] | None:
-    """Return position and value of the first whole message at or behind `position`, or None.
+    """Return position and value of the first whole message at or after `position`, or None.
 
     The message must have a right crc and an offset of at least `minimum_offset`. Every byte is a
     possible start: a regular expression scans O(bytes), and each match costs one crc.
@@ -86,7 +86,7 @@ def find_message(
 def whole_messages(
     path: Path, position: int = 0, minimum_offset: int = -(1 << 63)
 ) -> Iterator[tuple[int, Message]]:
-    """Yield the whole messages at or behind `position`, of whatever format, with their positions.
+    """Yield the whole messages at or after `position`, of whatever format, with their positions.
 
     It skips the damage between them, and messages with offsets below `minimum_offset`. What
     `decode_any` calls whole may have been acknowledged. O(bytes).

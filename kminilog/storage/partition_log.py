@@ -166,7 +166,7 @@ class PartitionLog:
         return range(mark.next_offset, self._next_offset)
 
     def roll(self) -> bool:
-        """Begin a new segment behind the last message; tell if it did.
+        """Begin a new segment after the last message; tell if it did.
 
         It does not if the last segment is empty, or if the new one would get the same name. Raises
         WriteFailedError as `append` does.

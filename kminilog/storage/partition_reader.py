@@ -107,7 +107,7 @@ class PartitionReader:
     def log_end_offset(self) -> int:
         """One past the offset of the last message: the next message gets it.
 
-        Damage behind the last right index entry counts as the end of the log; a read from there
+        Damage after the last right index entry counts as the end of the log; a read from there
         raises the error. Reads the last segment from that entry on.
         """
         while True:

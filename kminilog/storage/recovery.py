@@ -1,6 +1,6 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
-A log may end in a *torn tail*: bytes that a dying writer left behind the last whole message.
+A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
 Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
 follows it, at any byte of this segment or of a later one. That message may have another format: a
 newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if
@@ -9,7 +9,7 @@ changes until a human forces the cut. Every cut keeps its bytes in a side file,
 `<segment>.log.<position>.cut`.
 
     segment 0        segment 1                 segment 2
-    [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut behind m6
+    [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut after m6
     [m0 m1 m2 m3]    [m4 m5 ~~~~~ m7 m8]       [m9 m10]          damage: m7 is whole
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
@@ -69,7 +69,7 @@ class Decision(StrEnum):
 def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
     """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
-    A whole message behind the fault may have been acknowledged, so a human must decide.
+    A whole message after the fault may have been acknowledged, so a human must decide.
 
     >>> decide(None, lambda: False).value, decide("unfinished message", lambda: False).value
     ('keep', 'cut')
@@ -115,9 +115,9 @@ def leftovers_and_strays(
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
-    At most one of `cut`, a torn tail, and `damage`, which only `force` cuts, is set. `behind` are
-    the later segments, which a cut removes. `log_end_offset` is where the valid part ends;
-    `whole_end_offset` is one past the last whole message behind it, 0 if there is none.
+    At most one of `cut`, a torn tail, and `damage`, which only `force` cuts, is set. A cut removes
+    the `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
+    one past the last whole message after it, 0 if there is none.
     """
 
     topic_partition: TopicPartition
@@ -126,7 +126,7 @@ class RecoveryPlan:
     whole_end_offset: int = 0
     cut: Break | None = None
     damage: Break | None = None
-    behind: list[Segment] = field(default_factory=list)
+    later_segments: list[Segment] = field(default_factory=list)
     rebuilt_indexes: list[tuple[Segment, list[IndexEntry]]] = field(default_factory=list)
     leftovers: list[Path] = field(default_factory=list)
     strays: list[Path] = field(default_factory=list)
@@ -198,14 +198,14 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         raise CorruptLogError(
             str(plan.damage.segment.log_path),
             position=plan.damage.position,
-            reason=f"{plan.damage.reason}; {plan.damage.lost_messages} whole messages stand behind",
+            reason=f"{plan.damage.reason}; {plan.damage.lost_messages} whole messages follow",
             remedy="the partition is not written to; `kminilog recover` says what can be kept",
         )
     cut = plan.cut or plan.damage
     side_files = []
     for segment, entries in plan.rebuilt_indexes:
         segment.index.rewrite(entries)
-    for segment in reversed(plan.behind):
+    for segment in reversed(plan.later_segments):
         side_files.append(_side_file(segment.log_path, 0))
         os.rename(segment.log_path, side_files[-1])
         segment.remove()
@@ -234,18 +234,18 @@ def _set_break(
     reason: str,
     scanner: SegmentScanner,
 ) -> None:
-    segment, plan.behind = segments[slot], segments[slot + 1 :]
+    segment, plan.later_segments = segments[slot], segments[slot + 1 :]
 
     def is_whole_message_behind() -> bool:
         first_at, _ = next(whole_messages(segment.log_path, position), (None, None))
         is_at_once = first_at == position  # with a wrong offset, or of another format
-        later = (any(whole_messages(s.log_path)) for s in plan.behind)
+        later = (any(whole_messages(s.log_path)) for s in plan.later_segments)
         here = whole_messages(segment.log_path, position, next_offset)
         return is_at_once or any(here) or any(later)
 
-    lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.behind)
+    lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.later_segments)
     whole = [scanner.count_whole_messages(segment, position)]
-    whole += [scanner.count_whole_messages(later, 0) for later in plan.behind]
+    whole += [scanner.count_whole_messages(later, 0) for later in plan.later_segments]
     plan.whole_end_offset = max(found.next_offset for found in whole)
     lost_messages = sum(found.message_count for found in whole)
     found = Break(segment, position, reason, lost_bytes, lost_messages)

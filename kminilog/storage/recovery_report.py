@@ -11,7 +11,7 @@ def describe(plan: RecoveryPlan) -> list[str]:
             lines.append(
                 f"{found.segment.log_path}, offset {plan.log_end_offset}, byte {found.position}: "
                 f"{verdict}: {found.reason}; {found.lost_bytes} bytes with {found.lost_messages} "
-                f"whole messages behind it; valid up to offset {plan.log_end_offset}"
+                f"whole messages after it; valid up to offset {plan.log_end_offset}"
             )
     lines += [f"{s.index.path}: not what the log says; rebuilt" for s, _ in plan.rebuilt_indexes]
     lines += [f"{path}: left behind; removed" for path in plan.leftovers]

@@ -1,6 +1,6 @@
 """Retention: delete the oldest segments of a partition, by age and by size.
 
-Both rules delete a prefix of the log, so no segment behind one that stays. By age: segments whose
+Both rules delete a prefix of the log, so no segment after one that stays. By age: segments whose
 `.log` was last written longer ago than retention.ms. By size: the oldest segment, as long as the
 rest still has retention.bytes. So the rest is never below that, and a log above it by less than a
 segment loses nothing. If the rules delete all segments, the log first begins an empty one at its

@@ -84,7 +84,7 @@ class Segment:
         """Tell if a message may stand at a position where `next_offset` is expected.
 
         The crc does not cover the offset, so an offset that makes a gap may be damage. If gaps are
-        allowed, it is believed only if the offset behind it is greater. That is the offset of the
+        allowed, it is believed only if the offset after it is greater. That is the offset of the
         next message, or else `following_offset`, with which the next segment begins.
         """
         if is_next_message(message, next_offset):
@@ -129,7 +129,7 @@ class Segment:
         self.index.load()
 
     def add(self, offset: int, data: bytes) -> None:
-        """Place an encoded message behind the last one, in memory; add an index entry if it is due.
+        """Place an encoded message after the last one, in memory; add an index entry if it is due.
 
         `size_bytes` and the index include it at once; a reader sees it after `write`. O(1).
         """

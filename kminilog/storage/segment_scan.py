@@ -113,7 +113,7 @@ def may_keep_index(segment: Segment, scan: SegmentScan) -> bool:
 
 
 def valid_end(segment: Segment) -> int | None:
-    """Return one past the last offset, from the index and the messages behind its last entry.
+    """Return one past the last offset, from the index and the messages after its last entry.
 
     None if the index is invalid or those messages are not valid. A quick check, for a segment that
     was on the disk before: O(entries + bytes between two entries).
@@ -127,14 +127,14 @@ def valid_end(segment: Segment) -> int | None:
 
 
 class WholeMessages(NamedTuple):
-    """The whole messages behind damage: their number, and one past their greatest offset."""
+    """The whole messages after damage: their number, and one past their greatest offset."""
 
     message_count: int
     next_offset: int
 
 
 def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
-    """Return the number of whole messages at or behind a position; skip damage between them.
+    """Return the number of whole messages at or after a position; skip damage between them.
 
     They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that is
     too great for the segment, because that is damage itself; it is 0 if no other message is there.

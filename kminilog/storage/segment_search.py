@@ -20,7 +20,7 @@ from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
 from kminilog.trace import UNTRACED, Tracer
 
-_LAST_MESSAGE_BYTES = 1 << 13  # behind the last entry, read one more message than the interval
+_LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20
 
 
@@ -107,10 +107,10 @@ def locate(
 
     `following_offset` is the first offset of the next segment; None for the last segment, where an
     unfinished message is the end. `descriptor` is an open descriptor of the `.log`; with it, the
-    index is loaded again only for a message behind its last entry. O(log entries + bytes between
+    index is loaded again only for a message after its last entry. O(log entries + bytes between
     two entries).
 
-    Raises CorruptLogError for an unfinished message elsewhere or with messages behind it, for bytes
+    Raises CorruptLogError for an unfinished message elsewhere or with messages after it, for bytes
     that are no message, and for a message with a wrong offset. If gaps are allowed, see
     `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
@@ -167,7 +167,7 @@ def _expected(
         # A writer may have finished it meanwhile.
         finished = message_at(segment.dialect, segment.log_path, position)
         if finished is None:
-            raise damage_error(segment, position, "an unfinished message, and others behind it")
+            raise damage_error(segment, position, "an unfinished message, and others after it")
         outcome = finished
     if isinstance(outcome, CorruptMessage):
         raise damage_error(segment, position, f"{outcome.fault}, {outcome.detail}")
@@ -189,6 +189,6 @@ def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:
     offset, expected = segment.first_offset, before.end_offset()
     reason = (
         f"by its name the segment begins with offset {offset}, but {expected} comes next, "
-        f"behind {before.log_path.name}"
+        f"after {before.log_path.name}"
     )
     return damage_error(segment, 0, reason, is_gap=offset > expected)

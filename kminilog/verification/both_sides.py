@@ -1,6 +1,6 @@
 """The record of a source beside its message: what each holds, and which bytes differ.
 
-    source    order 1|3| of alice      in front of the marks and behind them, both are the same
+    source    order 1|3| of alice      in front of the marks and after them, both are the same
     message   order 1|7| of alice
 
 A long key or value is cut to an *excerpt* around the difference; its true size stays known. The
@@ -26,7 +26,7 @@ class KeyValue(NamedTuple):
 class Excerpt(NamedTuple):
     """Some bytes of a key or value of `size_bytes`, from byte `start` on; `data` None is null.
 
-    `differs` are the first byte that is not the same on the other side, and the one behind the
+    `differs` are the first byte that is not the same on the other side, and the one after the
     last, counted in the whole; None if nothing differs, or there is no other side.
     """
 
@@ -64,7 +64,7 @@ class Excerpt(NamedTuple):
 
     @property
     def parts(self) -> tuple[bytes, bytes, bytes]:
-        """What of the excerpt stands in front of what differs, what differs, and what is behind."""
+        """What of the excerpt stands in front of what differs, what differs, and what is after."""
         data = self.data or b""
         if self.differs is None:
             return data, b"", b""
@@ -78,7 +78,7 @@ class Excerpt(NamedTuple):
 
     @property
     def is_cut_behind(self) -> bool:
-        """Whether bytes of the whole stand behind the excerpt."""
+        """Whether bytes of the whole stand after the excerpt."""
         return self.start + len(self.data or b"") < self.size_bytes
 
     def to_json(self, name: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ DAMAGE = (*LOSSES, FindingClass.OFFSET_OVERLAP, FindingClass.OFFSET_DISORDER)
 
 
 class Slot(NamedTuple):
-    """Where a missing record belongs: behind offset `before`, in front of offset `after`.
+    """Where a missing record belongs: after offset `before`, in front of offset `after`.
 
     It is number `number`, from 1 on, of `missing_count` records that are missing there.
     """
@@ -65,7 +65,7 @@ def cause_of(slot: Slot, findings: Iterable[Finding]) -> Cause | None:
         if found.kind in LOSSES
         and found.partition == slot.partition
         and found.offset is not None
-        and slot.before < found.offset <= slot.after  # a gap is found at the message behind it
+        and slot.before < found.offset <= slot.after  # a gap is found at the message after it
     ]
     if not there:
         return None

@@ -1,6 +1,6 @@
 """Read the messages of a `.log` and the damage between them, in order, to the end of the file.
 
-Behind damage it continues with the first message that has a right crc, at any byte.
+After damage it continues with the first message that has a right crc, at any byte.
 
     m0 m1 ~~~~~~ m3 m4 ~~~      m0 | m1 | damage, m3 | m4 | damage
                                           bad-crc,         torn-tail, or damage as before
@@ -114,12 +114,12 @@ def _examine(
 
 
 def no_tail(torn: Torn) -> Torn:
-    """Return a torn tail as what it is if segments come behind it: a message without its end.
+    """Return a torn tail as what it is if segments come after it: a message without its end.
 
     >>> no_tail(Damage(FindingClass.TORN_TAIL, 5, "unfinished message")).detail
-    'unfinished message; other segments come behind it'
+    'unfinished message; other segments come after it'
     """
-    detail = f"{torn.detail}; other segments come behind it"
+    detail = f"{torn.detail}; other segments come after it"
     return torn._replace(kind=FindingClass.BAD_LENGTH, detail=detail)
 
 

@@ -10,8 +10,8 @@ with its offset begins at its position. The classes of faults, slot by slot:
 
 One fault gets one finding. A bad slot replaces one entry that is due. Damage in the log gets no
 second finding in the index: entries for its offsets are not judged. If the damage removed or
-repeated a message, all bytes behind it have moved. So the next entry may be wrong by any number of
-bytes, and the entries behind that one by exactly the same number.
+repeated a message, all bytes after it have moved. So the next entry may be wrong by any number of
+bytes, and the entries after that one by exactly the same number.
 
 An additional entry is no fault: Kafka's rule counts appended sets, not messages. This module reads
 no file and does not know the faults of a log. Source: ours; Kafka: DumpLogSegments,

@@ -3,7 +3,7 @@
     .last-jobs  -->  job 3  -->  job 2  -->  job 1   each arrow: a job id, and its file's SHA-256
 
 A manifest that is named but not there, or that has another digest, is a `manifest-mismatch`; a
-changed one is not believed. Manifests that no arrow leads to, as those behind one that is gone, are
+changed one is not believed. Manifests that no arrow leads to, as those after one that is gone, are
 believed, and named as not checked. Source: ours.
 """
 

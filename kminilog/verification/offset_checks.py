@@ -2,7 +2,7 @@
 
 The crc does not cover the offset, so the next message decides. `e` is the expected offset:
 
-    stands there        behind it    finding            because                          go on with
+    stands there        after it     finding            because                          go on with
     e                   any          none                                                e + 1
     x                   e + 1        offset-disorder    one offset was altered           e + 1
     x < 0               any          offset-disorder    the same                         e + 1
@@ -28,7 +28,7 @@ _NOTHING = range(0)
 class OffsetFault(NamedTuple):
     """What is wrong with an offset, which offsets it affects, and which offset to expect now.
 
-    Behind a gap, expect the same message's offset. `swapped_offset` may come next all the same.
+    After a gap, expect the same message's offset. `swapped_offset` may come next all the same.
     """
 
     kind: FindingClass
@@ -72,7 +72,7 @@ def judge_offset(
         return fault._replace(concerned=range(expected, expected + 2), swapped_offset=expected)
     if offset in missing:
         next_offset = offset + 1 if goes_on(offset, after, reach) else expected
-        return _disorder(offset, f"offset {offset} stands behind later ones", next_offset)
+        return _disorder(offset, f"offset {offset} stands after later ones", next_offset)
     if offset > expected:
         return gap(range(expected, offset))
     return overlap(offset, expected)

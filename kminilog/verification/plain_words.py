@@ -65,7 +65,7 @@ _MEANINGS = {
         "The entries of an index do not ascend, or the index ends inside an entry.",
         _RUN_RECOVER,
     ),
-    _K.INDEX_PAST_END: ("An index entry points behind the end of the log.", _RUN_RECOVER),
+    _K.INDEX_PAST_END: ("An index entry points past the end of the log.", _RUN_RECOVER),
     _K.INDEX_SPARSE: (
         "The index lacks an entry, or the whole index is missing. Searches still work, but slowly.",
         _RUN_RECOVER,

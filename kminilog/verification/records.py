@@ -118,7 +118,7 @@ def _placement(
     rules: Mapping[str, PartitionOf | None],
     others: PartitionOf | None,
 ) -> Placement:
-    """Return the ranges of jobs, each with its rule; between them, and behind, that of `others`."""
+    """Return the ranges of jobs, each with its rule; between them, and after, that of `others`."""
     borders = [(one.first_offset, one.next_offset, rules[job_id]) for job_id, one in staged]
     found, end = list[PlacedRange](), 0
     for first, next_offset, rule in (*borders, (MAX_OFFSET + 1, MAX_OFFSET + 1, None)):

@@ -3,7 +3,7 @@
 Three modules do parts of this. Here their results meet, so that one fault gets one finding:
 
     damage_scan     messages and damage, in order; damage counts as the offsets that are missing
-                    behind it, or as one
+                    after it, or as one
     offset_checks   a whole message with a wrong offset
     index_checks    the index, which is not checked where the log is damaged
 
@@ -160,7 +160,7 @@ class SegmentCheck:
     # ---- the log
 
     def _take(self, step: Step, following: Step | None) -> None:
-        """Check one message and the damage in front of it; the step behind it helps to decide."""
+        """Check one message and the damage in front of it; the step after it helps to decide."""
         message, after = step.message, following.message if following else None
         lost = self._count_lost(step, following) if step.damage else 0
         if step.damage:
@@ -198,9 +198,9 @@ class SegmentCheck:
         """Return how many messages were in the damage in front of a message: 1, if it is not
         certain.
 
-        The offsets that are missing behind it were there, if so many messages fit into its bytes.
-        If the message behind contradicts the next one, damage has reached its offset: it is one of
-        them. With damage between the two, nothing contradicts it.
+        The offsets that are missing after it were there, if so many messages fit into its bytes.
+        If the message after it contradicts the next one, damage has reached its offset: it is one
+        of them. With damage between the two, nothing contradicts it.
         """
         if step.damage is None or step.message is None:
             return 1

@@ -38,7 +38,7 @@ def sides_of(sample: Mapping[str, Any], name: str) -> list[tuple[str, Excerpt]]:
 
 
 def escaped_parts(excerpt: Excerpt) -> list[str]:
-    r"""Return its parts as text, escaped: in front of what differs, what differs, and behind it.
+    r"""Return its parts as text, escaped: in front of what differs, what differs, and after it.
 
     >>> escaped_parts(Excerpt(b"a\tb", 3, 0, (1, 2))), escaped_parts(Excerpt(bytes([255]), 1))
     (['a', '\\t', 'b'], ['\\xff', '', ''])

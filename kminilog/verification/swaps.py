@@ -39,12 +39,12 @@ def name_swaps(
     named: dict[Finding, list[Finding]] = {}
     with suppress(KMiniLogError, OSError):  # somebody changes the log: the ranges stay as they are
         read = [_Range.read(reader, jobs, found) for found in ranges]
-        for found, here, behind in zip(ranges, read, [*read[1:], None], strict=False):
-            swap = found not in named and _swap_in(here, behind)
+        for found, here, after in zip(ranges, read, [*read[1:], None], strict=False):
+            swap = found not in named and _swap_in(here, after)
             if swap:
                 one, is_across = swap
                 named[found] = [_finding(reader, found, one)]
-                if is_across and behind:
+                if is_across and after:
                     named[ranges[ranges.index(found) + 1]] = []
     return [kept for found in findings for kept in named.get(found, [found])]
 
@@ -78,17 +78,17 @@ class _Range(NamedTuple):
         return cls(stored, written[first] - total)
 
 
-def _swap_in(here: _Range, behind: _Range | None) -> tuple[int, bool] | None:
+def _swap_in(here: _Range, after: _Range | None) -> tuple[int, bool] | None:
     """Return the offset of the first of two messages that have changed places; None without any.
 
-    The other one may be the first `behind` the range: then the second value is true.
+    The other one may be the first of the range `after`: then the second value is true.
     """
     for one, other in pairwise(here.messages):
         if (_change(one, other) + _change(other, one) - here.difference) % _MODULUS == 0:
             return one.offset, False
-    if behind and behind.messages[0].offset == here.messages[-1].offset + 1:
-        one, other = here.messages[-1], behind.messages[0]
-        changes = _change(one, other) - here.difference, _change(other, one) - behind.difference
+    if after and after.messages[0].offset == here.messages[-1].offset + 1:
+        one, other = here.messages[-1], after.messages[0]
+        changes = _change(one, other) - here.difference, _change(other, one) - after.difference
         if not any(change % _MODULUS for change in changes):
             return one.offset, True
     return None

@@ -324,7 +324,7 @@ def _raw(
 ) -> bytes:
     """Return a message with offset 7 as someone may have damaged it; its crc is right, or flipped.
 
-    `rest` is what stands behind the key length.
+    `rest` is what stands after the key length.
     """
     after_crc = pack(">bbi", magic, 0, key_length) + rest
     size = 4 + len(after_crc) if size is None else size
@@ -473,7 +473,7 @@ def _compare_scan(
 
 
 def _past_damage(dialect: Dialect, data: bytes, at: int) -> Iterator[tuple[int, Outcome]]:
-    """Yield what a scan gives that goes on behind damage, as far as the size says."""
+    """Yield what a scan gives that goes on after damage, as far as the size says."""
     while 0 <= at < len(data):
         found = library.decode(dialect, data, at)
         yield at, found

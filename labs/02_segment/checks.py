@@ -436,7 +436,7 @@ def _wrong_indexes(dialect: Dialect) -> Iterator[tuple[str, bytes]]:
     lengths = [len(data) for data in _messages(dialect, 20, 9)]
     first = dialect.first_offset(20) - 20
     fifth = sum(lengths[:4])
-    yield "an entry behind the end", encode_entry(IndexEntry(first + 14, sum(lengths)))
+    yield "an entry after the end", encode_entry(IndexEntry(first + 14, sum(lengths)))
     yield "an entry with a wrong offset", encode_entry(IndexEntry(first + 5, fifth))
     yield "an entry with a wrong byte", encode_entry(IndexEntry(first + 4, fifth + 3))
     yield "no entries", b""
@@ -448,7 +448,7 @@ def _messages(dialect: Dialect, base: int, count: int) -> list[bytes]:
 
 
 def _damages(dialect: Dialect) -> Iterator[tuple[str, bytes]]:
-    """Yield segments, named 20, with a fault behind the last index entry."""
+    """Yield segments, named 20, with a fault after the last index entry."""
     sound = _messages(dialect, 20, 9)
     data = b"".join(sound)
     yield "5 bytes of a message", data + sound[0][:5]

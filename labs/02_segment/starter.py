@@ -16,7 +16,7 @@ def segment_name(base_offset: int) -> str:
 
 # 2.2  Append gives a message its place
 def add(self, offset: int, data: bytes) -> None:
-    """Place an encoded message behind the last one, in memory; add an index entry if it is due.
+    """Place an encoded message after the last one, in memory; add an index entry if it is due.
 
     `size_bytes` and the index include it at once; a reader sees it after `write`. O(1).
     """

@@ -293,7 +293,7 @@ def _compare_walk(
     offset: int,
     first: int = 5,
 ) -> None:
-    """Compare walks to one offset: over all messages, from the second one, and behind `start`."""
+    """Compare walks to one offset: over all messages, from the second one, and after `start`."""
     sound = b"".join(data)
     at = len(data[0])
     right = library.walk(sound, 0, first, offset)

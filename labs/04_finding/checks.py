@@ -215,7 +215,7 @@ def exercise_3(compare: Comparer, end_offset: Callable[..., Any]) -> None:
         count = segment.count if isinstance(segment, Counting) else 0
         compare.at_most("messages read of 400", count, 20, "ignores-index")
         call = "end_offset(400 messages), messages of self.scan"
-        compare.holds(count > 0, call, "none", "those behind the last entry")
+        compare.holds(count > 0, call, "none", "those after the last entry")
     with TemporaryDirectory() as temporary:
         _compare_growth(compare, end_offset, Path(temporary))
 
@@ -385,7 +385,7 @@ class Partition:
     ) -> list[int]:
         """Return the first of these offsets, as many as have room, but at least `least`.
 
-        With `jumps` it goes on behind one that has no room; with `is_late` it stops one too late.
+        With `jumps` it goes on after one that has no room; with `is_late` it stops one too late.
         """
         found: list[int] = []
         room = max_bytes

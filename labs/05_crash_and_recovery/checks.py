@@ -128,7 +128,7 @@ OTHER_WORDS = (
 
 
 class Asked:
-    """Answers if a whole message stands behind the fault, and counts how often it is asked."""
+    """Answers if a whole message stands after the fault, and counts how often it is asked."""
 
     def __init__(self, answer: bool) -> None:
         self.answer = answer
@@ -156,7 +156,7 @@ def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
         _compare_decision(compare, fault, answer, given, right, {code: given} if code else {})
     compare.at_most("searches at the end of a sound log", questions[0].count, 0, "asks-when-sound")
     most = max(ask.count for ask in questions)
-    compare.at_most("searches behind one fault", most, 1, "asks-twice")
+    compare.at_most("searches after one fault", most, 1, "asks-twice")
     for words in OTHER_WORDS:
         for answer, right, wrong in ((False, CUT, REFUSE), (True, REFUSE, CUT)):
             given = decide(words, Asked(answer))
@@ -172,7 +172,7 @@ def _compare_decision(
     right: Decision,
     mistakes: dict[str, Any],
 ) -> None:
-    call = f"decide({fault!r}, {'a message' if answer else 'nothing'} behind)"
+    call = f"decide({fault!r}, {'a message' if answer else 'nothing'} after)"
     compare.equal(call, lambda: given, right, mistakes)
     kind = type(given).__name__
     compare.holds(isinstance(given, Decision), call, f"{kind} {given!r}", "a Decision")

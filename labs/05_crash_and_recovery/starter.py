@@ -26,7 +26,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
 def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
     """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
-    A whole message behind the fault may have been acknowledged, so a human must decide.
+    A whole message after the fault may have been acknowledged, so a human must decide.
 
     >>> decide(None, lambda: False).value, decide("unfinished message", lambda: False).value
     ('keep', 'cut')

@@ -312,7 +312,7 @@ def _delete(spot: Spot, slot: int) -> None:
 
 
 def segment_renamed(spot: Spot) -> Expected:
-    """To a neighbouring offset, or to one far behind all others."""
+    """To a neighbouring offset, or to one far after all others."""
     path = spot.log.logs(spot.p)[spot.middle_slot]
     other = int(path.stem) + (1, 100_000)[spot.number % 2]
     for suffix in (".log", ".index"):

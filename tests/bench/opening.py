@@ -1,4 +1,4 @@
-"""Opening a log dir to write, recovery behind damage, topics with many partitions: CPU time.
+"""Opening a log dir to write, recovery after damage, topics with many partitions: CPU time.
 
 Segments hold eight messages of 122 bytes. `clean` opens the log dir and each partition and closes
 them, `crashed` recovers from the recovery points on record, `unknown` without them: then all is

@@ -21,7 +21,7 @@ OFFSETS = st.integers(0, 40) | st.sampled_from([2**31, 2**62, 2**63 - 1, -1, -(2
 
 @st.composite
 def contents(draw: st.DrawFn, dialect) -> bytearray:
-    """Messages, perhaps with wrong offsets, a wrong size or part of one behind."""
+    """Messages, perhaps with wrong offsets, a wrong size or part of one after."""
     content = bytearray(log_of(dialect, draw(messages(dialect))))
     positions = message_positions(bytes(content))
     starts = st.sampled_from(positions)

@@ -31,7 +31,7 @@ def torn_gzip(directory: Path) -> list[str | Path]:
 
 
 def torn_zstd(directory: Path) -> list[str | Path]:
-    """It is cut off behind what is read before Spark starts."""
+    """It is cut off after what is read before Spark starts."""
     path, sink = directory / "torn.log.ZST", pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         stream.write(os.urandom(500_000).hex().encode())

@@ -209,7 +209,7 @@ def wrapper(dialect: Dialect, codec: int, inner: bytes, last_offset: int) -> byt
 
 @pytest.fixture
 def compressed(log: Path) -> Path:
-    """The five messages of `log` in one gzip message, and a plain one behind it."""
+    """The five messages of `log` in one gzip message, and a plain one after it."""
     inner = gzip.compress(log.read_bytes(), mtime=0)
     log.write_bytes(wrapper(KAFKA, 1, inner, 4) + encode(KAFKA, 5, b"k", b"5"))
     return log
@@ -316,7 +316,7 @@ def test_dump_deep_beyond_the_limit_says_what_is_not_shown(
     form = ["--json"] if line_format == "json" else ["--format", line_format]
     run = dump(kminilog, compressed, "--deep", *form, "--max-unpacked", limit_bytes)
     lines = [line for line in run.out.splitlines() if "offset" in line and "Starting" not in line]
-    assert len(lines) == shown + 1, run  # the plain message behind it is shown in any case
+    assert len(lines) == shown + 1, run  # the plain message after it is shown in any case
     if shown == 5:
         assert (run.code, run.err) == (0, "")
         return

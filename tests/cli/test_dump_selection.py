@@ -97,7 +97,7 @@ def test_unfinished_message_with_segments_behind_it_is_no_torn_tail(orders):
             run = orders("dump", log, *place)
             assert run.code == 1
             assert f": DAMAGED, {fault}: unfinished message: " in run.out
-            assert ("; other segments come behind it; " in run.out) == (log is first)
+            assert ("; other segments come after it; " in run.out) == (log is first)
 
 
 def test_log_of_a_topic_with_broken_settings_is_still_shown(orders):

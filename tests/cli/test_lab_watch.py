@@ -138,7 +138,7 @@ def test_watch_goes_where_next_says_and_asks_what_is_to_be_predicted(folder, scr
     screen.press("5")
     assert screen.shows_nothing_for(0.5)
     screen.press("2")
-    screen.until("Not quite. The checksum covers what stands behind")
+    screen.until("Not quite. The checksum covers what stands after")
     screen.until("Right: ")
     screen.until("Next: 1.3 ")
     for following in ("1.3", "1.4", "1.5", "1.8", "1.1", "1.2", "1.6", "1.3"):  # 1.7 is done

@@ -174,7 +174,7 @@ def test_produce_finds_a_partitioner_of_the_user_in_the_current_directory(
 
 
 def damage_partition_0(kminilog: CommandLine) -> None:
-    """Make the partition refuse all writes, with valid messages behind the damage."""
+    """Make the partition refuse all writes, with valid messages after the damage."""
     kminilog.ok("topic", "create", "t", "--partitions", 2)
     kminilog.ok("produce", "t", "--partition", 0, stdin=b"one\ntwo\n")
     log = kminilog.log_dir / "t-0" / ("0" * 20 + ".log")

@@ -68,7 +68,7 @@ def test_recover_tells_each_of_its_steps(orders, monkeypatch):
     orders.ok("recover", "orders-0")
     *reading, counting, naming = steps
     assert {step[: step.index(",")] for step in reading} == {"reading orders-0"}
-    assert counting == f"counting what is whole behind damage in orders-0, segment {log.stem}"
+    assert counting == f"counting what is whole after damage in orders-0, segment {log.stem}"
     assert naming == "naming the faults of orders-0"
 
 

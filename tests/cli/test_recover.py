@@ -81,7 +81,7 @@ def test_messages_of_a_later_format_are_never_cut_off(orders, last_log, tmp_path
     for writes in (["produce", "orders", lines], ["ingest", lines, "--topic", "orders"]):
         run = orders(*writes)
         assert run.code == 2
-        assert f"format v{magic}; 3 whole messages stand behind" in run.err
+        assert f"format v{magic}; 3 whole messages follow" in run.err
     run = orders("recover", "orders-0", "--json")
     assert (run.code, run.document["damage"]["class"]) == (1, "bad-magic")
     assert run.document["damage"]["lost_messages"] == 3

@@ -61,14 +61,14 @@ FAULTS = {
         "written three times", "rubbish in front",
     )},
     **{f"index: {name}": first_slot(INDEX_FAULTS[name]) for name in (
-        "position + 1", "position far behind", "position negative", "offset + 100,000",
-        "zeroed", "zeros behind", "there twice", "removed", "deleted", "cut inside",
+        "position + 1", "position far after", "position negative", "offset + 100,000",
+        "zeroed", "zeros after", "there twice", "removed", "deleted", "cut inside",
     )},
     **{f"file: {name}": FILE_FAULTS[name] for name in (
         "renamed + 1", "copied", "index without a log", "stray file",
     )},
     "file: cut to less than a header": cut_inside_the_first_header,
-    "file: cut, with segments behind": cut_an_inner_segment,
+    "file: cut, with segments after": cut_an_inner_segment,
     "index: two entries wrong": damage_two_entries,
 }  # fmt: skip
 NOT_EVERYWHERE = {

@@ -54,7 +54,7 @@ def words_of(context: click.Context) -> list[str]:
 
 
 def has_json(context: click.Context) -> bool:
-    """Tell if the example can be asked for JSON; behind `--` stand the words of another command."""
+    """Tell if the example can be asked for JSON; after `--` stand the words of another command."""
     options = {name for param in context.command.params for name in param.opts}
     return "--json" in options and "--" not in words_of(context)
 

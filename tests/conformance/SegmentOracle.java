@@ -13,7 +13,7 @@ import kafka.utils.SystemTime$;
  *
  *   FILE DIRECTORY INTERVAL_BYTES FIRST_OFFSET:BYTES...
  *
- * FILE holds the messages of all sets, one behind the other; each set is appended by one call.
+ * FILE holds the messages of all sets, one after the other; each set is appended by one call.
  */
 public class SegmentOracle {
     public static void main(String[] args) throws Exception {

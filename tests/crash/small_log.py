@@ -97,7 +97,7 @@ def contents(read: list[Message]) -> list[KeyValue]:
 def assert_never_a_wrong_message(reader: PartitionReader, messages: list[KeyValue]) -> None:
     """Whatever the reader answers, by reading or finding, is what was written, or an error of ours.
 
-    Reading goes on behind an offset that cannot be read, as a consumer that skips it would.
+    Reading goes on after an offset that cannot be read, as a consumer that skips it would.
     """
     written = dict(enumerate(messages))
     for offset in written:

@@ -1,7 +1,7 @@
 """Every byte of a small log changed, after an unclean stop.
 
 The expected outcome follows from the layout alone. With the recovery point 0, so that everything is
-read: a changed message with another behind it is refused; of the last message, a changed offset is
+read: a changed message with another after it is refused; of the last message, a changed offset is
 refused (a whole message with a wrong offset), anything else is cut off; an index is rebuilt. With
 the recovery point at the end, segments but the last get a quick look from their last index entry
 on; what it does not see must then be refused by whoever reads it.
@@ -85,7 +85,7 @@ def assert_cut_before_the_last_message(log: SmallLog, name: str, start: int) -> 
     with log.open() as writer:
         assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages[:-1]
         (said,) = (line for line in writer.warnings if "torn tail" in line)
-        assert f"{len(changed) - start} bytes with 0 whole messages behind it" in said
+        assert f"{len(changed) - start} bytes with 0 whole messages after it" in said
     assert (log.directory / f"{name}.{start}.cut").read_bytes() == changed[start:]
     assert_works(log, log.messages[:-1])
 

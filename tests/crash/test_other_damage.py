@@ -112,7 +112,7 @@ def test_recover_key_length_beyond_the_message_with_a_right_crc_is_refused(tmp_p
 
 def test_recover_size_that_spans_the_next_message_too_is_refused(tmp_path, dialect):
     """The size is changed so that it ends exactly where the next message does, and the crc made
-    right for it: one message where there were two, so the offset behind it is a gap."""
+    right for it: one message where there were two, so the offset after it is a gap."""
     log = write_small_log(tmp_path, dialect)
     name = log.logs[0]
     start, _, end, *_ = log.positions(name)
@@ -179,7 +179,7 @@ def test_recover_torn_message_that_holds_a_whole_newer_message_is_refused(
 def test_recover_message_with_a_changed_size_and_a_message_inside_is_refused(
     tmp_path, dialect, inner_offset
 ):
-    """A size that ends the message before, at or behind the one that its payload holds."""
+    """A size that ends the message before, at or after the one that its payload holds."""
     log, _ = log_in_log(tmp_path, dialect, inner_offset)
     (name,) = log.logs
     start = log.positions(name)[1]

@@ -47,7 +47,7 @@ def segment(document: Document) -> str:
     picture.text(_LEFT, _LOG_TOP + 122, log, is_mono=True)
     note = f"{len(starts)} messages, {offsets[0]} to {offsets[-1]}, {end} bytes; drawn to scale"
     picture.text(WIDTH - _LEFT, _LOG_TOP + 122, note, anchor="end", fill=DIM)
-    rule = f"A message gets an entry if it begins more than {interval} bytes behind the last entry."
+    rule = f"A message gets an entry if it begins more than {interval} bytes after the last entry."
     picture.text(_LEFT, _LOG_TOP + 150, rule)
     return picture.svg(_LOG_TOP + 172)
 

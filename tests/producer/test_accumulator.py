@@ -100,7 +100,7 @@ def test_append_closes_a_batch_that_has_no_room_for_a_record_even_if_smaller_one
 
 @pytest.mark.parametrize(
     ("situation", "count", "is_ready"),
-    [("not full", 1, False), ("full", 3, True), ("another one behind it", 4, True)],
+    [("not full", 1, False), ("full", 3, True), ("another one after it", 4, True)],
 )
 def test_batch_is_ready_when_it_is_full_or_followed(situation, count, is_ready):
     bench = Bench()

@@ -73,7 +73,7 @@ def test_find_at_each_segment_boundary_finds_the_message(data, dialect, base_off
 def log_that_rolls_at(
     path: Path, roll_at: int, dialect: Dialect = DOCUMENTED, count: int = 10
 ) -> LogDir:
-    """A log dir whose log starts shortly before `roll_at` and begins a segment behind it."""
+    """A log dir whose log starts shortly before `roll_at` and begins a segment after it."""
     with LogDirWriter.open(path, create=True) as writer:
         base_offset = dialect.base_offset_for(roll_at - 2)
         writer.create_topic(Topic("orders", 1, dialect), base_offset=base_offset)
@@ -122,7 +122,7 @@ def test_find_368769_in_the_kafka_dialect_is_the_first_of_the_segment_of_that_na
 
 
 def test_find_with_the_three_names_of_the_document_probes_only_names(tmp_path):
-    """Two short logs, the second moved behind the first: the names of S1 5.1 in one directory."""
+    """Two short logs, the second moved after the first: the names of S1 5.1 in one directory."""
     log_that_rolls_at(tmp_path / "a", 368_769)
     log_that_rolls_at(tmp_path / "b", 737_337)
     target = tmp_path / "a" / "orders-0"

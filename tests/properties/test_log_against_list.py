@@ -123,7 +123,7 @@ class LogMachine(RuleBasedStateMachine):
     def reopen_after_an_unclean_stop(
         self, has_checkpoint: bool, has_indexes: bool, torn_bytes: int, data: st.DataObject
     ) -> None:
-        """With part of the message that comes next behind the last one."""
+        """With part of the message that comes next after the last one."""
         self.writer.close()
         (self.path / CLEAN_SHUTDOWN_FILE).unlink()
         if not has_checkpoint:

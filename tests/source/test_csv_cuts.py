@@ -44,7 +44,7 @@ REGULAR = {
 IRREGULAR = {
     "a quote in a field": b'a,b\n1,2\n5" pipe,3\n4,4\n',
     "two quotes in a field": b'a,b\n1,x "y" z\n2,"\n"\n3,3\n',
-    "behind a quote": b'a,b\n1,2\n"3" ,4\n5,6\n',
+    "after a quote": b'a,b\n1,2\n"3" ,4\n5,6\n',
     "a blank before a quote": b'a,b\n1, "2\n",3\n4,5\n',
     "never closed": b'a,b\n1,2\n3,"4\n5,6\n\n7,8\n',
     "closed at last": b'a,b\n1,2\n3,"4\n5,6"7\n8,9\n',

@@ -146,7 +146,7 @@ def test_many_faults_in_one_log_are_named_one_by_one(spark, forger):
         behind = forger.messages(forger.place(original)[0])
         slot = behind.index(original)
         expected += [("duplicate", copy, line, None) for copy in behind[slot + 1 :][:copies]]
-    for line in (47, 260):  # swapped with the next of its key, which stands 23 lines behind it
+    for line in (47, 260):  # swapped with the next of its key, which stands 23 lines after it
         first, second = at(line), at(line + 23)
         assert first.key == second.key
         forger.exchange(first, second)

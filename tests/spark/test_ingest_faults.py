@@ -148,7 +148,7 @@ def test_ingest_into_a_path_that_can_be_no_directory_is_refused(spark, tmp_path,
 
 
 @pytest.mark.parametrize("plan", ["sorted", "runs"])
-@pytest.mark.parametrize("moment", ["before the commit point", "behind it"])
+@pytest.mark.parametrize("moment", ["before the commit point", "after it"])
 def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
     spark, tmp_path, numbers, monkeypatch, moment, plan
 ):
@@ -168,7 +168,7 @@ def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
         return copy_and_go_on
 
     with monkeypatch.context() as patch:
-        if moment == "behind it":
+        if moment == "after it":
             patch.setattr(publication, "_finish", snapshot(publication._finish))
         else:
             patch.setattr("kminilog.ingest.job.publish", snapshot(publication.publish))
@@ -176,7 +176,7 @@ def test_ingest_whose_driver_died_is_done_once_when_it_is_run_again(
     assert list((dead / STAGING_DIR / "j").iterdir())
     assert len(list((dead / QUARANTINE_DIR).iterdir())) == 1
     again = ingest(spark, dead, source, **options(plan, max_rejected=1))
-    assert again.already_committed == (moment == "behind it")
+    assert again.already_committed == (moment == "after it")
     assert content_of(dead, "t") == content_of(log_dir, "t")
     assert sum(map(len, content_of(dead, "t").values())) == 100
     assert not list((dead / STAGING_DIR).glob("*"))

@@ -238,7 +238,7 @@ def test_read_of_an_unfinished_message_before_a_later_format_is_damage(tmp_path,
     path = log.segments()[0].log_path
     with open(path, "ab") as file:
         file.write(encode(dialect, 2, b"k", bytes(500))[:40] + later_message(1, 3, b"value"))
-    with pytest.raises(CorruptLogError, match="an unfinished message, and others behind it"):
+    with pytest.raises(CorruptLogError, match="an unfinished message, and others after it"):
         open_reader(log).read(2, 1000)
 
 

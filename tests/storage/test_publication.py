@@ -248,7 +248,7 @@ def test_finish_that_crashes_too_is_finished_by_the_next(log_dir, dialect, secon
     manifest = stage(log_dir, dialect)
     publish_until(steps_until_commit(log_dir, manifest) + 2, log_dir, manifest)
     pending = list((log_dir / MANIFEST_DIR).glob("*.pending"))
-    assert pending, "the first crash was meant to come behind the commit point"
+    assert pending, "the first crash was meant to come after the commit point"
     with pytest.MonkeyPatch.context() as monkeypatch:
         CrashAt(second_step).wrap(monkeypatch, os, "replace")
         try:

@@ -170,7 +170,7 @@ def test_recover_whole_messages_of_another_format_is_refused(
     found = plan(log, scanner=scanner)
     assert found.cut is None
     assert (found.damage.lost_messages, found.whole_end_offset) == (3, end + 4)
-    with pytest.raises(CorruptLogError, match="3 whole messages stand behind"):
+    with pytest.raises(CorruptLogError, match="3 whole messages follow"):
         carry_out(found)
     assert contents(tmp_path) == before
 
@@ -322,7 +322,7 @@ def test_recover_index_that_is_damaged_is_rebuilt_to_the_same_bytes(
 def brokers_segment(directory: Path, dialect: Dialect, *, is_compressed: bool) -> list[IndexEntry]:
     """Write a segment of 20 appended sets of 5 messages; return the index that a broker gives it.
 
-    An entry for a set that begins more than 20 bytes behind the last one indexed, with the set's
+    An entry for a set that begins more than 20 bytes after the last one indexed, with the set's
     first offset. A compressed set is one message, with its last offset.
     """
     content, entries, last_indexed = b"", [], 0
@@ -375,9 +375,9 @@ def test_recover_index_of_a_broker_that_the_log_contradicts_is_rebuilt(tmp_path)
         (offset, position), beyond = true[7], 20 * (true[1].position - true[0].position)
         for what, entries in {
             "the offset of the message before": [*true[:7], IndexEntry(offset - 1, position)],
-            "an offset behind the message": [*true[:7], IndexEntry(offset + 5, position)],
+            "an offset after the message": [*true[:7], IndexEntry(offset + 5, position)],
             "between two messages": [*true[:7], IndexEntry(offset, position + 1)],
-            "behind the end": [*true, IndexEntry(100, beyond)],
+            "after the end": [*true, IndexEntry(100, beyond)],
             "not ascending": [*true[:7], true[7], true[7]],
             "in front of the first message": [IndexEntry(0, 0), *true],
             "empty": [],

@@ -1,4 +1,4 @@
-"""A log that was cut is, byte for byte, one that never had the messages behind the cut."""
+"""A log that was cut is, byte for byte, one that never had the messages after the cut."""
 
 import os
 from contextlib import suppress
@@ -180,7 +180,7 @@ class CrashError(Exception):
 
 
 def test_truncate_that_crashes_at_any_step_leaves_a_sound_log(tmp_path, dialect, monkeypatch):
-    """Each call that changes a file may be the last one: the log then ends at or behind the cut."""
+    """Each call that changes a file may be the last one: the log then ends at or after the cut."""
     calls = [(os, "ftruncate"), (Path, "unlink")]
     originals = [getattr(owner, name) for owner, name in calls]
     ends = []

@@ -98,7 +98,7 @@ def alter_offset(byte: int, mask: int) -> Fault:
         flip_byte(spot.log, spot.position + byte, mask=mask)
         if not spot.is_very_last:
             return spot.here("offset-disorder")
-        # No message behind it bears witness: it looks like a gap, or like a copy.
+        # No message after it bears witness: it looks like a gap, or like a copy.
         altered = int.from_bytes(spot.log.read_bytes()[spot.position :][:8], signed=True)
         kind = "offset-gap" if altered > spot.offset else "offset-overlap"
         return [Expected(kind, spot.log.stem, altered, spot.position)]
@@ -188,7 +188,7 @@ def cut_inside(spot: Spot) -> list[Expected] | None:
 
 
 def cut_between(spot: Spot) -> list[Expected] | None:
-    """Cut the file in front of a message; those behind it are gone."""
+    """Cut the file in front of a message; those after it are gone."""
     if spot.is_in_last_segment:
         return None
     cut_to(spot.log, spot.position)
@@ -315,14 +315,14 @@ def delete_index(slots: Slots) -> list[Expected]:
 INDEX_FAULTS: dict[str, IndexFault] = {
     "position + 1": change_entry(0, 1, "index-position"),
     "position - 1": change_entry(0, -1, "index-position"),
-    "position far behind": change_entry(0, 1 << 20, "index-past-end"),
+    "position far after": change_entry(0, 1 << 20, "index-past-end"),
     "position negative": change_entry(0, -(1 << 30), "index-order"),
     "offset + 1": change_entry(1, 0, "index-position"),
     "offset + 100,000": change_entry(100_000, 0, "index-position"),
     "offset negative": change_entry(-(1 << 20), 0, "index-order"),
     "zeroed": zero_entry,
     "zeroed from here on": zero_from_entry_on,
-    "zeros behind": add_zeros,
+    "zeros after": add_zeros,
     "swapped with the one before": swap_entries,
     "there twice": repeat_entry,
     "removed": remove_entry,
@@ -407,7 +407,7 @@ FILE_FAULTS: dict[str, Fault] = {
     "renamed + 1": rename(1),
     "renamed - 1": rename(-1),
     "renamed + 5": rename(5),
-    "renamed behind all": rename(10**9),
+    "renamed after all": rename(10**9),
     "deleted": delete_segment,
     "emptied": empty_log,
     "second half copied": copy_second_half,

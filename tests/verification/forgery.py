@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from tests.damage import CRC_END, encode_entries, message_positions, offsets_in
 
-_KEY = 22  # where the key begins, behind its length
+_KEY = 22  # where the key begins, after its length
 _LENGTH = struct.Struct(">i")
 
 
@@ -46,7 +46,7 @@ class Forged:
         return Forged(self.data, self.line)
 
     def mend(self, covered: bytes) -> None:
-        """Put in other bytes behind the crc, and make size and crc right for them."""
+        """Put in other bytes after the crc, and make size and crc right for them."""
         size = _LENGTH.pack(len(covered) + 4)
         crc = struct.pack(">I", zlib.crc32(covered))
         self.data = self.data[:8] + size + crc + covered
@@ -61,7 +61,7 @@ class Forged:
         self.mend(self.covered[:2] + length + (key or b"") + rest)
 
     def flip(self, at: int, mask: int) -> None:
-        """Change bits of the byte `at` bytes behind the crc; from the end if negative."""
+        """Change bits of the byte `at` bytes after the crc; from the end if negative."""
         covered = bytearray(self.covered)
         covered[at] ^= mask
         self.mend(bytes(covered))
@@ -239,7 +239,7 @@ def alter_key_to_one_of_another_partition(forger: Forger, message: Forged) -> li
 
 
 def swap(by: int) -> Forgery:
-    """Exchange it with another message of its partition, behind it or in front of it."""
+    """Exchange it with another message of its partition, after it or in front of it."""
 
     def forgery(forger: Forger, message: Forged) -> list[Found] | None:
         messages = forger.messages(forger.place(message)[0])

@@ -93,7 +93,7 @@ def test_entries_behind_a_fault_in_the_log_may_all_be_off_by_as_much():
     def shifted(entries: list[tuple[int, int]]) -> list[str]:
         check = IndexCheck(encode_entries(entries), 0, INTERVAL)
         for offset in range(10):
-            if offset == 3:  # its message is gone, and those behind it came forward
+            if offset == 3:  # its message is gone, and those after it came forward
                 check.tell_fault(3, 4)
             else:
                 check.tell_message(offset, offset, 60 * (offset - (offset > 3)))

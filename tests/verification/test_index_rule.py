@@ -1,6 +1,6 @@
 """Which entries an index must have: one for each message that is due, or, of Kafka, fewer.
 
-Kafka looks once for each appended set if more than the interval lies behind it since the last
+Kafka looks once for each appended set if it has written more than the interval since the last
 entry; the entry has the first offset of the set.
 """
 

@@ -142,7 +142,7 @@ def test_what_jobs_and_a_producer_wrote_is_no_finding(path):
         (0, 9, 0),
         (0, 10, 10),
         (0, 34, 30),
-        (0, 39, 39),  # the second job begins behind four messages of a producer
+        (0, 39, 39),  # the second job begins after four messages of a producer
         (0, 48, 39),
         (0, 50, 49),
         (1, 1, 1),
@@ -412,7 +412,7 @@ def test_damage_in_the_last_message_is_named_by_its_own_class_only(path):
 
 
 def test_log_that_ends_before_a_job_but_not_the_last_one_of_the_topic(path):
-    """Partition 2 has messages of a producer behind its only job."""
+    """Partition 2 has messages of a producer after its only job."""
     last = last_log(path, 2)
     cut_to(last, message_positions(last.read_bytes())[-2])
     assert [found[0] for found in check(path)] == ["lost-end"]

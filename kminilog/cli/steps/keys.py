@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from kminilog.cli.interrupts import interruptible_wait
 
 _ESCAPE = "\x1b"
-_REST_SECONDS = 0.05  # the bytes behind an Escape come at once; a pressed Escape comes alone
+_REST_SECONDS = 0.05  # the bytes after an Escape come at once; a pressed Escape comes alone
 
 
 @contextmanager

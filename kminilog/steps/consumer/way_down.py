@@ -134,7 +134,7 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
     recording.show(name)
     ours = Range(name, located.position, located.position + located.message.length_bytes)
     recording.step(
-        f"The leader writes the message behind the last one, with its offset, in the dialect of "
+        f"The leader writes the message after the last one, with its offset, in the dialect of "
         f"the topic: {count(located.message.length_bytes, 'byte')} from byte {located.position} "
         "on. Nothing in the file is ever changed; it only grows.",
         focus=[ours],

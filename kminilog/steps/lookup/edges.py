@@ -51,7 +51,7 @@ def edges(reader: PartitionReader) -> Iterator[tuple[int, str]]:
             (start - 1, "one before the first message"),
             (start, "the first message"),
             (end - 1, "the last message"),
-            (end, "one behind the last message"),
+            (end, "one after the last message"),
         ]
     for offset in sorted({offset for offset, _ in places if offset >= 0}):
         yield offset, " and ".join(where for at, where in places if at == offset)

@@ -1,6 +1,6 @@
 """Every one-byte change of a message, and which check notices it.
 
-    the file ends behind the message     34 bytes: 34 * 255 changes
+    the file ends after the message      34 bytes: 34 * 255 changes
     letter                               s  valid: no check of the message notices it
                                          n  unfinished: more bytes are needed
                                          l, m, c  bad-length, bad-magic, bad-crc

@@ -105,9 +105,9 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
     question = ask(
         "A reader of the documented dialect gets the kafka bytes. What does it find?",
         f"a value of {len(found.value or b'')} bytes",
-        "All bytes behind the key are the value, also the four that are its length.",
+        "All bytes after the key are the value, also the four that are its length.",
         {
-            "a wrong crc": "Both dialects compute it over the same bytes, all behind the crc.",
+            "a wrong crc": "Both dialects compute it over the same bytes, all after the crc.",
             "the same value": "This reader knows no value length, so it cannot take it away from "
             "the value.",
             "an unfinished message": "The size counts to the end of the message in both dialects.",
@@ -126,7 +126,7 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
     if isinstance(outcome, CorruptMessage):
         said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
     recording.step(
-        "The documented bytes, read in the kafka dialect: the four bytes behind the key are taken "
+        "The documented bytes, read in the kafka dialect: the four bytes after the key are taken "
         f"for the length of the value. {said}",
         focus=[Range(_DOCUMENTED, 0, len(documented))],
     )
@@ -171,8 +171,8 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
     recording.show(_PAGES)
     values: dict[str, Value] = {"length": size}
     recording.step(
-        "A learner on Kafka's mailing list took the first eight bytes for a filler. Behind them "
-        f"the length is {size}, and that is right: in both layouts it counts all bytes behind it. "
+        "A learner on Kafka's mailing list took the first eight bytes for a filler. After them "
+        f"the length is {size}, and that is right: in both layouts it counts all bytes after it. "
         "So this reader finds the end of each message.",
         focus=[Range(_PAGES, 8, 12)],
         values=values,
@@ -220,7 +220,7 @@ def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
     question = ask(
         f"The pages say: a CRC-32 of the payload. Which bytes give the {stored} that is stored?",
         "magic to the end",
-        "The CRC covers everything behind itself; neither offset nor size.",
+        "The CRC covers everything after itself; neither offset nor size.",
         {
             "the value alone": "The pages say so, but then no fault in the key would be found.",
             "key length to the end": "Magic and attributes are covered, too.",

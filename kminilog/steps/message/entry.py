@@ -26,7 +26,7 @@ _SHOWN_BYTES = 1024
 def document(path: Path, at: int | None = None) -> Document:
     """Return the step-through for the entry that holds byte `at`; by default, the first bad one.
 
-    If all are in order, the first one. Raises ValueError for a byte behind the end, or a name that
+    If all are in order, the first one. Raises ValueError for a byte past the end, or a name that
     is not 20 digits, and OSError.
     """
     parsed = parse_segment_file(path.name)
@@ -119,7 +119,7 @@ def _beside(path: Path, offset: int, position: int) -> list[Table]:
         return []
     found = read_range(log, position, position + 8)
     there = int.from_bytes(found) if len(found) == 8 else None
-    told = "as it should" if there == offset else "another one" if found else "behind its end"
+    told = "as it should" if there == offset else "another one" if found else "after its end"
     columns = ("file", "byte", "offset there", "so the entry leads to")
     return [Table("The log beside it", columns, ((log.name, position, there, told),))]
 
@@ -137,7 +137,7 @@ def _say_result(recording: Recording, path: Path, start: int, bad: int | None, r
     end = path.stat().st_size
     recording.step(
         f"{FindingClass.INDEX_ORDER}: {reason} at byte {bad}. Readers use the entries in front of "
-        "it, and no entry behind.",
+        "it, and none after them.",
         focus=recording.in_view(Range(path.name, bad, end)),
         values={"finding": str(FindingClass.INDEX_ORDER), "start": bad, "end": end},
     )

@@ -1,7 +1,7 @@
 """`step flip`: one byte of a message is changed, and who notices?
 
     alone      decode            valid, unfinished, bad-length, bad-magic or bad-crc
-    in a log   check_segment     what `verify` finds, with two messages behind the changed one
+    in a log   check_segment     what `verify` finds, with two messages after the changed one
 
 All changes of one byte are decoded (changes.py), and their outcomes go with the document, so that a
 viewer can show any of them. A temporary directory holds the log. Source: S1 5.2; ours.
@@ -51,7 +51,7 @@ _SAY_FIELD = {
     "offset": "No check of a message covers the offset.",
     "size": "The size says where the message ends, and it is needed before the crc can be "
     "computed. The crc does not cover it.",
-    "crc": "Here only the crc is wrong. A reader cannot tell this from wrong bytes behind it.",
+    "crc": "Here only the crc is wrong. A reader cannot tell this from wrong bytes after it.",
     "magic": "The magic is the version of the format; only version 0 is known.",
     "attributes": "The attributes name the codec of a compressed message.",
     "key length": "The key length says where the key ends.",
@@ -70,7 +70,7 @@ _SAY_LETTER = {
 # The wrong answers of each question, with the thought that leads to each.
 _THOUGHTS = {
     ("offset", SOUND): {
-        "c": "The crc covers what stands behind it, from the magic on. The offset stands in front "
+        "c": "The crc covers what stands after it, from the magic on. The offset stands in front "
         "of it.",
         "l": "All lengths are as before.",
         UNFINISHED: "The size is as before, and so many bytes are there.",
@@ -230,7 +230,7 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
     letters = all_letters(flipped.dialect, flipped.data, by_crc=True)
     by_field = {part.name: counts(part, letters) for part in flipped.parts}
     groups = {name: by_field.pop(name) for name in ("offset", "size")}
-    groups["all behind"] = sum(by_field.values(), Counter[str]())
+    groups["all after"] = sum(by_field.values(), Counter[str]())
     shown_codes = [code for code in _ANSWERS if code != "m"]
     rows: tuple[tuple[Value, ...], ...] = tuple(
         (name, sum(found.values()), *(found[code] for code in shown_codes))
@@ -238,7 +238,7 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
     )
     columns = ("field", "changes", *(_SHORT[code] for code in shown_codes))
     recording.step(
-        "Kafka 0.8.2 asks for the crc directly after the size. Then every change behind the size "
+        "Kafka 0.8.2 asks for the crc directly after the size. Then every change after the size "
         "is a bad crc: a CRC-32 finds every change within 32 bits. So the version and the lengths "
         "are covered, too; our engine only names them first.",
         values=values,
@@ -247,7 +247,7 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
     unfinished = groups["size"][UNFINISHED]
     recording.step(
         f"{unfinished:,} of {4 * 255:,} changes of the size look like a torn tail. A program that "
-        "simply cuts the log there throws away a good message, and all messages behind it. "
+        "simply cuts the log there throws away a good message, and all messages after it. "
         "`verify` looks for the next message and computes the crc up to it: if that is right, "
         "only the size is wrong.",
         focus=[Range(_FILE, 8, 12)],

@@ -31,7 +31,7 @@ def _what(field: Field, start: int) -> str:
             after = f"By it the next message begins at byte {start + SIZE_END + number}"
             return f"the size, {value}: so many bytes follow. {after}"
         case "crc":
-            covered = f"everything behind it, from byte {start + CRC_END} on"
+            covered = f"everything after it, from byte {start + CRC_END} on"
             return f"the crc, {value}: the CRC-32 of {covered}"
         case "magic":
             return f"the magic byte, {value}: the version of the format. Here it must be 0"
@@ -68,7 +68,7 @@ def _of_size(size: int, start: int) -> Ask:
             "offset nor itself.",
             str(start + 8 + size): "That leaves out the size field itself, 4 bytes.",
             str(start + HEADER_BYTES + size): "That counts the header twice: the size includes all "
-            "of it behind byte 12.",
+            "of it after byte 12.",
         },
     )
 
@@ -83,6 +83,6 @@ def _of_crc(start: int, end: int) -> Ask:
             "broker can give a message its offset without a new crc.",
             f"{start + SIZE_END} to {end - 1}": "It cannot cover itself.",
             f"{start + HEADER_BYTES} to {end - 1}": "That leaves out magic, attributes and key "
-            "length. The crc covers the header behind it, too.",
+            "length. The crc covers the header after it, too.",
         },
     )

@@ -168,7 +168,7 @@ def _say_partition(recording: Recording, key: bytes) -> None:
 def _say_empty_value(recording: Recording, dialect: Dialect, one: Case) -> None:
     recording.hide("empty key")
     recording.show(one.name)
-    said = "There is no value length in this dialect: the message ends behind the key."
+    said = "There is no value length in this dialect: the message ends after the key."
     focus = Range(one.name, 18, len(one.data or b""))
     if dialect.has_value_length:
         said = "Its value length is 0, and no bytes follow."

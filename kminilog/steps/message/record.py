@@ -27,7 +27,7 @@ def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
     """Return the step-through for the message that holds byte `at`; its last state has `finding`.
 
     By default, the first damage, else the first message. O(file). Raises ValueError for a byte
-    behind the end, and OSError.
+    after the end, and OSError.
     """
     around = neighbourhood(path, dialect, at)
     recording = Recording("record", f"{path.name}, byte by byte")
@@ -84,7 +84,7 @@ def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: S
 def _first_look(
     recording: Recording, file: str, chosen: Stretch, around: Neighbourhood
 ) -> list[Range]:
-    """Return what the panel of bytes opens at: the damage, or a message behind others."""
+    """Return what the panel of bytes opens at: the damage, or a message after others."""
     if chosen.damage:
         return recording.in_view(Range(file, chosen.start, chosen.end))
     is_behind = chosen is not around.near[0]

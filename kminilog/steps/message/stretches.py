@@ -16,7 +16,7 @@ from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import Damage, walk
 
 NEAR_BYTES = 2048
-"""How much is kept in front of the byte, and behind it."""
+"""How much is kept in front of the byte, and after it."""
 
 
 class Stretch(NamedTuple):
@@ -41,7 +41,7 @@ class Neighbourhood(NamedTuple):
 def neighbourhood(path: Path, dialect: Dialect, at: int | None) -> Neighbourhood:
     """Return what stands around byte `at`; by default, around the first damage, else byte 0.
 
-    `chosen` is None for an empty file. O(file). Raises ValueError for a byte behind the end, and
+    `chosen` is None for an empty file. O(file). Raises ValueError for a byte past the end, and
     OSError.
     """
     size_bytes = path.stat().st_size

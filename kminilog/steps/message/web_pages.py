@@ -60,7 +60,7 @@ def checksums(data: bytes, value: bytes) -> dict[str, tuple[int, int]]:
 
 
 def pages_fields(file: str, data: bytes) -> list[Field]:
-    """Return the fields that such a reader sees behind the filler; they cover `data`."""
+    """Return the fields that such a reader sees after the filler; they cover `data`."""
     found = read_by_pages(data, FILLER_BYTES)
     # The kinds, so the colours, are those of the fields that a reader takes them for.
     return [

@@ -1,6 +1,6 @@
 """Why a partitioner chose a partition: one choice as a document; `partition --explain` prints it.
 
-    a key, by murmur2      the steps behind the rounds of `step murmur2`
+    a key, by murmur2      the steps after the rounds of `step murmur2`
     a key, by hash code    one step: hash code, sign, modulo, and what happens without a leader
     all else               one step: the partitions to choose from, the rule, and each answer
 

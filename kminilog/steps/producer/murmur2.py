@@ -108,7 +108,7 @@ def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
 
 
 def result(key: bytes, partitions: int) -> Document:
-    """Return the steps behind the rounds alone, for a key of any length.
+    """Return the steps after the rounds alone, for a key of any length.
 
     >>> dict(result(b"TT0124", 15).final.values)["partition"]
     10

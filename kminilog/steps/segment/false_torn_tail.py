@@ -1,8 +1,8 @@
 """Damage that looks like a torn tail and is none, for `step torn-tail`.
 
-    [m0  m1~~~~~~~~~~~~~~~~~  m2]     the size of m1 was changed: it seems to end behind the file
+    [m0  m1~~~~~~~~~~~~~~~~~  m2]     the size of m1 was changed: it seems to end past the file
 
-Only the search for a whole message behind it tells the two apart. Source: ours. Kafka 0.8.2 cuts
+Only the search for a whole message after it tells the two apart. Source: ours. Kafka 0.8.2 cuts
 here, and so loses m2.
 """
 
@@ -60,7 +60,7 @@ def _damage(dialect: Dialect) -> _Damaged:
 
 
 def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
-    """Tell in two steps why a fault with whole messages behind it is no torn tail."""
+    """Tell in two steps why a fault with whole messages after it is no torn tail."""
     damaged = _damage(dialect)
     damage = damaged.plan.damage
     position = damaged.starts[1]
@@ -72,7 +72,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
     }
     recording.step(
         "Another log, of three messages. One byte in the size field of the second was changed, so "
-        "the message seems to end far behind the end of the file. For the decoder that is the same "
+        "the message seems to end far past the end of the file. For the decoder that is the same "
         "as a torn tail: more bytes needed.",
         focus=[Range(_FILE, position + _SIZE_AT, position + _SIZE_AT + 4)],
         values=values,
@@ -102,7 +102,7 @@ def _ask_what_is_done(damaged: _Damaged) -> Ask:
         f"{damaged.found_at} a whole message with offset {damaged.found_offset} stands. What does "
         "recovery do?",
         "it refuses, and changes nothing",
-        "A dying writer leaves nothing whole behind an unfinished message. So this is damage.",
+        "A dying writer leaves nothing whole after an unfinished message. So this is damage.",
         {
             f"it cuts the file at byte {position}": "Kafka 0.8.2 does that. It throws away whole "
             "messages, which were acknowledged.",

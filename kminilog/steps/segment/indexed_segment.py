@@ -38,7 +38,7 @@ class Placed(NamedTuple):
 
     @property
     def behind_bytes(self) -> int:
-        """How far it begins behind the last entry."""
+        """How far it begins after the last entry."""
         return self.position - self.last_indexed
 
 

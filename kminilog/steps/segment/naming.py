@@ -29,7 +29,7 @@ _SHOWN_ROLLS = 8
 
 
 def ask_name(dialect: Dialect, next_offset: int, first_offset_before: int) -> Ask:
-    """Ask for the name of a segment that begins with an offset, behind another segment."""
+    """Ask for the name of a segment that begins with an offset, after another segment."""
     right = segment_name(dialect.base_offset_for(next_offset))
     other = KAFKA if dialect.named_by_previous else DOCUMENTED
     named_after = "its own first offset"

@@ -152,7 +152,7 @@ class _Story:
             first = "Recovery reads the .log from byte 0 on, and asks the rule for each message. "
             self._recording.step(
                 f"{'' if slot else first}The next message that begins more than {INTERVAL_BYTES} "
-                f"bytes behind {last} is {self._offset(entry)}, at byte {entry.position}. It is "
+                f"bytes after {last} is {self._offset(entry)}, at byte {entry.position}. It is "
                 f"due the entry {entry.relative_offset}, {entry.position}.",
                 focus=[Range(self._log, entry.position, entry.position + SIZE_END)],
                 values={"position of the last entry": before, "position": entry.position},

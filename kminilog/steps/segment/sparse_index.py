@@ -2,7 +2,7 @@
 
     position   0        248      497        600 …     interval 248
     message    368770   368771   368772     368773
-    behind     0        248      497 > 248  103       the last entry, else the beginning
+    after      0        248      497 > 248  103       the last entry, else the beginning
     entry                        3, 497               documented: offset - 368769, position
 
 The sizes of the first messages are such that the documents' entry `3,497` comes out, and then their
@@ -65,7 +65,7 @@ def _tell_files(recording: Recording, written: Written, interval_bytes: int) -> 
     recording.step(
         f"The index of a segment says where some of its messages begin, so that a search needs "
         f"not read the .log from byte 0. It is sparse: a message gets an entry only if it begins "
-        f"more than index.interval.bytes behind the last entry; {interval_bytes} bytes here, 4096 "
+        f"more than index.interval.bytes after the last entry; {interval_bytes} bytes here, 4096 "
         "by default.",
         values={"index.interval.bytes": interval_bytes, "partition": str(PARTITION)},
     )
@@ -110,7 +110,7 @@ def _said(written: Written, one: Placed, interval_bytes: int) -> str:
             "there anyway."
         )
     last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
-    said += f", {count(one.behind_bytes, 'byte')} behind {last}. That is "
+    said += f", {count(one.behind_bytes, 'byte')} after {last}. That is "
     if one.entry:
         return (
             f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes: "
@@ -127,7 +127,7 @@ def _message_table(written: Written, slot: int) -> Table:
     for one in written.placed[first : slot + 1]:
         entry = f"{one.entry.relative_offset}, {one.entry.position}" if one.entry else None
         rows.append((one.offset, one.position, one.behind_bytes, entry))
-    columns = ("offset", "position", "behind the last entry", "entry")
+    columns = ("offset", "position", "after the last entry", "entry")
     return Table("Messages", columns, tuple(rows), (len(rows) - 1,))
 
 
@@ -155,7 +155,7 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
 
 def _ask_exact(one: Placed) -> Ask:
     return ask(
-        f"Message {one.offset} begins exactly {one.behind_bytes} bytes behind the last entry. Does "
+        f"Message {one.offset} begins exactly {one.behind_bytes} bytes after the last entry. Does "
         "it get an entry?",
         "no, it must be more",
         "The rule is: more than index.interval.bytes.",

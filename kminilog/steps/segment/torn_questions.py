@@ -75,8 +75,8 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
             "shorter is none, and its crc would not fit.",
             "damage, the crc is wrong": "No crc is computed before all bytes of a message are "
             "there. Unfinished is not damaged.",
-            "the end of the log, without any bytes behind": "The bytes are there. Who overlooks "
-            "them writes the next message behind them, where nobody finds it.",
+            "the end of the log, without any bytes after it": "The bytes are there. Who overlooks "
+            "them writes the next message after them, where nobody finds it.",
         },
     )
 
@@ -84,7 +84,7 @@ def ask_outcome(file: str, position: int, end: int) -> Ask:
 def ask_decision(crash: Crash, valid_bytes: int) -> Ask:
     """Ask where recovery cuts a log with a torn tail."""
     wrong = {
-        "nowhere, the next message goes behind these bytes": "Then every reader would stop in "
+        "nowhere, the next message goes after these bytes": "Then every reader would stop in "
         "front of them, and never come to the next message.",
         f"at byte {crash.torn_start + crash.message_bytes}, where the message would end": "That is "
         "to trust the size of a message that is not whole. The file would grow by zeros.",
@@ -94,10 +94,10 @@ def ask_decision(crash: Crash, valid_bytes: int) -> Ask:
             "That throws away whole messages, which were acknowledged."
         )
     return ask(
-        f"No whole message stands behind the torn one in {crash.torn_name}.log. Where does "
+        f"No whole message stands after the torn one in {crash.torn_name}.log. Where does "
         "recovery cut the file?",
         f"at byte {valid_bytes}, where the last whole message ends",
-        "All in front of it is valid, nothing behind it was acknowledged.",
+        "All in front of it is valid, nothing after it was acknowledged.",
         wrong,
     )
 
@@ -113,7 +113,7 @@ def ask_next_offset(crash: Crash) -> Ask:
         "messages.",
     }
     if crash.cut_bytes == crash.message_bytes:
-        thoughts[right + 1] = "One whole message was found behind the others, not two."
+        thoughts[right + 1] = "One whole message was found after the others, not two."
     return ask(
         "The producer sends the message again. Which offset does it get?",
         str(right),

@@ -4,7 +4,7 @@
                                                           keep the bytes → append again
 
 Decoding has three outcomes: a message, more bytes needed, damage. The second one at the end of the
-log is a torn tail, unless a whole message stands behind it. Source: ours; Kafka 0.8.2:
+log is a torn tail, unless a whole message stands after it. Source: ours; Kafka 0.8.2:
 LogSegment.recover, which cuts whatever follows.
 """
 
@@ -95,7 +95,7 @@ class _Story:
         recording.step(
             f"The log holds the offsets 0 to {end - 1}. Up to offset {crash.recovery_point - 1} "
             "it was flushed: that is on the disk for certain, and the recovery point says so. The "
-            "messages behind it may be in the memory of the operating system only.",
+            "messages after it may be in the memory of the operating system only.",
             values={"recovery point": crash.recovery_point, "log end offset": end},
             tables=[segments_table("Segments", crash.before)],
         )
@@ -190,7 +190,7 @@ class _Story:
         name, data = recovered.side_file
         values |= {"lost bytes": len(data), "lost whole messages": recovered.lost_messages}
         self.recording.step(
-            "Is that a torn tail? Recovery looks for a whole message behind the fault, at every "
+            "Is that a torn tail? Recovery looks for a whole message after the fault, at every "
             "byte, here and in later segments. There is none. So nothing that was ever "
             "acknowledged can be lost: the tail is torn, and may be cut.",
             ask=ask_decision(crash, valid_bytes),

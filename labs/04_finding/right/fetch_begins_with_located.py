@@ -1,5 +1,5 @@
 # exercise: 4
-# differs: begins with the message that the caller has found, and reads on behind it
+# differs: begins with the message that the caller has found, and reads on after it
 from kminilog.format.message import Message
 
 

@@ -68,7 +68,7 @@ def test_edges_are_where_find_has_them(dialect, values):
             [b"only"],
             {
                 0: "the number in a name and the first message and the last message",
-                1: "one more than a name and one behind the last message",
+                1: "one more than a name and one after the last message",
             },
         ),
     ],

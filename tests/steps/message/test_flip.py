@@ -38,7 +38,7 @@ def test_flip_with_the_crc_directly_after_the_size_gives_the_known_figures():
     assert found == {
         "offset": {"changes": 2040, **wrong, "unnoticed": 2040},
         "size": {"changes": 1020, **wrong, "unfinished": 870, "bad-length": 142, "bad-crc": 8},
-        "all behind": {"changes": 5610, **wrong, "bad-crc": 5610},
+        "all after": {"changes": 5610, **wrong, "bad-crc": 5610},
     }
 
 
