@@ -1,4 +1,4 @@
-"""docs/life-of-a-message.md: its commands reach the stops in the order of the page; its minutes."""
+"""docs/life-of-a-message.md: its commands reach the stops in the order of the page."""
 
 import re
 import subprocess
@@ -10,8 +10,6 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "life-of-a-message.md"
 STOP = re.compile(r"^\| `([a-z_0-9.]+\.[A-Za-z0-9_.]+)` \|", re.M)
-SECTION = re.compile(r"^### (.+) \((\d+) minutes\)\n([\s\S]+?)(?=^###? )", re.M)
-LINES_A_MINUTE = 25
 # Calls of the package's functions, one a line on stderr, in order.
 WATCH = """
 import sys
@@ -73,34 +71,6 @@ def test_stops_on_the_way_down_are_reached_by_produce_in_their_order(log_dir):
 def test_stops_on_the_way_up_are_reached_by_find_in_their_order(log_dir):
     assert len(stops("Up")) > 5
     assert missed(stops("Up"), calls_of(log_dir, "find", "orders-1", "199")) == []
-
-
-def room_of(stop: str) -> Path:
-    """Return the module of a function or method: the longest beginning that is a file."""
-    names = stop.split(".")
-    paths = (
-        (PROJECT / "kminilog").joinpath(*names[:end]).with_suffix(".py")
-        for end in range(len(names), 0, -1)
-    )
-    return next(path for path in paths if path.is_file())
-
-
-@pytest.mark.parametrize(
-    ("title", "minutes", "text"),
-    SECTION.findall(PAGE.read_text()),
-    ids=[title for title, *_ in SECTION.findall(PAGE.read_text())],
-)
-def test_minutes_of_a_section_are_those_of_its_rooms(title, minutes, text):
-    rooms = {room_of(stop) for stop in STOP.findall(text)}
-    lines = sum(len(path.read_text().splitlines()) for path in rooms)
-    assert int(minutes) % 5 == 0
-    # One minute more than rounding to 5 allows, so that not each small change of a room counts.
-    assert abs(int(minutes) - lines / LINES_A_MINUTE) <= 3.5, f"{title}: {lines} lines"
-
-
-def test_each_section_with_stops_has_minutes():
-    text = PAGE.read_text()
-    assert len(SECTION.findall(text)) == len(re.findall(r"^\| stop \|", text, re.M)) == 5
 
 
 def test_stop_in_the_wrong_order_is_seen():

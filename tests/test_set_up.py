@@ -47,20 +47,6 @@ def test_make_says_what_it_installs_and_shows_what_pip_says(pip):
     assert (pip / "venv" / ".installed").exists()
 
 
-def test_tests_of_a_group_run_in_one_worker(tmp_path):
-    """They share what is dear to start: without it each worker has a Spark of its own."""
-    (tmp_path / "test_grouped.py").write_text(
-        "import pytest\n"
-        '@pytest.mark.xdist_group("group")\n'
-        '@pytest.mark.parametrize("number", range(8))\n'
-        "def test_one(number, worker_id, request):\n"
-        '    (request.config.rootpath / f"ran-in-{worker_id}").touch()\n'
-    )
-    words = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist=loadgroup", "--rootdir", "."]
-    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
-    assert len(list(tmp_path.glob("ran-in-*"))) == 1
-
-
 # ---- what it installs
 
 FOR_DEVELOPERS = {"test", "check", "docs", "dev"}

@@ -61,11 +61,11 @@ def test_page_gives_an_example_for_each_step_through():
     assert set(SCENES) <= shown
 
 
-@pytest.mark.parametrize(("title", "modules"), GROUPS.items())
-def test_page_links_each_step_through_in_its_group(title, modules):
-    section = PAGE.split(f"\n### {title}\n")[1].split("\n##")[0]
-    linked = re.findall(r'<a href="step-throughs/([\w-]+)\.html">\1</a>', section)
-    assert linked == [name for name, module in SCENES.items() if module in modules]
+def test_page_links_each_step_through_in_its_group():
+    for title, modules in GROUPS.items():
+        section = PAGE.split(f"\n### {title}\n")[1].split("\n##")[0]
+        linked = re.findall(r'<a href="step-throughs/([\w-]+)\.html">\1</a>', section)
+        assert linked == [name for name, module in SCENES.items() if module in modules]
 
 
 def test_linked_pages_are_those_that_are_written(tmp_path):

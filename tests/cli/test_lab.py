@@ -448,6 +448,7 @@ def test_next_walks_the_core_path_with_its_predictions_and_says_when_it_is_done(
 LOOKS = [each for lab in all_labs() for each in lab.exercises if "kminilog" in each.see]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("exercise", LOOKS, ids=lambda each: each.id)
 def test_command_at_which_a_student_is_told_to_look_works(tmp_path, monkeypatch, exercise):
     folder = start_lab(tmp_path, number=exercise.lab)

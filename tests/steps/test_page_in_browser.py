@@ -34,6 +34,7 @@ def pages(tmp_path_factory):
     return directory
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_is_stepped_to_the_end_by_keys_and_asks_for_nothing(browser, pages, name):
     document = made(name)
@@ -69,6 +70,7 @@ def answer(page: Page, ask, *, is_right: bool) -> None:
     assert ("Right" if is_right else "Not") in page.text(".verdict")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_fits_and_is_legible_at_each_size_in_light_and_dark(browser, pages, name):
     with Page(browser, pages / f"{name}.html") as page:
@@ -117,6 +119,7 @@ def test_page_keeps_a_byte_that_was_clicked(browser, pages):
         assert "byte 21 (" in page.text("#inspector")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_shows_no_bytes_of_a_step_that_asks_until_the_answer(browser, pages, name):
     steps = made(name).steps
@@ -137,6 +140,7 @@ def shown_files(page: Page) -> list[str]:
     return [title.rsplit(": ", 1)[0] for title in titles]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_heading_tells_the_size_of_a_file_at_that_step(browser, pages, name):
     files = {file.name: file for file in made(name).files}
@@ -217,6 +221,7 @@ def test_list_of_pages_leads_to_each_and_back(browser, pages):
         assert page.complaints == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_page_without_scripts_shows_every_step(browser, pages, name):
     document = made(name)

@@ -46,6 +46,7 @@ def whole(viewer: Viewer) -> str:
     return " ".join(" ".join(screen_of(viewer, 200, 2000)).split())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_terminal_says_every_step_and_fits(name):
     viewer = viewer_of(name)
