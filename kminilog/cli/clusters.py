@@ -33,7 +33,7 @@ from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer_settings import PRODUCER_SETTINGS
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic

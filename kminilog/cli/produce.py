@@ -12,8 +12,10 @@ After Ctrl-C or SIGTERM all lines that were read are written.
 Source: S1 3; Kafka: ConsoleProducer.
 """
 
+import logging
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -31,7 +33,6 @@ from kminilog.cli.output import warn
 from kminilog.cli.places import topics_at
 from kminilog.cli.produce_report import Report
 from kminilog.cli.produce_stats import write_stats
-from kminilog.cli.verbose import log_shown
 from kminilog.client_errors import PartitionOfRecordError
 from kminilog.clock import Clock
 from kminilog.config import parse_config
@@ -287,3 +288,28 @@ def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:
         raise NullValueError(topic.dialect.name)
     size_bytes = encoded_bytes(topic.dialect, line.key, line.value)
     topic.settings.check_message(size_bytes, is_at_least=line.is_cut)
+
+
+class _Lines(logging.Handler):
+    """Writes each log record as one line, special characters escaped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line."""
+        warn(record.getMessage())
+
+
+@contextmanager
+def log_shown(is_verbose: bool) -> Iterator[None]:
+    """Show in this block all that is logged under `kminilog`, if `is_verbose`."""
+    if not is_verbose:
+        yield
+        return
+    logger, lines = logging.getLogger("kminilog"), _Lines()
+    level = logger.level
+    logger.addHandler(lines)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(lines)

@@ -24,8 +24,7 @@ from kminilog.cluster.state_file import (
     write_state,
 )
 from kminilog.format.names import TopicPartition
-from kminilog.storage.lock import LogDirLock
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.topics import Topic
 
 __all__ = ["STATE_FILE", "AnyPath", "ControllerState"]

@@ -27,7 +27,7 @@ from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
 from kminilog.errors import KMiniLogError, LogClosedError, WriteFailedError
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait
 from kminilog.storage.notices import warn
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner

@@ -15,7 +15,7 @@ from uuid import uuid4
 from kminilog.bulk.segment_scan import FAST
 from kminilog.errors import LogDirError
 from kminilog.job_errors import PublicationError
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import is_under_way, pending_manifest, quarantine_path
 from kminilog.storage.publish.publication import staging_path

@@ -2,14 +2,26 @@
 
 The lock is `flock` on the file `.lock`. The operating system releases it when the process ends,
 even by kill -9, so a lock is never stale. The file names the holder, for the error of the next one.
+
+`LockWait` waits with exponential back-off and a time-out, and tells the user; a blocking `flock`
+has neither a time-out nor a message. There is no queue: of several waiting writers, whichever tries
+first after the release gets the lock.
 """
 
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from kminilog.clock import Clock
 from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.regular_file import naming, open_regular
+
+_FIRST_PAUSE_MS = 10
+_LONGEST_PAUSE_MS = 1_000
+_FIRST_LINE_MS = 1_000  # a shorter wait needs no line
+_BETWEEN_LINES_MS = 5_000
 
 LOCK_FILE = ".lock"
 
@@ -46,3 +58,41 @@ class LogDirLock:
     def release(self) -> None:
         """Release the lock: the next writer can take it."""
         os.close(self._descriptor)
+
+
+@dataclass(frozen=True)
+class LockWait:
+    """How long to wait for a lock, and by which clock; `warn` gets a line every few seconds.
+
+    With `timeout_ms` 0 it tries once and does not wait.
+    """
+
+    timeout_ms: int
+    clock: Clock
+    warn: Callable[[str], None]
+
+    def take(self, log_dir: Path) -> LogDirLock:
+        """Return the lock of a log dir, taken as soon as it is free.
+
+        Raises LogDirLockedError, which says how long it waited, if another writer still holds the
+        lock at the time-out.
+        """
+        began_ms, pause_ms, next_line_ms = self.clock.now_ms(), _FIRST_PAUSE_MS, _FIRST_LINE_MS
+        while True:
+            waited_ms = self.clock.now_ms() - began_ms
+            try:
+                return LogDirLock(log_dir)
+            except LogDirLockedError as error:
+                left_ms = self.timeout_ms - waited_ms
+                if left_ms <= 0:
+                    raise LogDirLockedError(
+                        error.path, holder=error.holder, waited_ms=waited_ms
+                    ) from None
+                if waited_ms >= next_line_ms:
+                    self.warn(
+                        f"log dir {log_dir}: {error.holder} is writing to it; "
+                        f"waiting for at most {left_ms / 1000:.1f} s more"
+                    )
+                    next_line_ms = waited_ms + _BETWEEN_LINES_MS
+            self.clock.sleep_ms(min(pause_ms, left_ms))
+            pause_ms = min(2 * pause_ms, _LONGEST_PAUSE_MS)

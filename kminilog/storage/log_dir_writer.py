@@ -19,8 +19,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import record_log_starts
 from kminilog.storage.durable_file import replace_file, sync
-from kminilog.storage.lock import LogDirLock
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir import LogDir, make_log_dir
 from kminilog.storage.log_ends import LogEnds
 from kminilog.storage.partition_directories import Progress, delete_directories, make_directories
@@ -28,8 +27,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import forget_manifests, sweep_quarantine
 from kminilog.storage.publish.publication import finish_or_sweep, finish_pending
-from kminilog.storage.recovery import RecoveryPlan, plan_recovery
-from kminilog.storage.recovery_report import describe
+from kminilog.storage.recovery import RecoveryPlan, describe, plan_recovery
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic, read_topics, write_topic
 

@@ -28,7 +28,7 @@ from kminilog.format.names import (
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import sync
-from kminilog.storage.real_directory import check_real_directory
+from kminilog.storage.regular_file import check_real_directory
 
 Progress = Callable[[str], object]
 """Takes a text that says how far a long call has come, for the user who waits."""

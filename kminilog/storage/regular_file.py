@@ -115,3 +115,18 @@ def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
 
 def _refusal(path: Path | str, mode: int) -> NotARegularFileError:
     return NotARegularFileError(str(path), what=KINDS.get(stat.S_IFMT(mode), "a special file"))
+
+
+def check_real_directory(path: Path) -> None:
+    """Raise NotADirectoryError if the path is not a directory itself; a missing path is fine.
+
+    A link to a directory is refused: deletes and renames in it would leave the log dir.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "a file")
+        reason = f"{kind}, not a directory of its own; move it away"
+        raise NotADirectoryError(errno.ENOTDIR, reason, str(path))

@@ -19,8 +19,7 @@ from kminilog.storage import segment_scan as plain
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.recovery import plan_recovery
-from kminilog.storage.recovery_report import describe
+from kminilog.storage.recovery import describe, plan_recovery
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScanner
 from kminilog.storage.topics import Topic

@@ -8,8 +8,7 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.log_dir_errors import LogDirLockedError
-from kminilog.storage.lock import LogDirLock
-from kminilog.storage.lock_wait import LockWait
+from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir_writer import LogDirWriter
 
 

@@ -17,10 +17,10 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import (
     RecoveryPlan,
     carry_out,
+    describe,
     leftovers_and_strays,
     plan_recovery,
 )
-from kminilog.storage.recovery_report import describe
 from kminilog.storage.segment_scan import PLAIN, scan_segment
 from tests.damage import later_message
 

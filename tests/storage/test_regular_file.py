@@ -10,8 +10,8 @@ import pytest
 from kminilog.errors import KMiniLogError, NotARegularFileError
 from kminilog.storage.durable_file import append_to, replace_file
 from kminilog.storage.lock import LogDirLock
-from kminilog.storage.real_directory import check_real_directory
 from kminilog.storage.regular_file import (
+    check_real_directory,
     open_regular,
     read_regular,
     regular_status,

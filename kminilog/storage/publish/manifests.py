@@ -29,8 +29,7 @@ from kminilog.format.topic_names import check_topic
 from kminilog.job_errors import PublicationError
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import SMALL_FILE_BYTES, number, read_json, typed
-from kminilog.storage.real_directory import check_real_directory
-from kminilog.storage.regular_file import read_regular
+from kminilog.storage.regular_file import check_real_directory, read_regular
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"

@@ -40,7 +40,7 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
-from kminilog.storage.real_directory import check_real_directory
+from kminilog.storage.regular_file import check_real_directory
 from kminilog.storage.topics import Topic
 
 

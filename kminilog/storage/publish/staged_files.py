@@ -21,8 +21,7 @@ from kminilog.job_errors import PublicationError
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
-from kminilog.storage.real_directory import check_real_directory
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.regular_file import check_real_directory, open_regular
 from kminilog.storage.segment_scan import valid_end
 from kminilog.storage.topics import Topic, read_topic
 
