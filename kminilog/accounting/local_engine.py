@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kminilog.bulk.segment_checks import check_segment
+from kminilog.bulk.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partitions
@@ -29,11 +29,11 @@ class LocalEngine:
 
     def __init__(
         self,
-        check: CheckSegment = check_segment,
+        check: CheckSegment | None = None,
         progress: Callable[[str], None] = lambda line: None,
     ) -> None:
         """Check segments with `check`; `progress` gets a line for each partition and step."""
-        self._check = check
+        self._check = check or segment_check()
         self._progress = progress
 
     def check(

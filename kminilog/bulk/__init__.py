@@ -20,5 +20,6 @@ In reading order:
     staged_logs      what tasks stage: runs, several runs joined into one, and sealed logs
     segment_scan     how far a segment is valid
     segment_checks   the checks of one segment, fast if it is valid
+    twins            the fast checks if numpy and pyarrow are installed, else the plain ones
     message_batches  from the bytes of a `.log` to Arrow record batches
 """

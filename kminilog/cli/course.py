@@ -1,6 +1,7 @@
 """`kminilog course`: the lecturer's side. Source: ours."""
 
 from functools import partial
+from importlib.util import find_spec
 
 import click
 
@@ -24,6 +25,8 @@ def command() -> None:
 @json_option
 def check(number: str | None, as_json: bool) -> int:
     """Prove that every lab accepts right answers and rejects wrong ones."""
+    if find_spec("numpy") is None:  # some right answers use it
+        raise ModuleNotFoundError(name="numpy")
     labs = all_labs() if number is None else (lab_of(number),)
     found = []
     for lab in interruptible(labs):

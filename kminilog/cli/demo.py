@@ -149,17 +149,17 @@ def _workspace(keep: Path | None) -> Iterator[Path]:
 
 def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> Path:
     """Return the access log as a plain file; a given one that is plain stays where it is."""
+    path = workspace / "access.log"
+    if not input_file:
+        with naming(path), open(path, "wb") as target:
+            target.writelines(interruptible(access_log(rows, seed)))
+        return path
     from kminilog.source.compression import compression_of, open_decompressed
 
-    if input_file and not compression_of(str(input_file)):
+    if not compression_of(str(input_file)):
         return input_file.absolute()
-    path = workspace / "access.log"
-    with naming(path), open(path, "wb") as target:
-        if input_file:
-            with open_decompressed(str(input_file)) as packed:
-                shutil.copyfileobj(packed, target)
-        else:
-            target.writelines(interruptible(access_log(rows, seed)))
+    with naming(path), open(path, "wb") as target, open_decompressed(str(input_file)) as packed:
+        shutil.copyfileobj(packed, target)
     return path
 
 

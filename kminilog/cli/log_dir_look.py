@@ -127,13 +127,13 @@ def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups
 
 def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Json:
     """Return what `verify --json` prints for these topics."""
-    from kminilog.bulk.segment_checks import check_segment
+    from kminilog.bulk.twins import segment_check
 
     try:
         if not topics:  # without names, it would check all topics
             return {"verdict": "ok", "partitions": [], "findings": [], "unchecked": []}
         names = [topic.name for topic in topics]
-        check = interruptible_anywhere(check_segment)
+        check = interruptible_anywhere(segment_check())
         with working("Verifying") as at:
             return verify_storage(log_dir, names, progress=at, check_segment=check).to_json()
     except _UNREADABLE as error:

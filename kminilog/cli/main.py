@@ -62,6 +62,12 @@ WITHOUT_CLUSTER = {
     **dict.fromkeys(("recover", "step"), "name the log dir of a broker: --log-dir {path}/broker-0"),
 }
 """What to do in place of giving such a command --cluster; any other command needs no topics."""
+_INSTALL_BULK = "pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark"
+_INSTALL_EXTRA = {
+    **dict.fromkeys(("numpy", "orjson", "pyarrow", "xxhash"), _INSTALL_BULK),
+    "pyspark": "pip install 'kminilog[spark]'",
+}
+"""Packages that only some commands need, and what installs each."""
 ANSWER_IS_NO = 1
 NOT_DONE = 2
 CLOSED_PIPE = 141
@@ -282,6 +288,9 @@ def _in_one_line(error: Exception, called: str) -> str:
         return error.format_message()
     if isinstance(error, (KMiniLogError, ValueError)) or getattr(error, "strerror", None):
         return in_words(error)
+    package = str(getattr(error, "name", "")).partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and package in _INSTALL_EXTRA:
+        return f"this needs {package}, which is not installed; type: {_INSTALL_EXTRA[package]}"
     first_line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
 

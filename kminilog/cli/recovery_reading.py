@@ -32,16 +32,16 @@ def shown_scanner(at: Callable[[str], None]) -> SegmentScanner:
     """Return the functions that read segments; they tell `at` which one."""
 
     def scan_fast(segment: Segment) -> SegmentScan:
-        from kminilog.bulk.segment_scan import scan_segment
+        from kminilog.bulk.twins import segment_scanner
 
         at(f"reading {_name(segment)}")
-        return scan_segment(segment)
+        return segment_scanner().scan_segment(segment)
 
     def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
-        from kminilog.bulk.segment_scan import count_whole_messages
+        from kminilog.bulk.twins import segment_scanner
 
         at(f"counting what is whole after damage in {_name(segment)}")
-        return count_whole_messages(segment, position)
+        return segment_scanner().count_whole_messages(segment, position)
 
     return SegmentScanner(interruptible_call(scan_fast), interruptible_call(count_whole_fast))
 

@@ -97,12 +97,12 @@ class Diagnosis(NamedTuple):
 
 def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> Diagnosis:
     """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
-    from kminilog.bulk.segment_checks import check_segment
+    from kminilog.bulk.twins import segment_check
 
     topic = log_dir.topic(topic_partition.topic)
     known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong
-    reader, check = log_dir.reader(topic_partition), interruptible_anywhere(check_segment)
+    reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
     return Diagnosis(plan, check_partition(reader, jobs, check_segment=check).findings)
 
 

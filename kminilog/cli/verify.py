@@ -159,19 +159,19 @@ def command(
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
     from kminilog.accounting.job import verify_with
     from kminilog.accounting.local_engine import LocalEngine
-    from kminilog.bulk.segment_checks import check_segment
+    from kminilog.bulk.twins import segment_check
 
     with working("Verifying") as at:
-        engine = LocalEngine(interruptible_anywhere(check_segment), at)
+        engine = LocalEngine(interruptible_anywhere(segment_check()), at)
         return verify_with(engine, SystemClock(), log_dir, topics, **options)
 
 
 def _verify_by_spark(
     log_dir: LogDir, topics: tuple[str, ...], master: str | None, **options: Any
 ) -> "Report":
-    from kminilog.source.description import files_of
-
     if source := options.get("against"):
+        from kminilog.source.description import files_of
+
         files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, _):
         spark = start()  # says so, before what loads pyspark

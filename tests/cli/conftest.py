@@ -1,5 +1,6 @@
 """A command line with an empty log dir, one whose log dir has a topic, and an installed one."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,10 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a fresh environment, whose path has a space, with a wheel of this project."""
+    """The Python of a fresh environment, whose path has a space, with a wheel of this project.
+
+    pip fetches what the wheel needs without extras.
+    """
     pytest.importorskip("hatchling", reason="NOT TESTED: hatchling is not installed")
     directory = tmp_path_factory.mktemp("a wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)]
@@ -50,12 +54,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = [sys.executable, "-m", "venv", "--without-pip", directory / "venv"]
     subprocess.run(environment, check=True)
     python = directory / "venv" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--quiet", wheel], check=True)
-    libraries = next(Path(each) for each in sys.path if each.endswith("site-packages"))
-    (here,) = (directory / "venv" / "lib").glob("python*/site-packages")
-    # Only what kminilog needs: a .pth of all would bring the checkout, which is editable there.
-    for name in ("click", "sortedcontainers", "numpy", "numpy.libs", "pyarrow", "rich"):
-        if (libraries / name).exists():
-            (here / name).symlink_to(libraries / name)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", wheel]
+    done = subprocess.run(pip, capture_output=True, text=True)
+    if done.returncode:
+        is_wanted = os.environ.get("KMINILOG_REQUIRE_ORACLES") == "1"
+        (pytest.fail if is_wanted else pytest.skip)(f"NOT TESTED: a wheel: {done.stderr}")
     return python

@@ -46,7 +46,7 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["dump", "LOG"], "kminilog.cli.dump.message_lines"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
-        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.segment_scan.scan_segment"),
+        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.twins.segment_scanner"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
         (["ls", "--html", "PAGE"], "kminilog.bulk.segment_checks.check_segment"),

@@ -184,7 +184,7 @@ def test_verify_with_spark_that_is_not_installed_says_so(orders, monkeypatch):
     assert (run.code, run.out) == (2, "")
     assert starts == "kminilog: Verifying with Spark: starting Spark"
     assert cannot.startswith("kminilog: Spark cannot run: ")
-    assert cannot.endswith("; install kminilog with its dependencies")
+    assert cannot.endswith("; type: pip install 'kminilog[spark]'")
 
 
 # ---- a page that counts and shows what is wrong

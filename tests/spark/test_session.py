@@ -79,7 +79,7 @@ def test_spark_session_with_a_java_that_is_not_17_says_so(tmp_path, program, rea
 def test_spark_session_without_pyspark_says_so():
     result = run("import sys; sys.modules['pyspark'] = None" + START)
     assert result.stdout.startswith("Spark cannot run: ")
-    assert result.stdout.endswith("install kminilog with its dependencies\n")
+    assert result.stdout.endswith("type: pip install 'kminilog[spark]'\n")
 
 
 REFUSED = """

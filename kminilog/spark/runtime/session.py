@@ -98,7 +98,7 @@ def _start(master: str | None, app_name: str, config: Mapping[str, str]) -> "Spa
         from pyspark.logger import PySparkLogger
         from pyspark.sql import SparkSession
     except ImportError as error:
-        reason = f"{error}; install kminilog with its dependencies"
+        reason = f"{error}; type: pip install 'kminilog[spark]'"
         raise SparkUnavailableError(reason) from None
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit has started the JVM
         _check_java()

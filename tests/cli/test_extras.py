@@ -1,0 +1,99 @@
+"""What needs numpy, pyarrow or Spark says what to install; all else works without them."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_line import Run, assert_one_line, environment
+from tests.course.student import CHECKSUM, HEADER
+from tests.test_tutorial import PAGES, sessions
+
+Shell = Callable[[str], Run]
+WITHOUT = """
+import sys
+sys.modules.update(dict.fromkeys(["numpy", "orjson", "pyarrow", "pyspark", "xxhash"]))
+from kminilog.cli.main import main
+main()
+"""
+TO_BULK = "not installed; type: pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark\n"
+TO_SPARK = "type: pip install 'kminilog[spark]'\n"
+
+
+@pytest.fixture(params=["hidden", pytest.param("wheel", marks=pytest.mark.xdist_group("wheel"))])
+def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
+    """Returns a function that runs a line in bash, with a `kminilog` that lacks all extras.
+
+    Their packages are hidden from it, or it is a wheel in an environment without them.
+    """
+    here = tmp_path / "here"
+    here.mkdir()
+    names = environment()
+    if request.param == "wheel":
+        program = f"'{request.getfixturevalue('installed').parent}/kminilog'"
+        del names["PYTHONPATH"]
+    else:
+        (tmp_path / "without.py").write_text(WITHOUT)
+        program = f"'{sys.executable}' '{tmp_path}/without.py'"
+
+    def run(line: str) -> Run:
+        words = ["bash", "-c", f'kminilog() {{ {program} "$@"; }}\n{line}']
+        done = subprocess.run(words, cwd=here, env=names, capture_output=True, text=True)
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def test_ten_minutes_of_the_readme_need_no_extras_but_for_a_source(shell):
+    for line, output in sessions(PAGES["README.md"]):
+        if "purchases" in line:
+            assert_one_line(shell(line), 2, TO_BULK)
+        else:
+            assert shell(line) == Run(0, output, ""), line
+
+
+def test_step_throughs_and_lab_1_need_no_extras(shell, tmp_path):
+    pages = shell("kminilog step --all --html steps")
+    assert (pages.code, pages.err) == (0, "")
+    assert (tmp_path / "here" / "steps" / "index.html").exists()
+    assert shell("kminilog lab start 1 --name Ada").code == 0
+    (tmp_path / "here" / "01_message" / "answers.py").write_text(HEADER + CHECKSUM)
+    assert shell("kminilog lab check 1").out.count("  pass  ") == 2
+    assert shell("kminilog lab check 1.1").code == 0
+
+
+def test_damage_is_found_shown_and_recovered_from_without_extras(shell, tmp_path):
+    assert shell("kminilog topic create t --partitions 1").code == 0
+    assert shell("printf 'a\\nb\\nc\\n' | kminilog produce t").code == 0
+    log = tmp_path / "here" / "kminilog-data" / "t-0" / f"{0:020}.log"
+    log.write_bytes(log.read_bytes()[:-1] + b"\x00")
+    verified = shell("kminilog verify")
+    assert (verified.code, "bad-crc" in verified.out) == (1, True)
+    assert "bad-crc" in shell("kminilog ls --html page.html && cat page.html").out
+    assert "bad-crc" in shell("kminilog recover t-0 --dry-run").out
+    assert shell("kminilog recover t-0 --force").code == 0
+    assert "bad-crc" not in shell("kminilog verify").out
+
+
+@pytest.mark.parametrize("engine", ["auto", "local", "spark"])
+def test_source_that_needs_an_extra_says_what_to_install(shell, engine):
+    shell("kminilog topic create t --partitions 1; echo a > source")
+    ingested = shell(f"kminilog ingest source --topic new --engine {engine}")
+    assert_one_line(ingested, 2, TO_BULK)
+    assert_one_line(shell(f"kminilog verify t --against source --engine {engine}"), 2, TO_BULK)
+    assert "new" not in shell("kminilog topic list").out
+
+
+@pytest.mark.parametrize("line", ["kminilog demo", "kminilog verify t --engine spark"])
+def test_spark_that_is_not_installed_says_what_to_install(shell, line):
+    assert shell("kminilog topic create t --partitions 1").code == 0
+    run = shell(line)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.endswith(TO_SPARK)
+    assert "Traceback" not in run.err
+
+
+def test_course_check_without_numpy_says_that_it_needs_it(shell):
+    assert_one_line(shell("kminilog course check --lab 1"), 2, "this needs numpy", TO_BULK)
