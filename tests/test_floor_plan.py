@@ -158,6 +158,19 @@ def test_reading_is_one_of_three():
     assert set(READINGS.values()) == STARS
 
 
+def test_first_page_says_how_long_the_readings_are():
+    page = " ".join((PROJECT / "docs" / "index.md").read_text().split())
+    for stars in STARS:
+        said = re.search(rf"\({stars}, (?:about )?([\d,]+) lines", page)
+        lines = sum(
+            len(path_of(room).read_text().splitlines())
+            for room, reading in READINGS.items()
+            if reading == stars
+        )
+        assert said, stars
+        assert abs(int(said[1].replace(",", "")) - lines) < lines / 20, (stars, lines)
+
+
 def test_modules_keep_to_the_floor_plan():
     broken = []
     for path in MODULES:
