@@ -79,7 +79,7 @@ def replacements_for_first_bytes(crcs: Words) -> NDArray[np.void]:
 
 
 def crcs_match(data: Any, crcs: Words) -> bool:
-    """Return whether the stored CRCs of all messages in a buffer are right; O(bytes), in one call.
+    """Tell if the stored CRCs of all messages in a buffer are right; O(bytes), in one call.
 
     `data` holds the messages back to back, at least one. The first 16 bytes of each must be
     replaced by `replacements_for_first_bytes(crcs)`.

@@ -63,7 +63,7 @@ def due(
 def are_due(
     positions: Integers, last_indexed_position: int, interval_bytes: int, guess: Integers
 ) -> bool:
-    """Return whether exactly the messages at the guessed positions get an index entry.
+    """Tell if exactly the messages at the guessed positions get an index entry.
 
     `guess` is ascending. The answer is that of `due`, but computed at once: faster where an index
     gives the guess. O(entries log messages).

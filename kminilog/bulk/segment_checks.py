@@ -90,7 +90,7 @@ class _ValidCheck:
         self._entries: Positions = np.empty((0, 2), np.int64)  # offset, position
 
     def run(self, window_bytes: int) -> bool:
-        """Return whether the whole segment is perfectly valid."""
+        """Tell if the whole segment is perfectly valid."""
         self._log_bytes = self._segment.file_bytes  # before the index, as the plain twin does
         data = read_regular(self._segment.index.path)
         if len(data) % ENTRY_SIZE_BYTES:
@@ -110,7 +110,7 @@ class _ValidCheck:
         return end == self._log_bytes and self._entries_seen == len(self._entries)
 
     def _take(self, start: int, window: memoryview, messages: Structure) -> bool:
-        """Return whether the messages of a window are valid; add them to the sums."""
+        """Tell if the messages of a window are valid; add them to the sums."""
         count = len(messages)
         is_plain = not messages.is_compressed.any()
         if not is_plain or count_following(messages, self._next_offset) < count:

@@ -75,7 +75,7 @@ class Coordination(Protocol):
     """
 
     def is_cooperative(self, strategy: str) -> bool:
-        """Return whether members of this strategy keep reading during a rebalance.
+        """Tell if members of this strategy keep reading during a rebalance.
 
         Raises SettingError for an unknown name, PluginError for a class that cannot be loaded or
         made.

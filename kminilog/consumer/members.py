@@ -69,7 +69,7 @@ class KnownMember:
     is_told: bool = False
 
     def has_expired(self, now_ms: int) -> bool:
-        """Return whether its session is over.
+        """Tell if its session is over.
 
         >>> member = KnownMember("c", ("orders",), session_timeout_ms=10, heard_ms=100)
         >>> member.has_expired(109), member.has_expired(110)

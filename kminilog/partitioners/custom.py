@@ -28,7 +28,7 @@ _NEW_ARGUMENTS = 6
 
 
 def has_old_interface(found: type[Any], path: str) -> bool:
-    """Return whether a class has the old interface; PluginError if it has neither.
+    """Tell if a class has the old interface; PluginError if it has neither.
 
     >>> class Mine:
     ...     def partition(self, key, number_of_partitions):

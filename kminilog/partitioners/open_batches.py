@@ -28,7 +28,7 @@ class OpenBatches:
         return self._size_bytes.get((topic, partition), 0)
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Return whether an open batch has room for a record of this size; else close it."""
+        """Tell if an open batch has room for a record of this size; else close it."""
         open_bytes = self._size_bytes.get((topic, partition))
         if open_bytes is not None and open_bytes + size_bytes <= self._batch_size_bytes:
             return True

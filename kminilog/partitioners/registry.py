@@ -87,7 +87,7 @@ def make_partitioner(
 
 
 def is_path(name_or_path: str) -> bool:
-    """Return whether this is a path to a user's class, and not a name of the suite.
+    """Tell if this is a path to a user's class, and not a name of the suite.
 
     >>> is_path("my_module.Mine"), is_path("my_module:Mine"), is_path("default-2.4")
     (True, True, False)

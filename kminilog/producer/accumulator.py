@@ -54,7 +54,7 @@ class Accumulator:
     # ---- for those who send records
 
     def has_room(self, topic: str, partition: int, size_bytes: int) -> bool:
-        """Return whether the partition has an open batch with room for a record; else close it.
+        """Tell if the partition has an open batch with room for a record; else close it.
 
         A closed batch does not linger: it is ready, wherever the record goes.
         """

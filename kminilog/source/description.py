@@ -59,7 +59,7 @@ class Source:
         return {**asdict(self), "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
 
     def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
-        """Return whether a job with these arguments has read this very source; links count too."""
+        """Tell if a job with these arguments has read this very source; links count too."""
         own = [os.path.realpath(path_of(path)) for path in self.paths]
         return self != DATAFRAME and own == [*map(os.path.realpath, job_paths)]
 

@@ -74,7 +74,7 @@ def list_files(paths: Sequence[str]) -> list[SourceFile]:
 
 
 def is_unchanged(file: SourceFile) -> bool:
-    """Return whether a file has the size, the time of the last change and the inode of its listing.
+    """Tell if a file has the size, the time of the last change and the inode of its listing.
 
     >>> is_unchanged(SourceFile(0, "/is/gone", 1, None))
     False
@@ -214,7 +214,7 @@ def _is_there(path: str) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether a name is left out. `_a=1` is a folder of a table, as in Spark.
+    """Tell if a name is left out. `_a=1` is a folder of a table, as in Spark.
 
     >>> [_is_hidden(name) for name in (".a", "_a", "_a=1", ".a=1", "a")]
     [True, True, False, True, False]

@@ -195,7 +195,7 @@ def _csv_fault(record: list[str], width: int) -> str | None:
 
 
 def _is_unicode(texts: list[str]) -> bool:
-    """Return whether texts have no lone surrogate; `_csv_reader` reads an invalid byte as one."""
+    """Tell if texts have no lone surrogate; `_csv_reader` reads an invalid byte as one."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:

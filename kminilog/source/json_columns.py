@@ -64,7 +64,7 @@ def members_of(lines: Any, names: list[str], *, is_first: bool) -> Members:
 
 
 def has_member(lines: Any, name: str) -> bool:
-    """Return whether one of some JSON lines has a member with this name, even if it is null.
+    """Tell if one of some JSON lines has a member with this name, even if it is null.
 
     O(bytes); only lines that hold the name, or an escaped letter, cost a Python object.
     """

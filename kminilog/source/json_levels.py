@@ -18,7 +18,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def is_too_deep(line: bytes) -> bool:
-    """Return whether a JSON line has more than MOST_LEVELS levels.
+    """Tell if a JSON line has more than MOST_LEVELS levels.
 
     O(1) for lines up to that many bytes, O(bytes) for longer ones.
 

@@ -188,7 +188,7 @@ def _column(batch: pa.RecordBatch, name: str, folders: dict[str, str]) -> Any:
 
 
 def _is_json(schema: pa.Schema, name: str) -> bool:
-    """Return whether the text of a column is JSON: if it has parts."""
+    """Tell if the text of a column is JSON: if it has parts."""
     path = _path_of(schema, name) or []
     kind: Any = pa.struct(list(schema))
     for part in path:

@@ -26,7 +26,7 @@ from kminilog.verification.report import verify_storage
 
 
 def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
-    """Return whether a constant, as JSON has it, names class and place of the damage."""
+    """Tell if a constant, as JSON has it, names class and place of the damage."""
     exercise = outcome.exercise
     form = AssignmentDiagnosis if exercise.is_of_assignment else Diagnosis
     if not (isinstance(given, list) and len(given) == len(form._fields)):

@@ -107,7 +107,7 @@ def forget_runs(log_dir: Path, job_id: str) -> None:
 
 
 def _is_committed(writer: LogDirWriter, job_id: str, wanted: dict[str, Any]) -> bool:
-    """Return whether a job is committed. The caller has the lock, so no job is pending."""
+    """Tell if a job is committed. The caller has the lock, so no job is pending."""
     try:
         manifest = read_manifest(committed_path(writer.path, job_id))
     except FileNotFoundError:

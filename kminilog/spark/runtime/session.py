@@ -144,7 +144,7 @@ def _say_nothing_of_a_dead_jvm(session: "SparkSession") -> None:
 
 
 def is_local(master: str) -> bool:
-    """Return whether the executors of a master are threads of the driver's JVM.
+    """Tell if the executors of a master are threads of the driver's JVM.
 
     >>> is_local("local"), is_local("local[*]"), is_local("local-cluster[2,1,1024]")
     (True, True, False)
