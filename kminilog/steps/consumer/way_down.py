@@ -148,7 +148,7 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
 
 
 def tell_index(recording: Recording, travel: Travel) -> None:
-    """Tell whether the message gets an index entry."""
+    """Tell if the message gets an index entry."""
     segment, located = travel.found
     name, interval = segment.index.path.name, SETTINGS.index_interval_bytes
     entries = decode_entries(travel.entries)

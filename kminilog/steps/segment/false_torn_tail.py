@@ -67,7 +67,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
     add_log(recording, _FILE, dialect, damaged.data, starts=damaged.starts)
     values: dict[str, Value] = {
         "fault": damage and damage.reason,
-        "sound up to byte": position,
+        "valid up to byte": position,
         "log end offset": damaged.plan.log_end_offset,
     }
     recording.step(

@@ -165,7 +165,7 @@ class _Story:
                 focus=[Range(name, position, end)],
                 values={
                     "position": position,
-                    "sound up to byte": end if isinstance(outcome, Message) else position,
+                    "valid up to byte": end if isinstance(outcome, Message) else position,
                 },
                 tables=[outcome_table(outcome)],
             )
@@ -177,7 +177,7 @@ class _Story:
         fault = recovered.scanned[-1].scan.fault
         values: dict[str, Value] = {
             "fault": fault,
-            "sound up to byte": valid_bytes,
+            "valid up to byte": valid_bytes,
             "log end offset": recovered.log_end_offset,
             "decision": recovered.decision.value,
         }
