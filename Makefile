@@ -44,7 +44,7 @@ types: $(INSTALLED)
 conformance: $(INSTALLED) ## the same bytes and numbers as real Kafka and its clients (fetches them)
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m conformance $(ARGS)
 
-soak: $(INSTALLED) $(CLASSES) ## the long versions of the crash and damage tests
+soak: $(INSTALLED) $(CLASSES) ## the long versions of tests, and all cases where make test takes a sample
 	@$(WITH_JAVA) $(BIN)/python -m pytest -m soak --timeout=0 $(WORKERS) $(ARGS)
 
 bench: $(INSTALLED) ## measurements
