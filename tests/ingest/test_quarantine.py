@@ -11,14 +11,11 @@ from kminilog.source.description import Place, Source
 from kminilog.source.files import list_files
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import quarantine_path
+from tests.ingest.jobs import batch_of
 
 
 def table_of(rows):
-    """Records as tasks have them; a row is rank, position, row, key, value, rejected."""
-    names = ["source_rank", "source_position", "source_row", "key", "value", "rejected"]
-    types = [pa.int32(), pa.int64(), pa.int64(), pa.binary(), pa.binary(), pa.string()]
-    columns = zip(*rows, strict=True)
-    return pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=names)
+    return pa.Table.from_batches([batch_of(rows)])
 
 
 def read_lines(path):

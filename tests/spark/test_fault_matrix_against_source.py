@@ -37,6 +37,7 @@ from tests.verification.forgery import Forged, Forger
 from tests.verification.job_logs import TOPIC, KeyValue, Step, write_job_log
 
 SETTINGS = TopicSettings(segment_bytes=900, index_interval_bytes=100)
+pytestmark = pytest.mark.sampled(1)  # tests/accounting/test_tampered_logs.py has each fault
 RANGE = 13
 PARTITIONS = 4
 LINES = [b"k%02d=%d" % (n % 23, n) if n % 9 else b"none %d" % n for n in range(400)]

@@ -1,6 +1,5 @@
-"""Both plans without a JVM: what their tasks write and how it is joined, however it was divided."""
+"""Both plans without a JVM: they write the same files, however the records were divided."""
 
-import random
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -11,101 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.bulk.partitioning import Places, chooser
 from kminilog.bulk.unnumbered import join_groups
-from kminilog.bulk.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS
-from kminilog.format.names import TopicPartition
 from kminilog.ingest import runs as runs_module
-from kminilog.ingest.quarantine import RejectedWriter
 from kminilog.ingest.runs import RunsWriter, _join
-from kminilog.ingest.staging import StagingJob
-from kminilog.settings import TopicSettings
 from kminilog.spark.ingest.placing import pack, places_of, unpack
 from kminilog.spark.ingest.plans import SortedWriter, _suitable
 from kminilog.storage.log_dir import LogDir
-from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest
-from kminilog.storage.publish.publication import publish, staging_path
-from kminilog.storage.topics import Topic
+from kminilog.storage.publish.publication import publish
 from kminilog.verification.report import verify_storage
+from tests.ingest.jobs import Jobs, batch_of, in_batches, make_records, partition_rows
 from tests.log_content import content_of, files_of
-
-SMALL = TopicSettings(segment_bytes=600, index_interval_bytes=100)
-SCHEMA = pa.schema(
-    [
-        ("source_rank", pa.int32()),
-        ("source_position", pa.int64()),
-        ("source_row", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("rejected", pa.string()),
-    ]
-)
-
-
-def make_records(count, files, seed):
-    """Records of some files of different lengths, in source order."""
-    chance = random.Random(seed)
-    borders = sorted(chance.randrange(count + 1) for _ in range(files - 1))
-    rows = []
-    for rank, (start, stop) in enumerate(zip([0, *borders], [*borders, count], strict=True)):
-        for row in range(stop - start):
-            key = chance.choice([None, b"", b"k%d" % chance.randrange(9)])
-            value = b"%d " % (start + row) + b"x" * chance.randrange(60)
-            reason = "no good" if chance.random() < 0.05 else None
-            rows.append((rank, 0, row, key, value, reason))
-    return rows
-
-
-def batch_of(rows):
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-
-
-class Jobs:
-    """A log dir with a topic, and jobs that are done by hand, task after task."""
-
-    def __init__(self, path, dialect, partitions, before):
-        self.path = path.resolve()
-        self.topic = Topic("t", partitions, dialect, SMALL)
-        with LogDirWriter.open(path, create=True) as writer:
-            writer.create_topic(self.topic)
-            for tp in self.topic.all_partitions():
-                writer.log(tp).append([(b"old", b"%d" % n) for n in range(before)])
-        self.first_offset = before
-
-    def job(self, job_id, partitioner="default-2.4"):
-        directory = staging_path(self.path, job_id)
-        directory.mkdir(parents=True)
-        ends = [self.first_offset] * self.topic.partitions
-        return StagingJob(
-            str(self.path), str(directory), self.topic, ends, partitioner, 0, 10**6, []
-        )
-
-    def run_task(self, job, make_writer, batches):
-        attempt = job.new_attempt()
-        rejected = RejectedWriter(attempt, job.max_rejected)
-        writer = make_writer(job, attempt, rejected)
-        for batch in batches:
-            writer.write(batch)
-        return writer.close(), rejected.close()
-
-
-def in_batches(rows, size):
-    return [batch_of(rows[start : start + size]) for start in range(0, len(rows), size)]
-
-
-def partition_rows(rows, partitioner, partitions):
-    """The records of each partition that are not rejected, by the chooser, in source order."""
-    fine = [row for row in rows if row[5] is None]
-    keys = pa.array([row[3] for row in fine], pa.binary())
-    places = Places(*(np.array([row[n] for row in fine], np.int64) for n in range(3)))
-    chosen = chooser(partitioner, partitions)(keys, places).tolist()
-    return {
-        p: [row for row, at in zip(fine, chosen, strict=True) if at == p] for p in range(partitions)
-    }
 
 
 @settings(max_examples=10, deadline=None)
@@ -188,46 +104,6 @@ def packed(job, rows, size, row_bytes):
         ]
         for partition, messages in found.items()
     }
-
-
-def test_one_run_into_an_empty_topic_writes_the_files_of_plain_appends(tmp_path, dialect):
-    rows = make_records(150, 2, 1)
-    jobs = Jobs(tmp_path / "log", dialect, 2, 0)
-    job = jobs.job("r")
-    (run,), _ = jobs.run_task(job, RunsWriter, in_batches(rows, 40))
-    publish(jobs.path, Manifest("r", "t", [_join(job, [s]) for s in run.partitions], {}))
-    with LogDirWriter.open(tmp_path / "plain", create=True) as writer:
-        writer.create_topic(jobs.topic)
-        for partition, found in partition_rows(rows, "default-2.4", 2).items():
-            writer.log(TopicPartition("t", partition)).append((row[3], row[4]) for row in found)
-    assert files_of(jobs.path, "t") == files_of(tmp_path / "plain", "t")
-    assert len(files_of(jobs.path, "t")) > 20
-
-
-@pytest.mark.parametrize("before", [1, 2])
-def test_join_that_was_interrupted_is_done_again(tmp_path, dialect, monkeypatch, before):
-    """The first attempt dies when it has copied some of the messages."""
-    jobs = Jobs(tmp_path / "log", dialect, 1, before)
-    job = jobs.job("r")
-    rows = [(0, 0, n, b"k", b"%d" % n, None) for n in range(60)]
-    halves = rows[:30], rows[30:]
-    runs = [jobs.run_task(job, RunsWriter, [batch_of(half)])[0][0] for half in halves]
-    parts = [run.partitions[0] for run in runs]
-    real, calls = ColumnWriter.append_whole, []
-
-    def dies(*arguments):
-        calls.append(arguments)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ColumnWriter, "append_whole", dies)
-        with pytest.raises(KeyboardInterrupt):
-            _join(job, parts)
-    publish(jobs.path, Manifest("r", "t", [_join(job, parts)], {}))
-    assert content_of(jobs.path, "t")[0][before:] == [(b"k", b"%d" % n) for n in range(60)]
-    assert verify_storage(LogDir(jobs.path)).verdict == "ok"
 
 
 def test_unpack_gives_what_was_packed_rejected_or_not(tmp_path, dialect):
