@@ -63,7 +63,7 @@ WITHOUT_CLUSTER = {
 }
 """What to do in place of giving such a command --cluster; any other command needs no topics."""
 _INSTALL_BULK = "pip install 'kminilog[bulk]', or 'kminilog[spark]' to use Spark"
-_INSTALL_EXTRA = {
+INSTALLED_BY = {
     **dict.fromkeys(("numpy", "orjson", "pyarrow", "xxhash"), _INSTALL_BULK),
     "pyspark": "pip install 'kminilog[spark]'",
 }
@@ -289,8 +289,8 @@ def _in_one_line(error: Exception, called: str) -> str:
     if isinstance(error, (KMiniLogError, ValueError)) or getattr(error, "strerror", None):
         return in_words(error)
     package = str(getattr(error, "name", "")).partition(".")[0]
-    if isinstance(error, ModuleNotFoundError) and package in _INSTALL_EXTRA:
-        return f"this needs {package}, which is not installed; type: {_INSTALL_EXTRA[package]}"
+    if isinstance(error, ModuleNotFoundError) and package in INSTALLED_BY:
+        return f"this needs {package}, which is not installed; type: {INSTALLED_BY[package]}"
     first_line = next(iter(str(error).strip().splitlines()), "")
     return f"{type(error).__name__}: {first_line}; `kminilog --debug …` shows where"
 

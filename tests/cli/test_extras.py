@@ -1,20 +1,23 @@
 """What needs numpy, pyarrow or Spark says what to install; all else works without them."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Run, assert_one_line, environment
+from kminilog.cli.main import INSTALLED_BY
+from tests.cli.command_line import PROJECT, Run, assert_one_line, environment
 from tests.course.student import CHECKSUM, HEADER
 from tests.test_tutorial import PAGES, sessions
 
 Shell = Callable[[str], Run]
-WITHOUT = """
+WITHOUT = f"""
 import sys
-sys.modules.update(dict.fromkeys(["numpy", "orjson", "pyarrow", "pyspark", "xxhash"]))
+sys.modules.update(dict.fromkeys({[*INSTALLED_BY]}))
 from kminilog.cli.main import main
 main()
 """
@@ -44,6 +47,13 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
         return Run(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def test_command_knows_every_package_of_the_extras():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    names = {re.match(r"\w+", each)[0] for each in extras["bulk"] + extras["spark"]}
+    assert names - {"kminilog"} == INSTALLED_BY.keys()
 
 
 @pytest.mark.parametrize("name", PAGES)
