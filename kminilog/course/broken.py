@@ -115,7 +115,7 @@ def _changed_magic(place: Place, chance: Chance) -> None:
 
 
 def _placed_by(formula: Callable[[bytes], int]) -> Fault:
-    """Return the fault that adds a sound message whose key a client placed by its own formula."""
+    """Return the fault that adds a valid message whose key a client placed by its own formula."""
 
     def placed(place: Place, chance: Chance) -> None:
         here = [key for key in _KEYS if formula(key) % PARTITIONS == PARTITION.partition]

@@ -84,7 +84,7 @@ class PartitionLog:
         files_gone: Callable[[], None] = no_reader_to_tell,
         record_start: Callable[[int], object] = lambda offset: None,
     ) -> Self:
-        """Return the log in a directory, after recovery has made the directory sound.
+        """Return the log in a directory, after recovery has made the directory valid.
 
         A directory without segments gets an empty one, named `base_offset`. Messages from
         `recovery_point` on may not be on the disk yet; the next flush syncs them. Reads the last

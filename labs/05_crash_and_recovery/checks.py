@@ -154,7 +154,7 @@ def exercise_2(compare: Comparer, decide: Callable[..., Any]) -> None:
         code = None  # it asks of some faults only
     for (fault, answer), given, right in zip(CASES, got, RIGHT, strict=True):
         _compare_decision(compare, fault, answer, given, right, {code: given} if code else {})
-    compare.at_most("searches at the end of a sound log", questions[0].count, 0, "asks-when-sound")
+    compare.at_most("searches at the end of a valid log", questions[0].count, 0, "asks-when-sound")
     most = max(ask.count for ask in questions)
     compare.at_most("searches after one fault", most, 1, "asks-twice")
     for words in OTHER_WORDS:

@@ -222,7 +222,7 @@ def _ask_search(offset: int) -> Ask:
         "the message, after a longer way",
         "The index only shortens the way. Without a right entry, a reader walks through the .log.",
         {
-            "an error, the index is damaged": "The message is in the .log, and the .log is sound. "
+            "an error, the index is damaged": "The message is in the .log, and the .log is valid. "
             "No reader gives up for an index.",
             "bytes that are no message": "That is to trust the index. An entry counts only if a "
             "message with its offset stands where it points.",
