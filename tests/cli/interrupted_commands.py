@@ -19,6 +19,7 @@ from random import Random
 
 from kminilog.bulk.segment_checks import check_segment
 from kminilog.cli.main import main as kminilog
+from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
@@ -134,8 +135,13 @@ def renew(log_dir: LogDir, topic: str) -> None:
 
 
 def is_made(log_dir: LogDir) -> bool:
-    """Tell if there is the topic that commands create and delete."""
-    return MADE.name in [topic.name for topic in log_dir.topics()]
+    """Tell if there is the topic that commands create and delete, whole or half deleted."""
+    try:
+        return bool(log_dir.topic(MADE.name))
+    except TopicBeingDeletedError:
+        return True
+    except UnknownTopicOrPartitionError:
+        return False
 
 
 def prepare(log_dir: LogDir, name: str) -> None:
