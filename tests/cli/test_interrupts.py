@@ -193,8 +193,6 @@ def test_interrupt_of_a_course_check_ends_it_in_the_middle_of_a_lab(kminilog, mo
     assert (run.code, run.out, run.err) == (130, "", "")
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     orders, spark, monkeypatch, caplog
 ):
@@ -211,8 +209,6 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 
 
-@pytest.mark.spark
-@pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize("is_interrupted", [True, False])
 @pytest.mark.parametrize(
     "error",
