@@ -1,8 +1,8 @@
 """`kminilog dump`: every message of a .log file, or every entry of an .index file, damage included.
 
 With `--at` or `--offset` it shows what is at one place: the findings of `verify` ask for that. The
-dialect of a `.log` is that of the option; else that of the topic whose partition
-directory holds the file; else the documented one (with --format kafka that of Kafka).
+dialect of a `.log` is that of the option; else that of the topic whose partition directory holds
+the file; else the documented one (with --format kafka that of Kafka).
 """
 
 from collections.abc import Iterator
