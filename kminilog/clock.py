@@ -1,7 +1,8 @@
-"""Time as an argument: the interface of a clock, and a simulated clock.
+"""Time and randomness as arguments: the interfaces of a clock and of a random generator.
 
-Only modules of the kind `edge` read the machine's time or sleep; all others get a clock as an
-argument. The machine's clock is `system.SystemClock`; `ManualClock` makes tests repeatable.
+Only modules of the kind `edge` read the machine's time, sleep or draw numbers; all others get a
+clock and a generator. The machine's clock is `system.SystemClock`; `ManualClock` makes tests
+repeatable. `random.Random(seed)` is a `Chance`: with the same seed, every run draws the same.
 """
 
 from typing import Protocol
@@ -46,3 +47,15 @@ class ManualClock:
     def sleep_ms(self, duration_ms: int) -> None:
         """Move the time forward, and return without waiting."""
         self._now_ms += max(0, duration_ms)
+
+
+class Chance(Protocol):
+    """A random generator."""
+
+    def randrange(self, stop: int, /) -> int:
+        """Return a number from 0 to `stop` - 1; all are equally likely."""
+        ...
+
+    def getrandbits(self, count: int, /) -> int:
+        """Return a number of `count` random bits: 0 to 2**count - 1."""
+        ...

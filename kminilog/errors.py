@@ -2,8 +2,10 @@
 
 A class of its own exists only where a caller would act differently. Its text says what is wrong,
 where, and what to do; its fields hold what callers ask for. A bad argument is a plain
-`ValueError`. This module has the root and the errors of storage; other branches are
-`client_errors`, `consumer.errors`, `job_errors` and `log_dir_errors`.
+`ValueError`. The errors of storage come first, then those of log dirs and clusters, of clients,
+and of jobs. `consumer.errors` has those of consumer groups.
+
+Source: S1 3, S4; Kafka: Errors (LEADER_NOT_AVAILABLE, NOT_LEADER_FOR_PARTITION, REQUEST_TIMED_OUT).
 """
 
 import errno
@@ -143,3 +145,218 @@ class SettingError(KMiniLogError):
         super().__init__(f"setting {name}: {reason}")
         self.name = name
         self.reason = reason
+
+
+# A log dir or a cluster.
+
+
+class LogDirLockedError(KMiniLogError):
+    """Another process writes to this log dir. Readers need no lock, so they never get this."""
+
+    def __init__(self, path: str, *, holder: str, waited_ms: int = 0) -> None:
+        waited = f", still after {waited_ms / 1000:.1f} s of waiting" if waited_ms else ""
+        super().__init__(
+            f"log dir {path}: {holder} is writing to it{waited}; "
+            "only one writer at a time: wait until it has finished"
+        )
+        self.path = path
+        self.holder = holder
+        self.waited_ms = waited_ms
+
+
+class InvalidTopicError(KMiniLogError):
+    """A topic name that Kafka's rules do not allow."""
+
+    def __init__(self, topic: str, *, reason: str) -> None:
+        super().__init__(f"illegal topic name {topic!r}: {reason}")
+        self.topic = topic
+        self.reason = reason
+
+
+class TopicExistsError(KMiniLogError):
+    """A topic of that name exists already; it is unchanged."""
+
+    def __init__(
+        self, topic: str, *, remedy: str = "choose another name or delete it first"
+    ) -> None:
+        super().__init__(f"topic {topic!r} exists already; {remedy}")
+        self.topic = topic
+
+
+class NoClusterError(KMiniLogError):
+    """The directory holds no cluster, but a topic of that name or nothing, or does not exist."""
+
+    def __init__(self, path: str, *, file: str, is_topic: bool = False) -> None:
+        reason = f"it has no {file}"
+        if is_topic:
+            reason = f"its {file} has the settings of a topic, so it is a log dir"
+        super().__init__(
+            f"{path}: not a cluster: {reason}; "
+            f"`kminilog cluster create DIR --brokers N` makes one in a new directory"
+        )
+        self.path = path
+
+
+# Clients and the cluster that they talk to. The cause of a `RetriableError` may go away, so the
+# producer retries; all other errors are final.
+
+
+class RetriableError(KMiniLogError):
+    """A request failed, but may succeed later: the producer sends it again."""
+
+
+class LeaderNotAvailableError(RetriableError):
+    """No in-sync replica of the partition is up; without `partition`: of any of the topic's."""
+
+    def __init__(self, topic: str, *, partition: int | None = None) -> None:
+        which = "any partition in topic" if partition is None else f"partition {partition} of topic"
+        super().__init__(f"No leader for {which} {topic}; start a broker that has an in-sync copy")
+        self.topic = topic
+        self.partition = partition
+
+
+class NotLeaderForPartitionError(RetriableError):
+    """The broker that took the request is no longer the leader; what it took may be lost."""
+
+    def __init__(self, topic: str, *, partition: int, node: int) -> None:
+        super().__init__(
+            f"node {node} does not lead partition {partition} of topic {topic} any more; "
+            "ask for the metadata again and send to the leader that it names"
+        )
+        self.topic = topic
+        self.partition = partition
+        self.node = node
+
+
+class RequestTimedOutError(RetriableError):
+    """Not all in-sync replicas have copied the messages in time; they may still do so."""
+
+    def __init__(self, topic: str, *, partition: int, waited_ms: int) -> None:
+        super().__init__(
+            f"partition {partition} of topic {topic}: not on all in-sync replicas after "
+            f"{waited_ms} ms; see if the followers fetch, or raise request.timeout.ms"
+        )
+        self.topic = topic
+        self.partition = partition
+        self.waited_ms = waited_ms
+
+
+class PluginError(KMiniLogError):
+    """A setting names a class that cannot be imported, created or used; nothing was done."""
+
+    def __init__(self, setting: str, *, path: str, reason: str) -> None:
+        super().__init__(f"{setting} {path}: {reason.removesuffix('.')}; nothing was done")
+        self.setting = setting
+        self.path = path
+        self.reason = reason
+
+
+class SerializationError(KMiniLogError):
+    """The serialiser refuses a key or a value; the message was not written."""
+
+    def __init__(self, what: str, *, serializer: str, reason: str) -> None:
+        said = f"{serializer} serialiser: {reason.removesuffix('.')}"
+        super().__init__(f"{what}: {said}; the message was not written")
+        self.what = what
+        self.reason = reason
+
+
+class BufferExhaustedError(KMiniLogError):
+    """No buffer memory became free within max.block.ms; the message was not written."""
+
+    def __init__(self, *, blocked_ms: int) -> None:
+        super().__init__(
+            f"Failed to allocate memory within the configured max blocking time {blocked_ms} ms; "
+            "send slower, or raise buffer.memory or max.block.ms"
+        )
+        self.blocked_ms = blocked_ms
+
+
+class ClientClosedError(KMiniLogError):
+    """The client was closed before the call, or while the call waited."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the {what} is closed; open another one")
+
+
+class UnknownTopicOrPartitionError(KMiniLogError):
+    """The topic does not exist, or has no partition of this number."""
+
+    _absent = "Topic {} doesn't exist; `kminilog topic list` shows those that do"
+    _outside = (
+        "Invalid partition id: {} for topic {}; Valid values are in the inclusive range of [0, {}]"
+    )
+
+    def __init__(self, topic: str, *, partition: int | None = None, partitions: int = 0) -> None:
+        text = self._absent.format(topic)
+        if partition is not None:
+            text = self._outside.format(partition, topic, partitions - 1)
+        super().__init__(text)
+        self.topic = topic
+        self.partition = partition
+
+
+class TopicBeingDeletedError(UnknownTopicOrPartitionError):
+    """The topic is marked for deletion: somebody deletes it, or a crash has interrupted that."""
+
+    _absent = (
+        "Topic {0} is being deleted; after a crash, `kminilog topic delete {0} --yes` deletes the "
+        "rest"
+    )
+
+
+class TopicDeletedError(UnknownTopicOrPartitionError):
+    """The topic was there before; it was deleted since, or is marked for deletion."""
+
+    _absent = "Topic {} was deleted while it was read: nothing is left of it"
+
+
+class PartitionOfRecordError(UnknownTopicOrPartitionError):
+    """A record names a partition that its topic does not have (S2)."""
+
+    _outside = "Invalid partition given with record: {0} is not in the range [0...{2}]."
+
+
+# Bulk jobs, from their source to publication.
+
+
+class PublicationError(KMiniLogError):
+    """A job's files cannot become part of the topic; the topic is unchanged."""
+
+    def __init__(self, job_id: str, *, reason: str) -> None:
+        super().__init__(f"job {job_id}: {reason}; the topic is unchanged")
+        self.job_id = job_id
+        self.reason = reason
+
+
+class SourceError(KMiniLogError):
+    """The source of records cannot be read as asked; nothing was written."""
+
+    def __init__(self, source: str, *, reason: str) -> None:
+        super().__init__(f"source {source}: {reason}")
+        self.source = source
+        self.reason = reason
+
+
+class SparkUnavailableError(KMiniLogError):
+    """Spark cannot run: Java or pyspark is missing or too old, or the session did not start."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Spark cannot run: {reason}")
+        self.reason = reason
+
+
+def in_words(error: Exception) -> str:
+    """Return the text of an error; of an OSError, what happened to which file.
+
+    >>> in_words(NotADirectoryError(20, "Not a directory", "orders-0"))
+    'orders-0: Not a directory'
+    >>> in_words(OSError(28, "No space left on device", "from", None, "to"))
+    'to: No space left on device'
+    """
+    if isinstance(error, OSError) and not isinstance(error, KMiniLogError) and error.strerror:
+        # Of a copy, the operating system names both files; what is full is where the second one is.
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        name = (is_full and error.filename2) or error.filename
+        return f"{name}: {error.strerror}" if name else error.strerror
+    return str(error)

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from kminilog.client_errors import PluginError
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, PluginError
 
 
 def load_class(path: str, *, setting: str) -> type[Any]:
@@ -48,7 +47,7 @@ def guarded(
     >>> guarded("partitioner.class", "my.Mine", lambda key: 1 // key, 0)
     Traceback (most recent call last):
     ...
-    kminilog.client_errors.PluginError: partitioner.class my.Mine: <lambda> raised \
+    kminilog.errors.PluginError: partitioner.class my.Mine: <lambda> raised \
 ZeroDivisionError: integer division or modulo by zero; nothing was done
     """
     try:

@@ -59,7 +59,7 @@ def _use_spark(directory: Path) -> None:
     from click.testing import CliRunner
 
     from kminilog.cli.main import main
-    from kminilog.spark.runtime.session import spark_session
+    from kminilog.jobs.spark.runtime.session import spark_session
 
     spark = spark_session("local[2]", config={"spark.sql.warehouse.dir": str(directory / "none")})
     source = directory / "source.csv"

@@ -5,6 +5,7 @@ touch is bound by its kind. What a reading is made of is bound by its stars.
 """
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -23,7 +24,8 @@ CLOCK = {"time", "datetime", "random", "sched", "asyncio"}
 FILES = {"os", "io", "pathlib", "shutil", "tempfile", "glob", "fcntl", "mmap", "sys", "logging"}
 COLUMNS = {"numpy", "pyarrow", "isal"}  # of these too, whatever their kind:
 WIDTHS = "rich.cells"  # how many columns a character takes: a table, no terminal
-IN_COLUMNS = ("bulk.", "source.", "ingest.", "accounting.")
+IN_COLUMNS = ("columns.", "jobs.")
+IN_SPARK = "jobs.spark."
 SPARK = {"pyspark", "pandas"} | COLUMNS
 EDGE = {"click", "rich", "subprocess", "multiprocessing", "socket"} | SPARK
 CLOSED_TO = {
@@ -57,12 +59,6 @@ def rows_of_the_table(page: str) -> list[str]:
 
 def rows_of_no_room(page: str) -> list[str]:
     return [row for row in rows_of_the_table(page) if not ROW.fullmatch(row)]
-
-
-def listed_rooms(docstring: str) -> list[str]:
-    """Return the names that a package lists in reading order; none if it has no list."""
-    listed = re.search(r"reading\s+order[^:]*:\n((?:\n    .+)+)", docstring)
-    return re.findall(r"\n    (\w+) +\S", listed[1]) if listed else []
 
 
 ROOMS = read_floor_plan()
@@ -191,8 +187,8 @@ def test_modules_load_spark_and_arrays_only_where_they_may():
         room, loaded = room_of(path), imports_at_module_level(path)
         inside = tuple(name.removeprefix("kminilog.") + "." for name in loaded)
         tops = {name.split(".")[0] for name in loaded}
-        if not room.startswith("spark."):
-            if tops & (SPARK - COLUMNS) or any(name.startswith("spark.") for name in inside):
+        if not room.startswith(IN_SPARK):
+            if tops & (SPARK - COLUMNS) or any(name.startswith(IN_SPARK) for name in inside):
                 broken.append(f"{room} loads Spark")
             if not room.startswith(IN_COLUMNS) and (
                 tops & COLUMNS or any(name.startswith(IN_COLUMNS) for name in inside)
@@ -279,18 +275,9 @@ def test_floor_plan_row_that_is_of_no_room_is_named():
     assert rows_of_no_room(page.replace(first, f"{first}\n{stray}")) == [stray]
 
 
-def test_packages_list_their_rooms_in_the_order_of_the_floor_plan():
-    for path in INITS:
-        listed = listed_rooms(ast.get_docstring(ast.parse(path.read_text()), clean=False) or "")
-        start = ".".join(path.parent.relative_to(PACKAGE).parts) + "."
-        names = [name.removeprefix(start).split(".")[0] for name in BUILT if name.startswith(start)]
-        assert listed in ([], list(dict.fromkeys(names))), start
-
-
-def test_package_lists_are_found():
-    lists = {str(path.parent.relative_to(PACKAGE)): path.read_text() for path in INITS}
-    with_list = {name for name, text in lists.items() if listed_rooms(text)}
-    assert with_list >= {"accounting", "bulk", "ingest", "source", "spark", "spark/datasource"}
+def test_rows_of_a_folder_stand_together_so_no_folders_import_each_other():
+    folders = [name.split(".")[0] for name in BUILT]
+    assert [name for name, _ in itertools.groupby(folders)] == list(dict.fromkeys(folders))
 
 
 @pytest.mark.parametrize(
@@ -303,7 +290,7 @@ def test_package_lists_are_found():
         ("storage.retention", {"time"}, set(), "is file"),
         ("storage.segment", {"pyspark.sql"}, set(), "is file"),
         ("storage.segment", {"numpy"}, set(), "is file"),
-        ("bulk.crc", {"pyspark.sql"}, set(), "is file"),
+        ("columns.crc", {"pyspark.sql"}, set(), "is file"),
         ("storage.segment", {"kminilog"}, set(), "not the package"),
         ("storage.segment", set(), {"print"}, "must not print"),
         ("format.message", set(), {"open"}, "must not open"),

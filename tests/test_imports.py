@@ -16,13 +16,14 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import kminilog
-for room in ("format", "partitioners", "storage", "producer", "consumer", "cluster", "steps"):
+rooms = "format", "partitioners", "storage", "producer", "consumer", "cluster", "course.steps"
+for room in rooms:
     package = import_module(f"kminilog.{room}")
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
 
 from kminilog.cli.step import SCENES, scene_command
-from kminilog.steps.page.render import render_page
+from kminilog.course.steps.page.render import render_page
 for name in SCENES:
     try:
         page = render_page(scene_command(name).document())

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from kminilog.client_errors import PluginError
+from kminilog.errors import PluginError
 from kminilog.plugins import load_class
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.cli.output import json_bytes
-from kminilog.printable import printable, printable_bytes
+from kminilog.text import printable, printable_bytes
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = "\u061c\u200e\u200f"  # Bidi_Control, though their class is that of letters

@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parents[1]
 README = (PROJECT / "README.md").read_text()
 CONTRIBUTING = (PROJECT / "CONTRIBUTING.md").read_text()
 PAGES = [README, CONTRIBUTING]
-RUN_ELSEWHERE = {"spark.md", "verification.md"}  # tests/spark/test_spark_page.py
+RUN_ELSEWHERE = {"spark.md", "verification.md"}  # tests/jobs/spark/test_spark_page.py
 PAGES += [
     page.read_text()
     for page in sorted((PROJECT / "docs").glob("*.md"))

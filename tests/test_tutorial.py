@@ -52,8 +52,8 @@ def test_page_without_spark_prints_what_it_shows(
     def started(master: str | None) -> None:
         pytest.fail("Spark was started")
 
-    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
-    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
     monkeypatch.delenv("KMINILOG_LOG_DIR", raising=False)
     monkeypatch.chdir(tmp_path)
     shown = sessions(PAGES[name])

@@ -25,7 +25,7 @@ from kminilog.consumer.assignors.interface import partitions_of as all_partition
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name, make_assignor
 from kminilog.consumer.settings import CONSUMER_SETTINGS
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count, table
+from kminilog.text import count, table
 
 _DEFAULT = str(CONSUMER_SETTINGS["partition.assignment.strategy"].default)
 

@@ -16,11 +16,16 @@ from kminilog.cli.current_directory import make_importable
 from kminilog.cli.interrupts import interruptible
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
+from kminilog.course.replays.failover import (
+    DEFAULT_PARTITIONER,
+    PARTITIONS,
+    Second,
+    replay_failover,
+)
+from kminilog.course.steps.producer.failover import SWITCH, document, total
+from kminilog.course.steps.text import render_short
 from kminilog.partitioners.registry import checked_name, is_path
-from kminilog.plain_text import count, table
-from kminilog.replays.failover import DEFAULT_PARTITIONER, PARTITIONS, Second, replay_failover
-from kminilog.steps.producer.failover import SWITCH, document, total
-from kminilog.steps.text import render_short
+from kminilog.text import count, table
 
 
 @click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))

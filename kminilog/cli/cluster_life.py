@@ -20,13 +20,12 @@ from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, StoredState
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import FIT_COLUMNS, count, table, wrap
 from kminilog.storage.log_dir import holds_cluster
 from kminilog.storage.topics import TOPIC_SUFFIX
 from kminilog.system import SystemClock
+from kminilog.text import FIT_COLUMNS, count, table, wrap
 
 NONE = "-"
 HEADINGS = ("partition", "leader", "copies", "in sync", "offline", "log end", "high watermark")

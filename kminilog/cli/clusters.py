@@ -23,15 +23,12 @@ from kminilog.cli.output import Broken, warn, warn_all
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer, recovery_reading
-from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.cluster.standalone import StandaloneBroker
 from kminilog.config import complete_config
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError
+from kminilog.errors import KMiniLogError, LeaderNotAvailableError, LogDirLockedError, in_words
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.lock import LockWait
 from kminilog.storage.log_dir import LogDir

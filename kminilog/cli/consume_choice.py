@@ -11,8 +11,7 @@ import click
 
 from kminilog.cli.output import Broken, warn_all
 from kminilog.consumer.interface import MessageSource
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.regex import compile_regex
 from kminilog.storage.log_dir import LogDir

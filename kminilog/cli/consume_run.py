@@ -14,7 +14,6 @@ from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.output import flush, warn
 from kminilog.cli.places import given_cluster, placed
 from kminilog.cli.record_lines import WriteRecord
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.errors import UnknownTopicIdError
@@ -22,6 +21,7 @@ from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.group_moves import offset_of
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
 from kminilog.consumer.membership import NO_MEMBER, LostShare
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 
 _POLL_MS = 100

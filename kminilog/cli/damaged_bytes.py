@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kminilog.course.steps.document import Range
+from kminilog.course.steps.layout import index_fields, message_fields
+from kminilog.course.steps.message.stretches import read_range
+from kminilog.course.steps.page.render import bytes_markup
+from kminilog.course.steps.recording import Recording
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import HEADER_BYTES, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
-from kminilog.steps.document import Range
-from kminilog.steps.layout import index_fields, message_fields
-from kminilog.steps.message.stretches import read_range
-from kminilog.steps.page.render import bytes_markup
-from kminilog.steps.recording import Recording
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.findings import FindingClass, is_in_index
 

@@ -26,14 +26,14 @@ from kminilog.cli.named_files import DirectoryName, InputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
-from kminilog.plain_text import count, table
+from kminilog.course.steps.lookup.find_offset import of_search
+from kminilog.course.steps.lookup.search import Search
+from kminilog.course.steps.text import render_text
 from kminilog.settings import TopicSettings
-from kminilog.steps.lookup.find_offset import of_search
-from kminilog.steps.lookup.search import Search
-from kminilog.steps.text import render_text
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
 from kminilog.storage.regular_file import naming
+from kminilog.text import count, table
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
@@ -154,7 +154,7 @@ def _source(workspace: Path, input_file: Path | None, rows: int, seed: int) -> P
         with naming(path), open(path, "wb") as target:
             target.writelines(interruptible(access_log(rows, seed)))
         return path
-    from kminilog.source.compression import compression_of, open_decompressed
+    from kminilog.jobs.source.compression import compression_of, open_decompressed
 
     if not compression_of(str(input_file)):
         return input_file.absolute()
@@ -167,9 +167,9 @@ def _run(log_dir_path: Path, path: Path, master: str | None) -> Done:
     segment_bytes = max(path.stat().st_size // _SEGMENTS, _SMALLEST_SEGMENT_BYTES)
     with spark_at_work("Demo", master) as (start, at):
         spark = start()  # says so, before what loads pyspark
-        from kminilog.source.description import Source
-        from kminilog.spark.ingest.job import ingest
-        from kminilog.spark.verify.job import verify
+        from kminilog.jobs.source.description import Source
+        from kminilog.jobs.spark.ingest.job import ingest
+        from kminilog.jobs.spark.verify.job import verify
 
         source = Source(paths=(str(path),), key_regex=CLIENT_ADDRESS)
         settings = TopicSettings(segment_bytes=segment_bytes)

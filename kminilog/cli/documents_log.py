@@ -11,11 +11,11 @@ and in `step sparse-index`. Differs: the figure has an entry `1,0`, which no rul
 
 from pathlib import Path
 
+from kminilog.course.steps.segment.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.steps.segment.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic
 

@@ -14,8 +14,7 @@ from typing import Any
 from kminilog.cli.log_dump import Dumped
 from kminilog.cli.message_fields import entry_hex_lines, hex_lines, key_and_value
 from kminilog.format.dialect import Dialect
-from kminilog.plain_text import FIT_COLUMNS, count
-from kminilog.styled_text import BAD, QUIET, Span, StyledText, indented
+from kminilog.text import BAD, FIT_COLUMNS, QUIET, Span, StyledText, count, indented
 
 _HEX_BYTES = 512
 _INDENT = "    "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from kminilog.source.description import Source
+    from kminilog.jobs.source.description import Source
 
 LOCAL_BYTES = 64 << 20
 """A source up to this size takes less time here than Spark takes to start."""
@@ -45,8 +45,8 @@ def engine_for(asked: str, source: "Source | None", master: str | None) -> str:
 
 
 def _is_small(source: "Source") -> bool:
-    from kminilog.source.compression import compression_of
-    from kminilog.source.description import files_of
+    from kminilog.jobs.source.compression import compression_of
+    from kminilog.jobs.source.description import files_of
 
     files = files_of(source)
     is_parquet = source.format == "parquet"  # it compresses pages, if at all, not the file
@@ -58,6 +58,6 @@ def _is_small(source: "Source") -> bool:
 
 
 def _is_session_running() -> bool:
-    from kminilog.spark.runtime.session import existing_session
+    from kminilog.jobs.spark.runtime.session import existing_session
 
     return existing_session() is not None

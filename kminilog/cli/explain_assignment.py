@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from kminilog.consumer.assignors.interface import Assignment, Member, members_by_topic, text_order
 from kminilog.consumer.assignors.multiple import runs as multiple_runs
 from kminilog.consumer.assignors.range import runs as range_runs
-from kminilog.plain_text import count, table
+from kminilog.text import count, table
 
 
 @dataclass(frozen=True)

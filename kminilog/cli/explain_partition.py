@@ -1,17 +1,16 @@
 """`partition --explain`: one choice of a partitioner as text, and as JSON.
 
-The document `steps.producer.choice` says why. If it has several steps, the last one is shown, and
-the command that shows the others.
+The document `course.steps.producer.choice` says why. If it has several steps, the last one is
+shown, and the command that shows the others.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+from kminilog.course.steps.producer.choice import Asked, document
+from kminilog.course.steps.text import step_command, step_lines
 from kminilog.partitioners.dry_run import Choice
-from kminilog.plain_text import FIT_COLUMNS, SHOWN_BYTES, count
-from kminilog.steps.producer.choice import Asked, document
-from kminilog.steps.text import step_command, step_lines
-from kminilog.styled_text import indented
+from kminilog.text import FIT_COLUMNS, SHOWN_BYTES, count, indented
 
 _INDENT = "    "
 

@@ -9,19 +9,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from kminilog.byte_text import columns
 from kminilog.cli.interrupts import check_interrupt
 from kminilog.cli.message_fields import key_and_value, message_json
 from kminilog.cli.output import flush, warn, write_lines, write_record
 from kminilog.cli.places import broker_of, topics_at
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.plain_text import FIT_COLUMNS, count, shown
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
-from kminilog.styled_text import Span, StyledText
+from kminilog.text import FIT_COLUMNS, Span, StyledText, columns, count, shown
 
 _READ_BYTES = 2**20
 _INDENT = "    "

@@ -25,13 +25,13 @@ from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
+from kminilog.course.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
+from kminilog.course.steps.consumer.rebalance import document
+from kminilog.course.steps.text import render_short
 from kminilog.errors import LogDirError
-from kminilog.plain_text import table
-from kminilog.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
-from kminilog.steps.consumer.rebalance import document
-from kminilog.steps.text import render_short
 from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
+from kminilog.text import table
 
 NONE = "-"
 

@@ -15,17 +15,17 @@ from kminilog.cli.group_offsets import coordinator_of, offsets_of
 from kminilog.cli.options import allow_gaps_option, example, json_option, to_offset
 from kminilog.cli.output import warn, write_document, write_line, write_lines
 from kminilog.cli.places import topics_at
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError
 from kminilog.consumer.group import Group
 from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
 from kminilog.consumer.interface import MessageSource
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.system import WallClock
+from kminilog.text import count, table
 
 _HEADINGS = ("partition", "committed", "new offset", "log start", "log end")
 

@@ -9,11 +9,11 @@ import random
 from typing import Any
 
 from kminilog.cli.places import cluster_at, is_cluster
-from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.consumer.readers import ClusterFilesSource, LogDirSource
+from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap

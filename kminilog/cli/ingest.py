@@ -17,14 +17,14 @@ from kminilog.cli.spark_options import master_option, reading_options, spark_at_
 from kminilog.config import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 
 if TYPE_CHECKING:
-    from kminilog.ingest.job import IngestResult
-    from kminilog.source.description import Source
+    from kminilog.jobs.ingest.job import IngestResult
+    from kminilog.jobs.source.description import Source
 
 
 @click.command(
@@ -126,7 +126,7 @@ def command(
     --max-rejected allows it; else the job fails. If messages of a committed job were later cut off
     the log, the command says so, and the exit code is 1.
     """
-    from kminilog.bulk.partitioning import checked_partitioner
+    from kminilog.columns.partitioning import checked_partitioner
 
     make_importable()
     checked_partitioner(partitioner)
@@ -161,8 +161,8 @@ def command(
 def _ingest_here(
     log_dir_path: Path, source: "Source", _: str | None, **options: Any
 ) -> "IngestResult":
-    from kminilog.ingest.job import ingest_with
-    from kminilog.ingest.local_engine import LocalIngest
+    from kminilog.jobs.ingest.job import ingest_with
+    from kminilog.jobs.ingest.local_engine import LocalIngest
 
     class Engine(LocalIngest):
         """A signal ends staging at once: it writes only what the job then deletes."""
@@ -177,7 +177,7 @@ def _ingest_by_spark(
     log_dir_path: Path, source: "Source", master: str | None, **options: Any
 ) -> "IngestResult":
     with spark_at_work("Ingesting with Spark", master) as (start, at):
-        from kminilog.spark.ingest.job import ingest
+        from kminilog.jobs.spark.ingest.job import ingest
 
         return ingest(start, log_dir_path, source, progress=at, **options)
 

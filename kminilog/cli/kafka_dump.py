@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from kminilog.cli.log_dump import read_index
 from kminilog.cli.unpacking import Unpacking
+from kminilog.course.steps.layout import split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, SIZE_END, Message, decode
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
-from kminilog.steps.layout import split_fields
 from kminilog.storage.regular_file import open_regular
 
 _CODEC_NAMES = {

@@ -22,7 +22,7 @@ from kminilog.course.material import Exercise, Lab, all_labs, exercise_of, lab_o
 from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
-from kminilog.plain_text import table
+from kminilog.text import table
 
 
 @click.group("lab", no_args_is_help=False, epilog=example("kminilog lab list"))

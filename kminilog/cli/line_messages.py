@@ -15,9 +15,9 @@ from typing import NamedTuple
 import click
 
 from kminilog.cli.output import warn
-from kminilog.printable import printable_bytes
 from kminilog.regex import compile_regex
 from kminilog.storage.topics import Topic
+from kminilog.text import printable_bytes
 
 _KeyOf = Callable[[bytes], tuple[bytes | None, bytes]]
 

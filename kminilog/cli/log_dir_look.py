@@ -13,18 +13,17 @@ from kminilog.cli.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.layout import describe_partition
 from kminilog.cli.progress import working
 from kminilog.consumer.readers import LogDirSource
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError
-from kminilog.format.names import TopicPartition
-from kminilog.steps.page.lanes import MAX_TICKS
-from kminilog.steps.page.log_dir import MAX_PARTITIONS
-from kminilog.steps.page.look import (
+from kminilog.course.steps.page.lanes import MAX_TICKS
+from kminilog.course.steps.page.log_dir import MAX_PARTITIONS
+from kminilog.course.steps.page.look import (
     FindingLook,
     GroupLook,
     LogDirLook,
     PartitionLook,
     SegmentLook,
 )
+from kminilog.errors import KMiniLogError, in_words
+from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
@@ -127,7 +126,7 @@ def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups
 
 def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Json:
     """Return what `verify --json` prints for these topics."""
-    from kminilog.bulk.twins import segment_check
+    from kminilog.columns.twins import segment_check
 
     try:
         if not topics:  # without names, it would check all topics

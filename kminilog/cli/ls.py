@@ -15,10 +15,10 @@ from kminilog.cli.output import Broken, write_document, write_line, write_lines
 from kminilog.cli.output_files import OutputFile, write_output
 from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.errors import KMiniLogError
-from kminilog.plain_text import count, table
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic
+from kminilog.text import count, table
 
 HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
 
@@ -129,7 +129,7 @@ def _write_page(
 ) -> str:
     """Write the page; return a line that says what is on it."""
     from kminilog.cli.log_dir_look import look_at
-    from kminilog.steps.page.log_dir import render_log_dir
+    from kminilog.course.steps.page.log_dir import render_log_dir
 
     look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
     write_output(html, render_log_dir(look).encode())

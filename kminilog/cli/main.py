@@ -29,8 +29,7 @@ from kminilog.cli.named_files import DirectoryName
 from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
 from kminilog.cli.output import complain, flush, flush_stderr, lose_rest_of, warn
 from kminilog.cli.places import CLUSTER_COMMANDS, placed
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
 from kminilog.storage.notices import KMiniLogWarning
 
 # In the order in which a new user needs them; each is kminilog.cli.<name>.command.

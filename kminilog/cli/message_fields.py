@@ -15,13 +15,20 @@ from itertools import groupby
 from typing import Any
 from zlib import crc32
 
-from kminilog.byte_text import ascii_cells, text_cells
 from kminilog.cli.output import bytes_field
+from kminilog.course.steps.layout import NUMBERS, Part, index_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
-from kminilog.plain_text import count, shown_beside, table
-from kminilog.steps.layout import NUMBERS, Part, index_fields, split_fields
-from kminilog.styled_text import QUIET, Span, StyledText
+from kminilog.text import (
+    QUIET,
+    Span,
+    StyledText,
+    ascii_cells,
+    count,
+    shown_beside,
+    table,
+    text_cells,
+)
 
 _BYTES_A_ROW = 8
 _SHOWN_ROWS = 8

@@ -3,7 +3,7 @@
 Results go to stdout, as UTF-8 whatever the locale; warnings and errors to stderr, one line each.
 `--json` prints one document, or an object a line (NDJSON) where the output is a stream. A key or
 value is text where its bytes are valid UTF-8, else Base64 under another name; a missing one is
-null. Characters that could deceive a terminal are escaped here (printable.py), whatever their
+null. Characters that could deceive a terminal are escaped here (text.py), whatever their
 origin: a key, a broken settings file, the exception of a plugin. A byte of a file name that is not
 UTF-8 is escaped, too. Only the bytes of messages go unchanged into a pipe or a file.
 
@@ -22,11 +22,21 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TextIO
 
-from kminilog.error_text import in_words
+from kminilog.errors import in_words
 from kminilog.format.names import TopicPartition
-from kminilog.printable import printable, printable_json
 from kminilog.storage.notices import Gap, OnGap
-from kminilog.styled_text import BAD, DOUBTFUL, GOOD, HEADING, MARKED, QUIET, Span, StyledText
+from kminilog.text import (
+    BAD,
+    DOUBTFUL,
+    GOOD,
+    HEADING,
+    MARKED,
+    QUIET,
+    Span,
+    StyledText,
+    printable,
+    printable_json,
+)
 
 _COLOURS = {
     GOOD: "32",

@@ -23,14 +23,14 @@ from kminilog.cli.output import bytes_field, write_document, write_line, write_l
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
+from kminilog.course.steps.producer.choice import Asked
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner
-from kminilog.plain_text import shown, table
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
-from kminilog.steps.producer.choice import Asked
 from kminilog.storage.topics import MAX_PARTITIONS
+from kminilog.text import shown, table
 
 _ORDER = "kminilog.cli.partition.order"
 _TOPIC = "dry-run"

@@ -21,7 +21,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from kminilog.chance import Chance
 from kminilog.cli.clusters import LeaderSide, leader_side
 from kminilog.cli.current_directory import make_importable
 from kminilog.cli.input_lines import InputLines, typing
@@ -33,12 +32,10 @@ from kminilog.cli.output import warn
 from kminilog.cli.places import topics_at
 from kminilog.cli.produce_report import Report
 from kminilog.cli.produce_stats import write_stats
-from kminilog.client_errors import PartitionOfRecordError
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.config import parse_config
-from kminilog.errors import KMiniLogError, NullValueError
+from kminilog.errors import KMiniLogError, NullValueError, PartitionOfRecordError, SourceError
 from kminilog.format.message import encoded_bytes
-from kminilog.job_errors import SourceError
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.choice_log import log_choice
 from kminilog.producer.manual_producer import ManualProducer

@@ -13,10 +13,10 @@ from typing import Any
 
 from kminilog.cli.output import flush, is_terminal, warn, write_line, write_record
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count
 from kminilog.producer.batch import SendFuture
 from kminilog.producer.record import NO_OFFSET, RecordMetadata
 from kminilog.storage.topics import Topic
+from kminilog.text import count
 
 _Stretches = dict[TopicPartition, "_Stretch"]
 

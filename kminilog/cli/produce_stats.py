@@ -8,12 +8,12 @@ is their share of the last 30 seconds. Source: S0 4 and 5, S2 1.
 from typing import Any
 
 from kminilog.cli.output import write_line, write_lines, write_record
-from kminilog.plain_text import table
 from kminilog.producer.batch_counts import Counts
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.producer import METRIC_GROUP
 from kminilog.storage.topics import Topic
+from kminilog.text import table
 
 
 def write_stats(producer: ManualProducer, topic: Topic, *, as_json: bool) -> None:

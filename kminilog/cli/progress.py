@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TextIO
 
 from kminilog.cli.interrupts import interruptible_call, is_interrupted
-from kminilog.printable import printable
+from kminilog.text import printable
 
 SECONDS_BETWEEN_LINES = 10.0
 

@@ -17,7 +17,7 @@ from typing import NoReturn
 from kminilog.cli.options import unescaped
 from kminilog.cli.output import bytes_field, write_bytes, write_record
 from kminilog.consumer.interface import ConsumerRecord
-from kminilog.printable import printable_bytes
+from kminilog.text import printable_bytes
 
 WriteRecord = Callable[[ConsumerRecord], None]
 Part = Callable[[ConsumerRecord], bytes]

@@ -32,13 +32,13 @@ def shown_scanner(at: Callable[[str], None]) -> SegmentScanner:
     """Return the functions that read segments; they tell `at` which one."""
 
     def scan_fast(segment: Segment) -> SegmentScan:
-        from kminilog.bulk.twins import segment_scanner
+        from kminilog.columns.twins import segment_scanner
 
         at(f"reading {_name(segment)}")
         return segment_scanner().scan_segment(segment)
 
     def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
-        from kminilog.bulk.twins import segment_scanner
+        from kminilog.columns.twins import segment_scanner
 
         at(f"counting what is whole after damage in {_name(segment)}")
         return segment_scanner().count_whole_messages(segment, position)

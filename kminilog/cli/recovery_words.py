@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from kminilog.cli.interrupts import interruptible_anywhere
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.recovery import Break, RecoveryPlan
-from kminilog.styled_text import BAD, DOUBTFUL, Span, StyledText
+from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
@@ -97,7 +96,7 @@ class Diagnosis(NamedTuple):
 
 def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> Diagnosis:
     """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
-    from kminilog.bulk.twins import segment_check
+    from kminilog.columns.twins import segment_check
 
     topic = log_dir.topic(topic_partition.topic)
     known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]

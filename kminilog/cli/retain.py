@@ -22,7 +22,6 @@ from kminilog.cli.places import cluster_at, is_cluster
 from kminilog.cli.recovery_reading import open_writer
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import count
 from kminilog.settings import INT64_MAX, TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -36,6 +35,7 @@ from kminilog.storage.retention import (
     remove_deleted,
 )
 from kminilog.storage.segment import Segment
+from kminilog.text import count
 
 if TYPE_CHECKING:
     from kminilog.cluster.mini_cluster import MiniCluster

@@ -12,13 +12,13 @@ import click
 from kminilog.cli.interrupts import interruptible_wait, is_interrupted, take_signal
 from kminilog.cli.output import warn
 from kminilog.cli.progress import is_line_moving, working
-from kminilog.job_errors import SparkUnavailableError
+from kminilog.errors import SparkUnavailableError
 from kminilog.regex import compile_regex
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from kminilog.source.description import Source
+    from kminilog.jobs.source.description import Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _STARTING = "starting Spark"
@@ -90,7 +90,7 @@ def to_source(
         raise click.UsageError("give --key or --key-regex, not both")
     if key_regex is not None:
         compile_regex(key_regex.encode("utf-8", "surrogateescape"), "--key-regex")
-    from kminilog.source.description import Source, check_options
+    from kminilog.jobs.source.description import Source, check_options
 
     source = Source(
         paths=paths,
@@ -144,7 +144,7 @@ class _Start:
 
     def session(self) -> "SparkSession":
         """Return the session of this process, or else a new one."""
-        from kminilog.spark.runtime.session import existing_session, spark_session
+        from kminilog.jobs.spark.runtime.session import existing_session, spark_session
 
         before = existing_session()
         if before is None:
@@ -172,7 +172,7 @@ class _Start:
 
     def _prepare(self, spark: "SparkSession", *, is_new: bool) -> None:
         if is_new:
-            from kminilog.spark.runtime.session import stop
+            from kminilog.jobs.spark.runtime.session import stop
 
             self._in_the_end.callback(stop, spark)
         self._in_the_end.enter_context(_failures_of_a_dead_jvm())
@@ -213,12 +213,12 @@ def _is_not_ending(record: logging.LogRecord) -> bool:
 
 
 def _failures_of_a_dead_jvm() -> AbstractContextManager[None]:
-    from kminilog.spark.runtime.failures import failures_of_a_dead_jvm  # loads pyspark
+    from kminilog.jobs.spark.runtime.failures import failures_of_a_dead_jvm  # loads pyspark
 
     return failures_of_a_dead_jvm()
 
 
 def _register(spark: "SparkSession") -> None:
-    from kminilog.spark.datasource.door import register  # loads pyspark, which may be missing
+    from kminilog.jobs.spark.datasource.door import register  # loads pyspark, which may be missing
 
     register(spark)

@@ -13,9 +13,9 @@ from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.cli.output_files import OutputDirectory, write_output
 from kminilog.cli.steps.scene import SceneCommand
-from kminilog.plain_text import count, table
-from kminilog.steps.page.index import INDEX_PAGE, Listed, render_index
-from kminilog.steps.page.render import render_page
+from kminilog.course.steps.page.index import INDEX_PAGE, Listed, render_index
+from kminilog.course.steps.page.render import render_page
+from kminilog.text import count, table
 
 # In the order of a course: what a message is, where it stands, how it gets there and back.
 SCENES = {

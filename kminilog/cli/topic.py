@@ -20,16 +20,15 @@ from kminilog.cli.output import Broken, warn, warn_all, write_document, write_li
 from kminilog.cli.places import cluster_at, is_cluster, topics_at
 from kminilog.cli.progress import working_if_long
 from kminilog.cli.recovery_reading import open_writer
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.config import parse_config, topic_settings
 from kminilog.consumer.coordinator import forget_topic
+from kminilog.errors import TopicExistsError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.log_dir_errors import TopicExistsError
-from kminilog.plain_text import count, table
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
+from kminilog.text import count, table
 
 
 @click.group("topic", no_args_is_help=False, epilog=example("kminilog topic list"))

@@ -157,9 +157,9 @@ def command(
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
-    from kminilog.accounting.job import verify_with
-    from kminilog.accounting.local_engine import LocalEngine
-    from kminilog.bulk.twins import segment_check
+    from kminilog.columns.twins import segment_check
+    from kminilog.jobs.accounting.job import verify_with
+    from kminilog.jobs.accounting.local_engine import LocalEngine
 
     with working("Verifying") as at:
         engine = LocalEngine(interruptible_anywhere(segment_check()), at)
@@ -170,12 +170,12 @@ def _verify_by_spark(
     log_dir: LogDir, topics: tuple[str, ...], master: str | None, **options: Any
 ) -> "Report":
     if source := options.get("against"):
-        from kminilog.source.description import files_of
+        from kminilog.jobs.source.description import files_of
 
         files_of(source)  # a missing one ends here, before Spark starts
     with spark_at_work("Verifying with Spark", master) as (start, _):
         spark = start()  # says so, before what loads pyspark
-        from kminilog.spark.verify.job import verify
+        from kminilog.jobs.spark.verify.job import verify
 
         return verify(spark, log_dir, topics, **options)
 

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from kminilog.cli.output import warn_all, write_document, write_line, write_lines
 from kminilog.cli.places import cluster_at
 from kminilog.errors import KMiniLogError
-from kminilog.plain_text import FIT_COLUMNS, wrap
-from kminilog.printable import printable
 from kminilog.storage.log_dir import LogDir
+from kminilog.text import FIT_COLUMNS, printable, wrap
 from kminilog.verification.coverage import Aspect, Unchecked, in_words
 from kminilog.verification.report import Report
 

@@ -19,10 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from kminilog.cluster.replica import Replica
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.errors import KMiniLogError, LogDirError, LogDirLockedError, TopicExistsError
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import parse_topic_partition
-from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages

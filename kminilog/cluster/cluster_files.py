@@ -12,15 +12,18 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE, refuse_other_topic
 from kminilog.cluster.leadership import Leadership, node_of, partition_info
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.state_file import STATE_FILE, StoredState, broker_path, read_state
-from kminilog.errors import LogDirError
+from kminilog.errors import (
+    LeaderNotAvailableError,
+    LogDirError,
+    NoClusterError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic
-from kminilog.log_dir_errors import NoClusterError
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap

@@ -13,11 +13,6 @@ fails; and no leader gives its leadership back to the preferred replica.
 from threading import RLock
 from typing import NamedTuple
 
-from kminilog.client_errors import (
-    ClientClosedError,
-    LeaderNotAvailableError,
-    UnknownTopicOrPartitionError,
-)
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker, take_back
 from kminilog.cluster.controller_state import ControllerState
@@ -28,8 +23,13 @@ from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.replica import Replica
 from kminilog.cluster.replica_assignment import place_replicas
 from kminilog.cluster.state_file import MAX_BROKERS
+from kminilog.errors import (
+    ClientClosedError,
+    LeaderNotAvailableError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import TopicExistsError
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.topics import Topic
 

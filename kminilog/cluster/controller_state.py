@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.leadership import Leadership
 from kminilog.cluster.state_file import (
     NEW_CLUSTER,
@@ -23,6 +22,7 @@ from kminilog.cluster.state_file import (
     read_state,
     write_state,
 )
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.topics import Topic

@@ -15,7 +15,6 @@ values that a protocol could carry. Source: S0 1, S1 3; Kafka: ReplicaManager, K
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self
 
-from kminilog.client_errors import NotLeaderForPartitionError
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker, go_on
 from kminilog.cluster.cluster_files import ClusterFiles
@@ -24,7 +23,12 @@ from kminilog.cluster.controller_state import AnyPath, ControllerState
 from kminilog.cluster.replica import FETCH_BYTES
 from kminilog.cluster.replication import agree, pull
 from kminilog.cluster.requests import UNKNOWN_OFFSET, Produced
-from kminilog.errors import KMiniLogError, LogClosedError, WriteFailedError
+from kminilog.errors import (
+    KMiniLogError,
+    LogClosedError,
+    NotLeaderForPartitionError,
+    WriteFailedError,
+)
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 from kminilog.storage.lock import LockWait

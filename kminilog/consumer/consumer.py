@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Self
 
-from kminilog.client_errors import ClientClosedError, UnknownTopicOrPartitionError
 from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.errors import UnknownMemberError, UnknownTopicIdError
@@ -25,7 +24,7 @@ from kminilog.consumer.interface import ConsumerRecord, Coordination, MessageSou
 from kminilog.consumer.members import check_offsets
 from kminilog.consumer.membership import NO_MEMBER, GroupMember, GroupSettings, Shares
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.errors import SettingError
+from kminilog.errors import ClientClosedError, SettingError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.regex import compile_regex
 from kminilog.storage.notices import warn

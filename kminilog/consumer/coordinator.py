@@ -29,9 +29,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Literal
 
-from kminilog.chance import Chance
-from kminilog.client_errors import UnknownTopicOrPartitionError
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.consumer.errors import UnknownGroupError, UnknownTopicIdError
 from kminilog.consumer.group import Group, Moment
@@ -44,7 +42,7 @@ from kminilog.consumer.group_file import (
     write_group,
 )
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.durable_file import sync
 from kminilog.storage.log_dir import existing_directory

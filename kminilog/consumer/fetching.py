@@ -23,10 +23,14 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.consumer.errors import NoOffsetError
 from kminilog.consumer.interface import ConsumerRecord, MessageSource
-from kminilog.errors import KMiniLogError, OffsetOutOfRangeError
+from kminilog.errors import (
+    KMiniLogError,
+    LeaderNotAvailableError,
+    OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
 

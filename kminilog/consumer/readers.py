@@ -11,10 +11,14 @@ Source: S1; Kafka: Log.read.
 
 from collections.abc import Callable
 
-from kminilog.client_errors import TopicDeletedError, UnknownTopicOrPartitionError
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.errors import LogDirError, OffsetOutOfRangeError
+from kminilog.errors import (
+    LogDirError,
+    OffsetOutOfRangeError,
+    TopicDeletedError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.message import Message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.changes import change_count

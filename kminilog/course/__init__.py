@@ -1,1 +1,1 @@
-"""The labs: their runner, their checks, and the proof that wrong answers are caught."""
+"""The course: labs and their runner, step-throughs, and replays of the documents' examples."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import murmur2
 from kminilog.format.index_entry import (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.consumer.assignors.custom import faults_of_answer
 from kminilog.consumer.assignors.interface import Assignment, Member, members_by_topic
 from kminilog.consumer.assignors.range import Range

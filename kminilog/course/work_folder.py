@@ -21,9 +21,9 @@ from kminilog.course.broken_assignment import write_broken_assignment
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
-from kminilog.printable import printable
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.regular_file import naming
+from kminilog.text import printable
 
 PROGRESS_FILE = "progress.json"
 _LOOKED_IN = 4  # directories: the current one, and those above it

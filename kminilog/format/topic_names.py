@@ -7,8 +7,8 @@ Source: S1 5.1; Kafka: Topic.
 
 import re
 
+from kminilog.errors import InvalidTopicError
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import InvalidTopicError
 
 MAX_TOPIC_LENGTH = 249
 
@@ -23,7 +23,7 @@ def check_topic(topic: str) -> None:
     >>> check_topic("page/views")
     Traceback (most recent call last):
     ...
-    kminilog.log_dir_errors.InvalidTopicError: illegal topic name 'page/views': \
+    kminilog.errors.InvalidTopicError: illegal topic name 'page/views': \
 use letters, digits, '.', '_' and '-' only
     """
     if topic in {"", ".", ".."}:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.interface import Partitioner, partitions_of
 from kminilog.partitioners.keyed import murmur2_partition

@@ -17,8 +17,8 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from kminilog.client_errors import PluginError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import PluginError
 from kminilog.partitioners.interface import Partitioner
 from kminilog.plugins import guarded
 

@@ -24,10 +24,9 @@ asked (docs/differences.md).
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from kminilog.chance import Chance
-from kminilog.client_errors import LeaderNotAvailableError
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import LeaderNotAvailableError
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.interface import (
     Partitioner,

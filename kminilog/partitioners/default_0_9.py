@@ -9,7 +9,7 @@ Source: S0 7, S2; Kafka: DefaultPartitioner of 0.9.
 
 from typing import Any
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.format.hashing import to_int32, to_positive
 from kminilog.partitioners.interface import Partitioner, partitions_of

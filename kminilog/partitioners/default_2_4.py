@@ -9,7 +9,7 @@ Source: S0 7; Kafka: DefaultPartitioner of 2.4 (KIP-480).
 
 from typing import Any
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.interface import Partitioner, partitions_of
 from kminilog.partitioners.keyed import murmur2_partition

@@ -20,8 +20,8 @@ Source: S0 2, S2 3; Kafka: Partitioner, and BuiltInPartitioner for the last hook
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata, PartitionInfo
+from kminilog.errors import UnknownTopicOrPartitionError
 
 
 class Partitioner:
@@ -103,7 +103,7 @@ def check_partition(topic: str, partition: int, cluster: ClusterMetadata) -> int
     >>> check_partition("orders", 3, cluster)
     Traceback (most recent call last):
     ...
-    kminilog.client_errors.UnknownTopicOrPartitionError: Invalid partition id: 3 for topic orders; \
+    kminilog.errors.UnknownTopicOrPartitionError: Invalid partition id: 3 for topic orders; \
 Valid values are in the inclusive range of [0, 2]
     """
     partitions = len(partitions_of(topic, cluster))

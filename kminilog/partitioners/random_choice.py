@@ -7,7 +7,7 @@ same key lose their order, because they may be in different partitions. Source: 
 
 from typing import Any
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.interface import Partitioner, partitions_of
 

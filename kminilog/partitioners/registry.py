@@ -15,8 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
-from kminilog.chance import Chance
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.config import complete_config, short_name
 from kminilog.errors import SettingError
 from kminilog.partitioners.built_in import BuiltIn

@@ -14,7 +14,7 @@ Source: S0 5; Kafka: StickyPartitionCache, UniformStickyPartitioner (KIP-480).
 from threading import Lock
 from typing import Any
 
-from kminilog.chance import Chance
+from kminilog.clock import Chance
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.interface import Partitioner, partitions_of
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import Any, NamedTuple
 
-from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
+from kminilog.errors import ClientClosedError
 from kminilog.format.names import TopicPartition
 from kminilog.producer.batch import Batch, Waiting
 from kminilog.producer.buffer_pool import BufferPool

@@ -33,8 +33,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import Clock
+from kminilog.errors import BufferExhaustedError, ClientClosedError
 
 WAIT_SENSOR = "bufferpool-wait-time"
 WAIT_RATIO = "bufferpool-wait-ratio"

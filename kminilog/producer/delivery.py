@@ -17,10 +17,14 @@ Source: S1 3, S4; Kafka: Sender, and DefaultEventHandler for the retries.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kminilog.client_errors import LeaderNotAvailableError, RequestTimedOutError, RetriableError
 from kminilog.clock import Clock
 from kminilog.cluster.requests import Cluster, Produced
-from kminilog.errors import WriteFailedError
+from kminilog.errors import (
+    LeaderNotAvailableError,
+    RequestTimedOutError,
+    RetriableError,
+    WriteFailedError,
+)
 from kminilog.format.names import TopicPartition
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch

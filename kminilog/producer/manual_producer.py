@@ -8,8 +8,7 @@ Source: S0 7, S1 3, S2; Kafka: KafkaProducer, KIP-794.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kminilog.chance import Chance
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.requests import Cluster
 from kminilog.config import complete_config

@@ -8,8 +8,8 @@ its place, as in 0.8. Source: S0 7, S1 3, S2 2; Kafka: KafkaProducer, 0.8: Produ
 from collections.abc import Mapping
 from typing import Any
 
-from kminilog.client_errors import PluginError
 from kminilog.config import short_name
+from kminilog.errors import PluginError
 from kminilog.plugins import guarded, load_class
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.serializers import Serializer, built_in_serializer

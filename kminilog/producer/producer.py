@@ -15,10 +15,10 @@ from contextlib import ExitStack
 from threading import Lock
 from typing import Any, NamedTuple, Self
 
-from kminilog.client_errors import ClientClosedError
 from kminilog.clock import Clock
 from kminilog.cluster.metadata import PartitionInfo
 from kminilog.cluster.requests import Cluster
+from kminilog.errors import ClientClosedError
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.accumulator import Accumulator

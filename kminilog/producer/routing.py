@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 
-from kminilog.client_errors import PartitionOfRecordError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import PartitionOfRecordError
 from kminilog.partitioners.interface import Partitioner, partitions_of
 from kminilog.partitioners.placement import Placement
 from kminilog.producer.record import ProducerRecord

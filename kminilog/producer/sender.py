@@ -7,8 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from threading import Condition, Lock
 
-from kminilog.chance import Chance
-from kminilog.clock import Clock
+from kminilog.clock import Chance, Clock
 from kminilog.cluster.requests import Cluster
 from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.choice_log import log_choice

@@ -16,7 +16,7 @@ IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 from collections.abc import Callable
 from typing import Any
 
-from kminilog.client_errors import SerializationError
+from kminilog.errors import SerializationError
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -30,7 +30,7 @@ class Serializer:
     >>> to_bytes("orders", 5)
     Traceback (most recent call last):
     ...
-    kminilog.client_errors.SerializationError: value: string serialiser: int is no text; \
+    kminilog.errors.SerializationError: value: string serialiser: int is no text; \
 the message was not written
     """
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kminilog.clock import Clock
-from kminilog.log_dir_errors import LogDirLockedError
+from kminilog.errors import LogDirLockedError
 from kminilog.storage.regular_file import naming, open_regular
 
 _FIRST_PAUSE_MS = 10

@@ -19,8 +19,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.errors import (
+    KMiniLogError,
+    LogDirError,
+    TopicBeingDeletedError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE

@@ -11,10 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from kminilog.error_text import in_words
-from kminilog.errors import CorruptLogError, KMiniLogError, NotARegularFileError
+from kminilog.errors import (
+    CorruptLogError,
+    KMiniLogError,
+    NotARegularFileError,
+    TopicExistsError,
+    in_words,
+)
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import TopicExistsError
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import record_log_starts

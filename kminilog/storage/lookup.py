@@ -17,7 +17,7 @@ from zlib import crc32
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CRC_END, MIN_SIZE, SIZE_END
-from kminilog.trace import UNTRACED, Tracer
+from kminilog.storage.trace import UNTRACED, Tracer
 
 NAMES, ENTRIES = "names", "entries"  # what a tracer calls the first two searches
 

@@ -24,7 +24,7 @@ from kminilog.storage.regular_file import (
     regular_status,
     truncate,
 )
-from kminilog.trace import UNTRACED, Tracer
+from kminilog.storage.trace import UNTRACED, Tracer
 
 
 class OffsetIndex:

@@ -31,7 +31,7 @@ from kminilog.storage.partition_files import PartitionFiles, PlainFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located, locate, misplaced_segment, refuse_compressed
 from kminilog.storage.sequence import messages_from
-from kminilog.trace import UNTRACED, Tracer
+from kminilog.storage.trace import UNTRACED, Tracer
 
 Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]

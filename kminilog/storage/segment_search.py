@@ -18,7 +18,7 @@ from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.lookup import walk
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
-from kminilog.trace import UNTRACED, Tracer
+from kminilog.storage.trace import UNTRACED, Tracer
 
 _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20

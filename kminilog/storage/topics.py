@@ -22,10 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from kminilog.chance import Chance
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.clock import Chance
 from kminilog.config import topic_settings
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.format.topic_names import check_topic, parse_topic_partition

@@ -14,8 +14,8 @@ point only to decide where recovery begins.
 from collections.abc import Sequence
 
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import offsets
 from kminilog.storage.cuts import Cut, Reason
+from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch
 from kminilog.verification.segment_summary import SegmentSummary

@@ -7,7 +7,7 @@ fields, and the command that shows it. Source: ours.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from kminilog.plain_text import count
+from kminilog.text import count
 from kminilog.verification.both_sides import Excerpt
 from kminilog.verification.html_text import number, sentence, text
 from kminilog.verification.plain_words import advice, meaning

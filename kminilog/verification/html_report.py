@@ -14,7 +14,7 @@ HTML. Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kminilog.plain_text import count
+from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 from kminilog.verification.html_findings import BytesOf, findings_markup

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from kminilog.printable import printable
+from kminilog.text import printable
 
 
 def text(value: object) -> str:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from itertools import takewhile
 
 from kminilog.errors import LogDirError
-from kminilog.plain_text import offsets
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import StagedPartition
 from kminilog.storage.regular_file import open_regular
+from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.manifest_checks import PartitionJobs
 

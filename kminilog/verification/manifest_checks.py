@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import offsets
 from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.segment_summary import Placement, SegmentSummary
 

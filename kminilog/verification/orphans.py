@@ -8,7 +8,7 @@ Source: ours.
 
 from collections.abc import Collection, Sequence
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import TOPIC_SUFFIX, OnBroken, Topic

@@ -20,8 +20,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kminilog.error_text import in_words
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, in_words
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import (
     CUT_SUFFIX,

@@ -16,10 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kminilog.error_text import in_words
-from kminilog.errors import KMiniLogError, LogDirError
+from kminilog.errors import KMiniLogError, LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.job_errors import PublicationError
 from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts

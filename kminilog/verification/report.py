@@ -162,7 +162,7 @@ def verify_storage(
     whose settings file is broken, or that is being deleted, is `unchecked`, if none is named.
     Raises UnknownTopicOrPartitionError, and ValueError for an unknown class in `allow` or an
     unknown partitioner. O(bytes), memory O(segments). All that `verify` can do is in
-    accounting/job.py.
+    jobs/accounting/job.py.
     """
     allowed = parse_classes(allow)
     broken: list[KMiniLogError | OSError] = []

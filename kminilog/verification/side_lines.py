@@ -14,10 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kminilog.byte_text import columns
-from kminilog.plain_text import count
-from kminilog.printable import printable
-from kminilog.styled_text import BAD, QUIET, Span, StyledText
+from kminilog.text import BAD, QUIET, Span, StyledText, columns, count, printable
 from kminilog.verification.both_sides import Excerpt
 
 SIDES = (("source_record", "source"), ("message", "message"))

@@ -9,9 +9,7 @@ and what was not. It uses only what `verify --json` prints. Source: ours.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kminilog.plain_text import FIT_COLUMNS, wrap
-from kminilog.printable import printable
-from kminilog.styled_text import BAD, DOUBTFUL, GOOD, QUIET, Span, StyledText
+from kminilog.text import BAD, DOUBTFUL, FIT_COLUMNS, GOOD, QUIET, Span, StyledText, printable, wrap
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.coverage import in_words
 from kminilog.verification.side_lines import side_lines

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kminilog.course.comparing import Comparer, WrongKindError
+from kminilog.course.steps.recorded_search import Trace
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, encode
 from kminilog.format.names import TopicPartition
-from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
 from kminilog.storage import lookup as library
 from kminilog.storage.log_dir import LogDir

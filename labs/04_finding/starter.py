@@ -7,7 +7,7 @@ from kminilog.format.message import Message
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located
 from kminilog.storage.sequence import SegmentAfter
-from kminilog.trace import Tracer, UNTRACED
+from kminilog.storage.trace import Tracer, UNTRACED
 
 
 # 4.1  Which segment holds an offset?

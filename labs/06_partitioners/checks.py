@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.course.comparing import Comparer
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.format import hashing as library
 from kminilog.format.dialect import KAFKA
 from kminilog.format.hashing import to_int32

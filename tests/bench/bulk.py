@@ -26,19 +26,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kminilog.bulk.boundaries import Positions, find_beginnings
-from kminilog.bulk.checking import check
-from kminilog.bulk.crc import crc32
-from kminilog.bulk.decoding import to_batch
-from kminilog.bulk.encoding import encode_columns
-from kminilog.bulk.fingerprints import fingerprint_messages
-from kminilog.bulk.murmur2 import partition_column
-from kminilog.bulk.segment_checks import check_segment
-from kminilog.bulk.segment_scan import scan_segment
-from kminilog.bulk.structure import read_structure
-from kminilog.bulk.unnumbered import put_numbers
-from kminilog.bulk.windows import WINDOW_BYTES, index_hints
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.columns.boundaries import Positions, find_beginnings
+from kminilog.columns.checking import check
+from kminilog.columns.crc import crc32
+from kminilog.columns.decoding import to_batch
+from kminilog.columns.encoding import encode_columns
+from kminilog.columns.fingerprints import fingerprint_messages
+from kminilog.columns.murmur2 import partition_column
+from kminilog.columns.segment_checks import check_segment
+from kminilog.columns.segment_scan import scan_segment
+from kminilog.columns.structure import read_structure
+from kminilog.columns.unnumbered import put_numbers
+from kminilog.columns.windows import WINDOW_BYTES, index_hints
+from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

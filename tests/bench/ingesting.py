@@ -25,14 +25,14 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
-from kminilog.bulk.partitioning import Places, chooser
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.columns.partitioning import Places, chooser
+from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.names import TopicPartition
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.settings import TopicSettings
-from kminilog.source.description import Source
-from kminilog.spark.ingest.job import ingest
-from kminilog.spark.runtime.session import spark_session
 from kminilog.storage.partition_log import PartitionLog
 from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks

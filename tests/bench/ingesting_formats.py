@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
-from kminilog.source.description import Source
-from kminilog.spark.ingest.job import ingest
-from kminilog.spark.runtime.session import spark_session
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime.session import spark_session
 from tests.bench.ingesting import CONFIG
 from tests.bench.timing import ratio, rounds_of_each
 

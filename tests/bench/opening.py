@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-from kminilog.bulk import segment_scan as bulk
-from kminilog.bulk.segment_checks import check_segment
+from kminilog.columns import segment_scan as bulk
+from kminilog.columns.segment_checks import check_segment
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE

@@ -21,14 +21,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition
-from kminilog.spark.datasource.batch_reader import LogReader
-from kminilog.spark.datasource.door import register
-from kminilog.spark.datasource.options import read_options
-from kminilog.spark.runtime.session import spark_session
+from kminilog.jobs.spark.datasource.batch_reader import LogReader
+from kminilog.jobs.spark.datasource.door import register
+from kminilog.jobs.spark.datasource.options import read_options
+from kminilog.jobs.spark.runtime.session import spark_session
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kminilog.source.description import Source
-from kminilog.spark.ingest.job import ingest
-from kminilog.spark.runtime.session import spark_session
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.ingest.job import ingest
+from kminilog.jobs.spark.runtime.session import spark_session
 from tests.bench.ingesting import CONFIG, make_source
 from tests.bench.timing import ratio, rounds_of_each
 from tests.process_memory import peaks

@@ -1,7 +1,7 @@
 """Checking all that is stored of a topic: one process, and Spark on two cores.
 
     loop        `verification.segment_checks`, message by message, on a part of it
-    one process `bulk.segment_checks`, as `kminilog verify` uses it
+    one process `columns.segment_checks`, as `kminilog verify` uses it
     two         the same in two processes that are there already, a partition at a time: what this
                 machine can gain by a second core
     spark       the same in Spark tasks, in a warm session: it has checked a small topic so often
@@ -24,12 +24,12 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kminilog.bulk.segment_checks import check_segment
-from kminilog.bulk.staged_logs import seal
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.columns.segment_checks import check_segment
+from kminilog.columns.staged_logs import seal
+from kminilog.columns.writing import ColumnWriter
+from kminilog.jobs.spark.runtime.session import spark_session
+from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
-from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.verify.job import verify
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import Manifest

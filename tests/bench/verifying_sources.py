@@ -30,16 +30,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kminilog.accounting.job import verify_with
-from kminilog.accounting.local_engine import LocalEngine
 from kminilog.cli.engines import LOCAL_BYTES
 from kminilog.format.message import Message, encode
-from kminilog.ingest.job import ingest_with
-from kminilog.ingest.local_engine import LocalIngest
-from kminilog.source.description import Source
-from kminilog.spark.ingest.job import SparkIngest
-from kminilog.spark.runtime.session import spark_session
-from kminilog.spark.verify.engine import SparkEngine
+from kminilog.jobs.accounting.job import verify_with
+from kminilog.jobs.accounting.local_engine import LocalEngine
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.spark.ingest.job import SparkIngest
+from kminilog.jobs.spark.runtime.session import spark_session
+from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from tests.bench.checking_labs import command

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import PROJECT, CommandLine
-from tests.spark.conftest import spark
+from tests.jobs.spark.conftest import spark
 
 __all__ = ["kminilog", "orders", "spark"]
 
@@ -36,8 +36,8 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     def started(master: str | None) -> None:
         pytest.fail("Spark was started")
 
-    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
-    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
 
 
 @pytest.fixture(scope="session")

@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
-from kminilog.bulk.segment_checks import check_segment
 from kminilog.cli.main import main as kminilog
-from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
+from kminilog.columns.segment_checks import check_segment
+from kminilog.errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kminilog.ingest import runs
-from kminilog.source import line_columns, parquet_columns
+from kminilog.jobs.ingest import runs
+from kminilog.jobs.source import line_columns, parquet_columns
 from tests.cli.command_line import assert_one_line
 from tests.cli.test_ingest import without_progress
 
@@ -68,7 +68,7 @@ def test_source_that_changes_while_it_is_read_is_not_loaded(
     """The change comes after the first records have been read."""
     source = write_source(tmp_path / "source", file_format)
     monkeypatch.setattr(line_columns, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr("kminilog.source.csv_columns.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("kminilog.jobs.source.csv_columns.BLOCK_BYTES", 1000)
     monkeypatch.setattr(parquet_columns, "_BATCH_ROWS", 100)
     real, taken = runs.RunsWriter.write, []
 
@@ -93,7 +93,7 @@ def test_source_that_changes_while_it_is_verified_is_no_verdict(
 ):
     source = write_source(tmp_path / "source", "text")
     kminilog.ok("ingest", source, "--topic", "t")
-    from kminilog.accounting import source_check
+    from kminilog.jobs.accounting import source_check
 
     real = source_check.compare
 

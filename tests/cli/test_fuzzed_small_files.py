@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
-from kminilog.bulk.staged_logs import seal
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.columns.staged_logs import seal
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kminilog.clock import ManualClock
+from kminilog.errors import SparkUnavailableError
 from kminilog.format.names import TopicPartition
-from kminilog.job_errors import SparkUnavailableError
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.truncation import truncate_log
 from tests.cli.command_line import CommandLine, Run, assert_one_line
@@ -66,7 +66,7 @@ def test_ingest_looks_at_source_and_topic_before_spark_starts(
 def test_ingest_waits_a_minute_for_another_writer_or_as_long_as_told_and_says_so(
     kminilog, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("kminilog.ingest.job_writer.SystemClock", ManualClock)
+    monkeypatch.setattr("kminilog.jobs.ingest.job_writer.SystemClock", ManualClock)
     (tmp_path / "source.txt").write_bytes(b"x\n")
     holder = f"kminilog: log dir {kminilog.log_dir}: process {os.getpid()} is writing to it"
     only_one = "; only one writer at a time: wait until it has finished"
@@ -144,7 +144,7 @@ class TestWithEachEngine:
         other = tmp_path / "other.txt"
         other.write_bytes(b"k1:other\n")
         with monkeypatch.context() as patch:  # Spark is not needed for what is done already
-            patch.setattr("kminilog.spark.runtime.session.spark_session", None)
+            patch.setattr("kminilog.jobs.spark.runtime.session.spark_session", None)
             again = kminilog("ingest", source, *target, *reading)
             refused = kminilog("ingest", other, *target, *reading)
         assert again.code == 0, again
@@ -303,8 +303,8 @@ def test_engine_is_chosen_by_bytes_and_master(
     def started(master: str | None) -> None:
         raise SparkUnavailableError("it was asked for")
 
-    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
-    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", started)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", started)
     monkeypatch.setattr("kminilog.cli.engines.LOCAL_BYTES", limit)
     source = small_source(tmp_path)
     kminilog.ok("topic", "create", "t", "--partitions", 1)

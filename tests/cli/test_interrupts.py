@@ -17,7 +17,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kminilog.cli import interrupts
-from kminilog.job_errors import SparkUnavailableError
+from kminilog.errors import SparkUnavailableError
 from kminilog.storage import partition_directories
 from tests.cli.pressed_keys import press_and_go_on, press_at_call
 from tests.processes import finish, start
@@ -42,14 +42,14 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["consume", "orders"], "kminilog.cli.consume_run.flush"),
         (["find", "orders", "--key", "key1"], "kminilog.cli.find_key._matches"),
         (["produce", "orders"], "kminilog.cli.produce._send"),
-        (["verify"], "kminilog.bulk.segment_checks.check_segment"),
+        (["verify"], "kminilog.columns.segment_checks.check_segment"),
         (["dump", "LOG"], "kminilog.cli.dump.message_lines"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
-        (["recover", "orders-0", "--dry-run"], "kminilog.bulk.twins.segment_scanner"),
+        (["recover", "orders-0", "--dry-run"], "kminilog.columns.twins.segment_scanner"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.layout._describe_segment"),
-        (["ls", "--html", "PAGE"], "kminilog.bulk.segment_checks.check_segment"),
+        (["ls", "--html", "PAGE"], "kminilog.columns.segment_checks.check_segment"),
         (["ls", "--html", "PAGE"], "kminilog.cli.log_dir_look.describe_partition"),
         (
             ["partition", "--partitions", "3", "--no-key", "9"],
@@ -88,7 +88,7 @@ def test_interrupt_ends_the_check_of_a_segment_at_once(
     """A damaged segment of 600 MB took 30 s to check."""
     steps: list[int] = []
     check_for_ever = press_and_go_on(number, steps)
-    monkeypatch.setattr("kminilog.bulk.segment_checks.check_segment", check_for_ever)
+    monkeypatch.setattr("kminilog.columns.segment_checks.check_segment", check_for_ever)
     log = min((orders.log_dir / "orders-0").glob("*.log"))
     log.write_bytes(log.read_bytes()[:-1] + b"\x00")
     source = tmp_path / "source.txt"
@@ -106,7 +106,7 @@ def test_interrupt_ends_the_staging_of_an_ingest_at_once(
 ):
     """20,000 records for 3,000 partitions took 20 s."""
     steps: list[int] = []
-    monkeypatch.setattr(f"kminilog.ingest.runs.{function}", press_and_go_on(number, steps))
+    monkeypatch.setattr(f"kminilog.jobs.ingest.runs.{function}", press_and_go_on(number, steps))
     source = tmp_path / "source.txt"
     source.write_text("line\n")
     run = kminilog("ingest", source, "--topic", "new", "--engine", "local")
@@ -204,7 +204,7 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
             logging.getLogger("py4j.clientserver").exception("when it closes a connection then")
             raise
 
-    monkeypatch.setattr("kminilog.spark.verify.job.verify", verify)
+    monkeypatch.setattr("kminilog.jobs.spark.verify.job.verify", verify)
     run = orders("verify", "--engine", "spark")
     assert (run.code, run.err, caplog.messages) == (130, "", []), run.err
 
@@ -222,10 +222,10 @@ def test_interrupt_while_spark_works_ends_the_command_without_a_traceback(
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["verify", "--engine", "spark"], "kminilog.spark.verify.engine.check_partitions"),
+        (["verify", "--engine", "spark"], "kminilog.jobs.spark.verify.engine.check_partitions"),
         (
             ["ingest", "lines.txt", "--topic", "new", "--engine", "spark"],
-            "kminilog.spark.ingest.plans.stage",
+            "kminilog.jobs.spark.ingest.plans.stage",
         ),
     ],
     ids=["verify", "ingest"],
@@ -240,7 +240,7 @@ def test_error_that_an_interrupt_has_caused_is_no_failure_of_spark(
         finally:  # as where a session is put back: py4j has read half of an answer
             raise type(error)(*error.args)
 
-    from kminilog.spark.runtime import failures
+    from kminilog.jobs.spark.runtime import failures
 
     (tmp_path / "lines.txt").write_text("line\n")
     monkeypatch.chdir(tmp_path)
@@ -268,8 +268,8 @@ def test_ctrl_c_that_pyspark_takes_while_spark_starts_is_no_failure_of_spark(ord
         except Py4JError as error:
             raise SparkUnavailableError("the session did not start") from error
 
-    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
-    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", spark_session)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", spark_session)
     run = orders("verify", "--engine", "spark")
     assert (run.code, run.err) == (130, "kminilog: Verifying with Spark: starting Spark\n")
 

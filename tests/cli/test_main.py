@@ -15,7 +15,15 @@ from kminilog.cli import ls
 from kminilog.cli.main import COMMANDS
 from tests.cli.command_line import PROGRAM, PROJECT, CommandLine, assert_one_line, environment
 
-HEAVY = {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark", "kminilog.verification"}
+HEAVY = {
+    "pyspark",
+    "numpy",
+    "pyarrow",
+    "pandas",
+    "rich",
+    "kminilog.jobs.spark",
+    "kminilog.verification",
+}
 LOADED = """
 import json, sys
 from kminilog.cli.main import main
@@ -216,7 +224,9 @@ def test_help_of_command_loads_neither_spark_nor_arrays(name):
         check=True,
     )
     _, modules = json.loads(process.stderr)
-    assert not {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.spark"} & set(modules)
+    assert not {"pyspark", "numpy", "pyarrow", "pandas", "rich", "kminilog.jobs.spark"} & set(
+        modules
+    )
 
 
 def test_python_m_is_the_command(orders):

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from kminilog.course.steps.producer.choice import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
-from kminilog.steps.producer.choice import RULES_WITHOUT_KEY
 from tests.cli.command_line import assert_one_line
 
 EXAMPLES = "kminilog.partitioners.examples"

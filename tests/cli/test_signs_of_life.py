@@ -26,7 +26,7 @@ main()
 """
 NOT_STARTED = """
 import sys
-from kminilog.spark.runtime import session
+from kminilog.jobs.spark.runtime import session
 def start(master):
     print("pyspark" in sys.modules, file=sys.stderr)
     raise KeyboardInterrupt
@@ -86,12 +86,14 @@ def test_end_says_how_long_the_start_and_the_work_took(monkeypatch, capsys):
         return spark
 
     monkeypatch.setattr("kminilog.cli.spark_options.time", clock)
-    monkeypatch.setattr("kminilog.spark.datasource.door.register", lambda session: None)
-    monkeypatch.setattr("kminilog.spark.runtime.session.stop", lambda session: None)
-    monkeypatch.setattr("kminilog.spark.runtime.session.spark_session", start)
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.door.register", lambda session: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.stop", lambda session: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", start)
     said = []
     for existing in (None, spark):
-        monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda e=existing: e)
+        monkeypatch.setattr(
+            "kminilog.jobs.spark.runtime.session.existing_session", lambda e=existing: e
+        )
         with interrupts_heard(), spark_at_work("Title", None) as (started, _):
             assert started() is spark
             clock.now += 0.5

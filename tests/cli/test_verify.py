@@ -176,7 +176,7 @@ def test_verify_against_takes_all_words_up_to_the_next_option(arguments, topics,
 
 
 def test_verify_with_spark_that_is_not_installed_says_so(orders, monkeypatch):
-    monkeypatch.setattr("kminilog.spark.runtime.session.existing_session", lambda: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
     for name in ("pyspark", "pyspark.sql", "py4j", "py4j.protocol"):
         monkeypatch.setitem(sys.modules, name, None)
     run = orders("verify", "--engine", "spark")

@@ -20,11 +20,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kminilog.byte_text import columns
 from kminilog.cli.main import main
 from kminilog.format.names import TopicPartition
-from kminilog.plain_text import shown
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.text import columns, shown
 from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
 from tests.cli.test_cluster_life import Cluster
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory

@@ -5,10 +5,9 @@ from random import Random
 import pytest
 
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE, Broker
-from kminilog.errors import CorruptLogError, LogDirError
+from kminilog.errors import CorruptLogError, LogDirError, LogDirLockedError, TopicExistsError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError, TopicExistsError
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kminilog.client_errors import LeaderNotAvailableError, NotLeaderForPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.requests import Produced
+from kminilog.errors import LeaderNotAvailableError, NotLeaderForPartitionError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
 from tests.cluster.clusters import (

@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.clock import ManualClock
 from kminilog.cluster.mini_cluster import MiniCluster
-from kminilog.log_dir_errors import TopicExistsError
+from kminilog.errors import TopicExistsError
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import open_cluster
 

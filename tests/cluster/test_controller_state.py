@@ -3,13 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.controller_state import STATE_FILE, ControllerState
 from kminilog.cluster.leadership import Leadership
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, LogDirLockedError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.settings import TopicSettings
 from kminilog.storage.topics import Topic
 

@@ -5,12 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.client_errors import (
-    ClientClosedError,
-    LeaderNotAvailableError,
-    NotLeaderForPartitionError,
-    UnknownTopicOrPartitionError,
-)
 from kminilog.clock import ManualClock
 from kminilog.cluster import mini_cluster
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE
@@ -18,13 +12,17 @@ from kminilog.cluster.cluster_files import ClusterFiles, expired_in_copies
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.errors import (
+    ClientClosedError,
     CorruptBytesError,
+    LeaderNotAvailableError,
+    LogDirLockedError,
+    NotLeaderForPartitionError,
     NullValueError,
     OffsetOutOfRangeError,
+    UnknownTopicOrPartitionError,
     WriteFailedError,
 )
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.producer.delivery import DeliveryReport
 from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord

@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.broker import HIGH_WATERMARK_FILE
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
 from kminilog.cluster.state_file import MAX_BROKERS, STATE_FILE, read_state
 from kminilog.consumer.readers import ClusterFilesSource
-from kminilog.errors import LogDirError
+from kminilog.errors import (
+    LeaderNotAvailableError,
+    LogDirError,
+    LogDirLockedError,
+    NoClusterError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError, NoClusterError
 from kminilog.storage.checkpoint import CHECKPOINT_FILE
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_reader import PartitionReader

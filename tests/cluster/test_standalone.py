@@ -1,11 +1,10 @@
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import Node
 from kminilog.cluster.requests import Cluster, Produced
 from kminilog.cluster.standalone import StandaloneBroker
-from kminilog.errors import CorruptBytesError
+from kminilog.errors import CorruptBytesError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

@@ -8,7 +8,7 @@ import pytest
 from kminilog.format.dialect import Dialect
 from kminilog.storage.log_dir import LogDir
 from tests.conformance.wheel_oracles import flights, require
-from tests.spark.conftest import spark as session
+from tests.jobs.spark.conftest import spark as session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,9 +36,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_flights_are_ingested_and_every_row_accounted_for(
     spark: "SparkSession", directory: Path, tmp_path: Path, dialect: Dialect, format: str
 ):
-    from kminilog.source.description import Source
-    from kminilog.spark.ingest.job import ingest
-    from kminilog.spark.verify.job import verify
+    from kminilog.jobs.source.description import Source
+    from kminilog.jobs.spark.ingest.job import ingest
+    from kminilog.jobs.spark.verify.job import verify
 
     source = Source((str(directory / f"flights.{format}"),), format=format, key="tailnum")
     ingest(spark, tmp_path, source, topic="flights", partitions=4, dialect=dialect)

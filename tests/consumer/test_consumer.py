@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import ClientClosedError, LeaderNotAvailableError, TopicDeletedError
 from kminilog.clock import ManualClock
 from kminilog.cluster.cluster_files import ClusterFiles
 from kminilog.cluster.mini_cluster import MiniCluster
@@ -20,7 +19,15 @@ from kminilog.consumer.errors import NoOffsetError, UnknownMemberError, UnknownT
 from kminilog.consumer.fetching import OffsetReset
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import ClusterFilesSource, ClusterSource, LogDirSource
-from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError, SettingError
+from kminilog.errors import (
+    ClientClosedError,
+    CorruptLogError,
+    LeaderNotAvailableError,
+    LogDirError,
+    OffsetOutOfRangeError,
+    SettingError,
+    TopicDeletedError,
+)
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.consumer.coordinator import Coordinator, delete_group, forget_topic
 from kminilog.consumer.errors import (
@@ -22,9 +21,8 @@ from kminilog.consumer.errors import (
 )
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, LogDirLockedError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

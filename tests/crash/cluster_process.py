@@ -11,7 +11,7 @@ from typing import Any, cast
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.spark.runtime.session import spark_session
+from kminilog.jobs.spark.runtime.session import spark_session
 from tests.spark_classes import QUICK
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.errors import LogDirLockedError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import LogDirLockedError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.topics import Topic

@@ -32,7 +32,7 @@ from tests.crash.killed_ingest import (
     kill_all,
 )
 from tests.crash.plain_parser import messages_in
-from tests.spark.conftest import spark
+from tests.jobs.spark.conftest import spark
 
 __all__ = ["spark"]
 

@@ -9,8 +9,8 @@ import json
 import pytest
 
 from tests.cli.command_line import CommandLine
+from tests.jobs.spark.conftest import spark
 from tests.processes import finish, read_line, start
-from tests.spark.conftest import spark
 
 __all__ = ["spark"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.bulk.staged_logs import join_runs, seal
+from kminilog.columns.staged_logs import join_runs, seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.errors import InvalidTopicError
 from kminilog.format.names import TopicPartition, parse_segment_file, segment_name
 from kminilog.format.topic_names import check_topic, parse_topic_partition
-from kminilog.log_dir_errors import InvalidTopicError
 
 topics = st.from_regex(r"[a-zA-Z0-9._-]{1,30}", fullmatch=True)
 

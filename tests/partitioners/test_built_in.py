@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.built_in import BuiltIn, Load
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from tests.partitioners.situations import (

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.client_errors import (
+from kminilog.clock import ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import (
     LeaderNotAvailableError,
     PluginError,
     UnknownTopicOrPartitionError,
 )
-from kminilog.clock import ManualClock
-from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.partitioners.custom import CustomPartitioner, has_old_interface
 from kminilog.partitioners.interface import Partitioner, checked_partition
 from kminilog.partitioners.registry import make_partitioner

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.client_errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
+from kminilog.errors import LeaderNotAvailableError, UnknownTopicOrPartitionError
 from kminilog.format.java_hashing import ABS_RULES, java_hash
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.producer_settings import PRODUCER_SETTINGS

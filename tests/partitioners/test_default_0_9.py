@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.default_0_9 import Default09
 from tests.partitioners.situations import SITUATIONS, TOPIC, Exactly, ask, assert_rule
 

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.default_2_4 import Default24
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.partitioners.open_batches import OpenBatches

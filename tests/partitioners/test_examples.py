@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import (
+from kminilog.clock import ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.config import complete_config
+from kminilog.errors import (
     LeaderNotAvailableError,
     PluginError,
     UnknownTopicOrPartitionError,
 )
-from kminilog.clock import ManualClock
-from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.config import complete_config
 from kminilog.partitioners.examples import AlwaysTwo, DocumentedExample
 from kminilog.partitioners.registry import make_partitioner
 from kminilog.producer_settings import PRODUCER_SETTINGS

@@ -1,7 +1,7 @@
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.interface import (
     Partitioner,
     check_partition,

@@ -3,8 +3,8 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement

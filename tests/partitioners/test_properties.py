@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.client_errors import LeaderNotAvailableError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import LeaderNotAvailableError
 from kminilog.format.hashing import murmur2
 from kminilog.partitioners.interface import checked_partition
 from kminilog.partitioners.open_batches import OpenBatches

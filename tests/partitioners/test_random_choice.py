@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.random_choice import RandomChoice
 from tests.partitioners.situations import (
     SITUATIONS,

@@ -5,11 +5,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kminilog.bulk.partitioning import Places, chooser
-from kminilog.client_errors import PluginError
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
-from kminilog.errors import SettingError
+from kminilog.columns.partitioning import Places, chooser
+from kminilog.errors import PluginError, SettingError
 from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.default_0_9 import Default09

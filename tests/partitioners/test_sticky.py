@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
 from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.sticky import StickyCache, StickyPartitionCache, UniformSticky
 from tests.partitioners.situations import (
     SEEDS,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kminilog.cli.step import scene_command
-from kminilog.steps.document import Document
+from kminilog.course.steps.document import Document
 from tests.pictures.memory import memory
 from tests.pictures.rebalance import rebalance
 from tests.pictures.searches import searches

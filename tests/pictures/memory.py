@@ -1,6 +1,6 @@
 """The memory of a producer: who has which part of the pool, step by step, and who waits."""
 
-from kminilog.steps.document import Document, Step, Value
+from kminilog.course.steps.document import Document, Step, Value
 from tests.pictures.drawing import (
     BLUE,
     DIM,

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from kminilog.steps.document import Document, Table
+from kminilog.course.steps.document import Document, Table
 from tests.pictures.drawing import BLUE, DIM, GREEN, GREY, ORANGE, WHITE, WIDTH, Drawing
 
 _LEFT, _TOP, _ROW = 96, 122, 38

@@ -2,7 +2,7 @@
 
 from math import log2
 
-from kminilog.steps.document import Document, Step
+from kminilog.course.steps.document import Document, Step
 from tests.pictures.drawing import BLUE, DIM, GREEN, GREY, MARK, WIDTH, Drawing
 
 _LEFT, _NAME_WIDTH, _ROW, _BARS_WIDTH = 24, 228, 19, 520

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from kminilog.steps.document import Document
+from kminilog.course.steps.document import Document
 from tests.pictures.drawing import BLUE, DIM, GREEN, MARK, WIDTH, Drawing
 
 _LEFT, _INDEX_TOP, _LOG_TOP = 24, 78, 196

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
 from kminilog.config import complete_config
+from kminilog.errors import BufferExhaustedError, ClientClosedError
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import scan
 from kminilog.format.names import TopicPartition

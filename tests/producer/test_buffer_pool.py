@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kminilog.client_errors import BufferExhaustedError, ClientClosedError
 from kminilog.clock import ManualClock
+from kminilog.course.replays.stepped_callers import GROUP, SteppedPool
+from kminilog.errors import BufferExhaustedError, ClientClosedError
 from kminilog.producer.buffer_pool import WAIT_RATIO, WAIT_SENSOR, BufferPool
 from kminilog.producer.metrics import NS_PER_MS, WINDOW_MS, Metrics
-from kminilog.replays.stepped_callers import GROUP, SteppedPool
 
 MakePool = Callable[[int, int], SteppedPool]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kminilog.client_errors import BufferExhaustedError, ClientClosedError
-from kminilog.replays.stepped_callers import Caller, SteppedPool
+from kminilog.course.replays.stepped_callers import Caller, SteppedPool
+from kminilog.errors import BufferExhaustedError, ClientClosedError
 
 POOLABLE_BYTES = 16
 SIZES_BYTES = st.one_of(st.just(POOLABLE_BYTES), st.integers(0, 70))

@@ -1,6 +1,6 @@
 import pytest
 
-from kminilog.client_errors import LeaderNotAvailableError, PluginError
+from kminilog.errors import LeaderNotAvailableError, PluginError
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.named_parts import load_interceptors
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata

@@ -6,17 +6,18 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.client_errors import (
+from kminilog.errors import (
     BufferExhaustedError,
     ClientClosedError,
     LeaderNotAvailableError,
+    NullValueError,
     PartitionOfRecordError,
     PluginError,
     RequestTimedOutError,
     SerializationError,
+    SettingError,
     UnknownTopicOrPartitionError,
 )
-from kminilog.errors import NullValueError, SettingError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner

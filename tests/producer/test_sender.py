@@ -6,8 +6,8 @@ from concurrent.futures import wait
 
 import pytest
 
-from kminilog.client_errors import ClientClosedError
 from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.errors import ClientClosedError
 from kminilog.format.names import TopicPartition
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer.sender import Producer, replicating

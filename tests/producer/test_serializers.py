@@ -2,8 +2,8 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.client_errors import PluginError, SerializationError
 from kminilog.config import complete_config
+from kminilog.errors import PluginError, SerializationError
 from kminilog.producer.named_parts import serializer, serializers
 from kminilog.producer_settings import PRODUCER_SETTINGS
 

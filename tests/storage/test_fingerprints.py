@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.bulk import windows
-from kminilog.bulk.staged_logs import join_runs, seal
+from kminilog.columns import windows
+from kminilog.columns.staged_logs import join_runs, seal
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.message import SIZE_END, decode, encode

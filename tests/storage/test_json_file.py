@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.errors import LogDirError
-from kminilog.log_dir_errors import InvalidTopicError
+from kminilog.errors import InvalidTopicError, LogDirError
 from kminilog.storage.json_file import number, read_json, typed
 
 

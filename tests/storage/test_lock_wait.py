@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kminilog.clock import ManualClock
-from kminilog.log_dir_errors import LogDirLockedError
+from kminilog.errors import LogDirLockedError
 from kminilog.storage.lock import LockWait, LogDirLock
 from kminilog.storage.log_dir_writer import LogDirWriter
 

@@ -10,11 +10,18 @@ from typing import Any
 
 import pytest
 
-from kminilog.client_errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
-from kminilog.errors import CorruptLogError, LogClosedError, LogDirError
+from kminilog.errors import (
+    CorruptLogError,
+    InvalidTopicError,
+    LogClosedError,
+    LogDirError,
+    LogDirLockedError,
+    TopicBeingDeletedError,
+    TopicExistsError,
+    UnknownTopicOrPartitionError,
+)
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.log_dir_errors import InvalidTopicError, LogDirLockedError, TopicExistsError
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import change_count
 from kminilog.storage.checkpoint import (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.course.steps.recorded_search import HeaderRead, Trace
 from kminilog.format.message import encode, scan
-from kminilog.recorded_search import HeaderRead, Trace
 from kminilog.storage.lookup import ENTRIES, NAMES, entry_slot, segment_slot, walk
 
 ascending = st.lists(st.integers(0, 1000), unique=True).map(sorted)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.course.steps.recorded_search import Trace
 from kminilog.format.index_entry import IndexEntry, encode_entry
-from kminilog.recorded_search import Trace
 from kminilog.storage.offset_index import OffsetIndex
 
 ascending = st.lists(st.integers(0, 1000), unique=True, max_size=30).map(sorted)

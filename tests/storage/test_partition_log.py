@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.course.steps.recorded_search import Trace
 from kminilog.errors import (
     CompressedMessageError,
     CorruptLogError,
@@ -17,7 +18,6 @@ from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
-from kminilog.recorded_search import Trace
 from kminilog.settings import TopicSettings
 from kminilog.storage.lookup import NAMES
 from kminilog.storage.notices import Gap

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from kminilog.bulk.staged_logs import seal
 from kminilog.cli.layout import describe_topic
-from kminilog.errors import LogDirError, OffsetOutOfRangeError
+from kminilog.columns.staged_logs import seal
+from kminilog.errors import LogDirError, OffsetOutOfRangeError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.job_errors import PublicationError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.bulk.segment_scan import FAST
+from kminilog.columns.segment_scan import FAST
 from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry

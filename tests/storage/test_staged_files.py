@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kminilog.bulk.staged_logs import seal
-from kminilog.errors import CorruptLogError, LogDirError
+from kminilog.columns.staged_logs import seal
+from kminilog.errors import CorruptLogError, LogDirError, PublicationError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.job_errors import PublicationError
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kminilog.bulk.staged_logs import seal
 from kminilog.cli.layout import describe_partition
+from kminilog.columns.staged_logs import seal
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition

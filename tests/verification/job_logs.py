@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kminilog.bulk.partitioning import Places, chooser
-from kminilog.bulk.staged_logs import join_runs, seal
-from kminilog.bulk.writing import ColumnWriter
+from kminilog.columns.partitioning import Places, chooser
+from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.columns.writing import ColumnWriter
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

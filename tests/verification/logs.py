@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kminilog.bulk.segment_checks import check_segment as check_quickly
+from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

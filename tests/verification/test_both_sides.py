@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kminilog.byte_text import columns
-from kminilog.printable import printable
+from kminilog.text import columns, printable
 from kminilog.verification.both_sides import (
     EXCERPT_BYTES,
     NEITHER_SIDE,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.bulk.segment_checks import check_segment as check_quickly
+from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.partition_summary import PartitionSummary

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.bulk.segment_checks import check_segment as check_quickly
+from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import DIALECTS
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

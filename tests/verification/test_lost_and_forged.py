@@ -9,18 +9,18 @@ from zlib import crc32
 
 import pytest
 
-from kminilog.accounting import source_check
-from kminilog.accounting.job import verify_with
-from kminilog.accounting.local_engine import LocalEngine
 from kminilog.clock import ManualClock
 from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
-from kminilog.ingest.job import ingest_with
-from kminilog.ingest.local_engine import LocalIngest
+from kminilog.jobs.accounting import source_check
+from kminilog.jobs.accounting.job import verify_with
+from kminilog.jobs.accounting.local_engine import LocalEngine
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.pieces import content_digest
 from kminilog.settings import TopicSettings
-from kminilog.source.description import Source
-from kminilog.source.pieces import content_digest
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kminilog.bulk.segment_checks import check_segment as check_quickly
-from kminilog.bulk.staged_logs import seal
+from kminilog.columns.segment_checks import check_segment as check_quickly
+from kminilog.columns.staged_logs import seal
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from kminilog.accounting.job import verify_with
-from kminilog.accounting.local_engine import LocalEngine
 from kminilog.clock import ManualClock
 from kminilog.format.dialect import KAFKA
 from kminilog.format.names import TopicPartition
-from kminilog.ingest.job import ingest_with
-from kminilog.ingest.local_engine import LocalIngest
+from kminilog.jobs.accounting.job import verify_with
+from kminilog.jobs.accounting.local_engine import LocalEngine
+from kminilog.jobs.ingest.job import ingest_with
+from kminilog.jobs.ingest.local_engine import LocalIngest
+from kminilog.jobs.source.description import Source
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.source.description import Source
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_path

@@ -15,7 +15,7 @@ from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
 from kminilog.course.material import Exercise, Lab
 from kminilog.course.work_folder import WorkFolder
-from kminilog.styled_text import BAD, GOOD, Span, StyledText
+from kminilog.text import BAD, GOOD, Span, StyledText
 
 _INDENT = " " * 13
 _MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}

@@ -7,8 +7,8 @@ import click
 from kminilog.cli.group import rebalance_options, replayed_rebalance
 from kminilog.cli.options import to_separator, topic_counts_option
 from kminilog.cli.steps.scene import dialect_option, scene
+from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.steps.document import Document
 
 
 @scene(
@@ -35,7 +35,7 @@ from kminilog.steps.document import Document
 )
 def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: int) -> Document:
     """Share out partitions by range, multiple and round robin; then a member joins."""
-    from kminilog.steps.consumer.range import document
+    from kminilog.course.steps.consumer.range import document
 
     return document(topics, members, joining)
 
@@ -48,8 +48,8 @@ def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: 
 @rebalance_options
 def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     """Replay a group, second by second: who reads what, who is idle, what is read twice."""
-    from kminilog.replays.rebalance import DEFAULT_PLAN
-    from kminilog.steps.consumer.rebalance import document
+    from kminilog.course.replays.rebalance import DEFAULT_PLAN
+    from kminilog.course.steps.consumer.rebalance import document
 
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)
@@ -85,7 +85,7 @@ def journey(
 
     Without LINE, it follows "customer-20:two teapots".
     """
-    from kminilog.steps.consumer.journey import document
+    from kminilog.course.steps.consumer.journey import document
 
     return document(
         line.encode("utf-8", "surrogateescape"),

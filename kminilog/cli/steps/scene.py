@@ -16,12 +16,12 @@ from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_line, write_lines
 from kminilog.cli.output_files import OutputFile, write_output
 from kminilog.cli.steps.keys import keys_of_terminal
+from kminilog.course.steps.document import Document, to_json
+from kminilog.course.steps.page.render import render_page
+from kminilog.course.steps.terminal import Viewer
+from kminilog.course.steps.text import check_step, render_text
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.plain_text import count
-from kminilog.steps.document import Document, to_json
-from kminilog.steps.page.render import render_page
-from kminilog.steps.terminal import Viewer
-from kminilog.steps.text import check_step, render_text
+from kminilog.text import count
 
 Scene = Callable[..., Document]
 

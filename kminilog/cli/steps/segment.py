@@ -3,8 +3,8 @@
 import click
 
 from kminilog.cli.steps.scene import dialect_option, scene
+from kminilog.course.steps.document import Document
 from kminilog.format.dialect import DOCUMENTED, Dialect
-from kminilog.steps.document import Document
 
 _dialect_option = dialect_option(DOCUMENTED)
 
@@ -31,7 +31,7 @@ def append_roll(
 
     Each LINE is a message; without any, ten short ones are appended.
     """
-    from kminilog.steps.segment.append_roll import MESSAGES, document
+    from kminilog.course.steps.segment.append_roll import MESSAGES, document
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
     return document(dialect, values or MESSAGES, segment_bytes)
@@ -66,7 +66,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
     The third message begins at byte 497, so that the documents' entry 3,497 comes out. It is the
     segment that `kminilog demo --documents` writes in its full size.
     """
-    from kminilog.steps.segment.sparse_index import document
+    from kminilog.course.steps.segment.sparse_index import document
 
     return document(dialect, interval, count)
 
@@ -87,7 +87,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
 @_dialect_option
 def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
     """Cut the last message of a log at a byte, recover the log, and append again."""
-    from kminilog.steps.segment.torn_tail import document
+    from kminilog.course.steps.segment.torn_tail import document
 
     return document(dialect, cut)
 
@@ -107,6 +107,6 @@ def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
 @_dialect_option
 def rebuild_index(damage: str, dialect: Dialect, seed: int) -> Document:
     """Damage an index, search with it, and rebuild it from the log, byte for byte."""
-    from kminilog.steps.segment.rebuild_index import document
+    from kminilog.course.steps.segment.rebuild_index import document
 
     return document(dialect, damage)

@@ -17,7 +17,6 @@ from 0.9 on, which checks less.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.interface import (
     Assignment,
     Assignor,
@@ -25,6 +24,7 @@ from kminilog.consumer.assignors.interface import (
     members_by_topic,
     partitions_of,
 )
+from kminilog.errors import PluginError
 from kminilog.format.names import TopicPartition
 from kminilog.plugins import guarded
 

@@ -22,11 +22,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kminilog.error_text import in_words
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET
 from kminilog.format.topic_names import check_topic
-from kminilog.job_errors import PublicationError
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import SMALL_FILE_BYTES, number, read_json, typed
 from kminilog.storage.regular_file import check_real_directory, read_regular
@@ -98,7 +96,7 @@ def check_job_id(job_id: str) -> None:
     >>> check_job_id("../orders")
     Traceback (most recent call last):
     ...
-    kminilog.job_errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
+    kminilog.errors.PublicationError: job ../orders: illegal job id: use letters, digits, '.', \
 '_', '-', at most 100, no leading '.'; the topic is unchanged
     """
     if not _JOB_ID.fullmatch(job_id):

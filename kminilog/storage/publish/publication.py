@@ -19,10 +19,8 @@ import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from kminilog.error_text import in_words
-from kminilog.errors import LogDirError
+from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
-from kminilog.job_errors import PublicationError
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.durable_file import copy_file, replace_file, sync
 from kminilog.storage.partition_log import PartitionLog

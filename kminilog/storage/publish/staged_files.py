@@ -15,9 +15,8 @@ import os
 import stat
 from pathlib import Path
 
-from kminilog.client_errors import UnknownTopicOrPartitionError
+from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
-from kminilog.job_errors import PublicationError
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles

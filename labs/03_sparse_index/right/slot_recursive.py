@@ -1,7 +1,7 @@
 # exercise: 3
 # differs: a recursion with bounds, watched by the tracer.
 from kminilog.storage.lookup import ENTRIES
-from kminilog.trace import UNTRACED
+from kminilog.storage.trace import UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

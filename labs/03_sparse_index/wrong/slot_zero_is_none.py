@@ -2,7 +2,7 @@
 # reason: zero-is-none
 from bisect import bisect_right
 
-from kminilog.trace import UNTRACED
+from kminilog.storage.trace import UNTRACED
 
 
 def entry_slot(relative_offsets, relative_offset, tracer=UNTRACED):

@@ -1,7 +1,7 @@
 # exercise: 1
 # differs: recursion between two bounds
 from kminilog.storage.lookup import NAMES
-from kminilog.trace import UNTRACED
+from kminilog.storage.trace import UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

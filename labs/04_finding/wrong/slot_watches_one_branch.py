@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 
 from kminilog.storage.lookup import NAMES
-from kminilog.trace import UNTRACED
+from kminilog.storage.trace import UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

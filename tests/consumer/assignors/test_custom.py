@@ -1,9 +1,8 @@
 import pytest
 
-from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.custom import CustomAssignor, check_answer
 from kminilog.consumer.assignors.interface import Member
-from kminilog.errors import SettingError
+from kminilog.errors import PluginError, SettingError
 from tests.consumer.assignors.groups import group, named, same, shown
 
 PATH = "my.Mine"

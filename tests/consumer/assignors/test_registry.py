@@ -1,6 +1,5 @@
 import pytest
 
-from kminilog.client_errors import PluginError
 from kminilog.consumer.assignors.cooperative import CooperativeSticky
 from kminilog.consumer.assignors.custom import CustomAssignor
 from kminilog.consumer.assignors.multiple import Multiple
@@ -9,7 +8,7 @@ from kminilog.consumer.assignors.registry import ASSIGNORS, make_assignor
 from kminilog.consumer.assignors.round_robin import RoundRobin
 from kminilog.consumer.assignors.sticky import Sticky
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.errors import SettingError
+from kminilog.errors import PluginError, SettingError
 from tests.consumer.assignors.groups import same, shown
 
 CLASSES = {

@@ -1,0 +1,150 @@
+"""How far a segment is valid, and what is whole after damage: fast twins of storage.segment_scan.
+
+The file is read in windows, and each window is checked as a whole. The index gives hints where
+messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
+Recovery takes both functions as one value, `FAST`. Source: storage/segment_scan.py.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kminilog.columns.boundaries import Positions
+from kminilog.columns.layout import are_due, due
+from kminilog.columns.structure import Structure
+from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import MAX_INSIDE
+from kminilog.storage.log_file import whole_messages
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
+from kminilog.storage.segment_scan import scan_segment as scan_plainly
+
+_FEW_MESSAGES = 100
+
+
+def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> SegmentScan:
+    """Return what `storage.segment_scan.scan_segment` returns; O(file), memory O(window).
+
+    While a writer appends, it may see one message more or less than the plain twin.
+    """
+    next_offset, valid_bytes, last_indexed = segment.first_offset, 0, 0
+    entries: list[IndexEntry] = []
+    segment.index.load()  # as the plain twin does
+    present = index_entries(segment.index.path)
+    hints = present[:, 1].copy()  # contiguous: else numpy would copy it for each search
+    right_entry_count = 0
+    for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
+        messages = found.first(count_following(found, next_offset))
+        positions = messages.positions + start
+        slots = _due(segment, positions, last_indexed, hints)
+        if len(slots):
+            relative_offsets = (messages.offsets[slots] - segment.base_offset).tolist()
+            entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
+            last_indexed = entries[-1].position
+        if len(messages):
+            right_entry_count += _count_right(
+                segment, present, positions, messages.offsets, next_offset
+            )
+            next_offset = int(messages.offsets[-1]) + 1
+        valid_bytes = start + messages.end
+        if len(messages) < len(found):
+            break
+    if valid_bytes == segment.file_bytes:
+        return SegmentScan(next_offset, valid_bytes, entries, None, right_entry_count)
+    here = IndexEntry(next_offset - segment.base_offset, valid_bytes)
+    stopped = scan_plainly(segment, here)
+    if stopped.valid_bytes != valid_bytes:  # a writer has appended meanwhile
+        return scan_plainly(segment)
+    return SegmentScan(next_offset, valid_bytes, entries, stopped.fault, right_entry_count)
+
+
+def count_whole_messages(
+    segment: Segment,
+    position: int = 0,
+    *,
+    few: int = _FEW_MESSAGES,
+    window_bytes: int = WINDOW_BYTES,
+) -> WholeMessages:
+    """Return what `storage.segment_scan.count_whole_messages` returns; O(bytes), memory O(window).
+
+    A `few` messages are read one by one before each whole window. Else frequent damage would cost a
+    whole window each time.
+    """
+    limit = segment.first_offset + segment.file_bytes
+    message_count = next_offset = 0
+    for offsets in _offsets_of_whole(segment, position, few, window_bytes):
+        message_count += len(offsets)
+        next_offset = max(next_offset, int(offsets[offsets < limit].max(initial=-1)) + 1)
+    return WholeMessages(message_count, next_offset)
+
+
+def _offsets_of_whole(
+    segment: Segment, position: int, few: int, window_bytes: int
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the offsets of the whole messages at or after a position, piece by piece."""
+    hints = index_hints(segment.index.path)
+    is_more = True
+    while is_more:
+        first = []
+        for at, message in islice(whole_messages(segment.log_path, position), few):
+            first.append(message.offset)
+            position = at + message.length_bytes
+        yield np.array(first, np.int64)
+        if is_more := len(first) == few:
+            windows = checked_windows(segment, hints, position, window_bytes=window_bytes)
+            for start, _, messages in windows:
+                yield messages.offsets
+                position = start + messages.end
+
+
+def count_following(messages: Structure, next_offset: int) -> int:
+    """Return how many of the first messages continue the log from `next_offset` on.
+
+    It applies the rule of `format.message.is_next_message` to each message. O(messages).
+    """
+    offsets = messages.offsets
+    if not len(offsets):
+        return 0
+    before = np.append(np.int64(next_offset - 1), offsets[:-1])
+    # Compare first, because the difference of two int64 may wrap around.
+    steps = offsets - before
+    does_follow = (offsets > before) & (
+        (steps == 1) | (messages.is_compressed & (steps <= MAX_INSIDE))
+    )
+    return len(offsets) if does_follow.all() else int(np.argmin(does_follow))
+
+
+def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Positions) -> Positions:
+    """Return the slots of the messages that get an index entry; try first those that have one."""
+    interval_bytes = segment.index_interval_bytes
+    if len(positions):
+        guess = hints[slice(*hints.searchsorted([positions[0], positions[-1] + 1]))]
+        if are_due(positions, last_indexed, interval_bytes, guess):
+            return positions.searchsorted(guess)
+    return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
+
+
+def _count_right(
+    segment: Segment,
+    present: NDArray[np.int64],
+    positions: Positions,
+    offsets: NDArray[np.int64],
+    next_offset: int,
+) -> int:
+    """Return how many of the present index entries lead to one of these messages."""
+    first, last = present[:, 1].searchsorted([positions[0], positions[-1] + 1])
+    relative_offsets, entry_positions = present[first:last].T
+    slots = positions.searchsorted(entry_positions)
+    before = np.append(np.int64(next_offset - 1), offsets[:-1]) - segment.base_offset
+    is_true = (
+        (positions[slots] == entry_positions)
+        & (before[slots] < relative_offsets)
+        & (relative_offsets <= (offsets - segment.base_offset)[slots])
+    )
+    return int(is_true.sum())
+
+
+FAST = SegmentScanner(scan_segment, count_whole_messages)

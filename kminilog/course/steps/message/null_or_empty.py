@@ -1,0 +1,275 @@
+"""`step null-or-empty`: no key, an empty key and a key; a null value and an empty value.
+
+    key       none   length -1, no bytes        value     null   length -1, no bytes
+              empty  length  0, no bytes                  empty  length  0, no bytes
+
+The documented dialect has no value length, so it refuses a null value. Each message is encoded and
+decoded by the engine. Source: S0 7 and S1 5.2; Kafka 0.8.2: Message, DefaultPartitioner.
+"""
+
+from typing import NamedTuple
+
+from kminilog.course.steps.document import Document, Range, Table, Value
+from kminilog.course.steps.layout import Part, message_fields, split_fields
+from kminilog.course.steps.recording import Recording, ask
+from kminilog.errors import NullValueError
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import Message, decode, encode
+from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.text import shown
+
+PARTITIONS = 10
+_SHOWN_BYTES = 40
+
+
+class Case(NamedTuple):
+    """A key and a value to write; `data` is what the engine makes of them, None if it refuses."""
+
+    name: str
+    key: bytes | None
+    value: bytes | None
+    data: bytes | None
+
+    @property
+    def told(self) -> dict[str, Value]:
+        """The message as a state shows it."""
+        values: dict[str, Value] = {"key": _text(self.key), "value": _text(self.value)}
+        return values if self.data is None else {**values, "bytes": len(self.data)}
+
+
+def cases(dialect: Dialect, key: bytes, value: bytes) -> dict[str, Case]:
+    """Return the five messages, by their names.
+
+    >>> from kminilog.format.dialect import DOCUMENTED
+    >>> [one.name for one in cases(DOCUMENTED, b"k", b"v").values() if one.data is None]
+    ['null value']
+    """
+    wanted: dict[str, tuple[bytes | None, bytes | None]] = {
+        "no key": (None, value),
+        "empty key": (b"", value),
+        "a key": (key, value),
+        "empty value": (key, b""),
+        "null value": (key, None),
+    }
+    return {name: Case(name, *one, _encoded(dialect, *one)) for name, one in wanted.items()}
+
+
+def document(dialect: Dialect = KAFKA, key: bytes = b"k", value: bytes = b"v") -> Document:
+    """Return the step-through for a dialect; its last table has what comes back.
+
+    Raises ValueError for an empty key, and for a key and a value that are too long to show.
+    """
+    if not key:
+        raise ValueError("the key is empty: give one that is not, to compare it with an empty one")
+    recording = Recording("null-or-empty", f"Null or empty? ({dialect.name} dialect)")
+    made = cases(dialect, key, value)
+    for one in made.values():
+        if one.data is not None:
+            fields = message_fields(one.name, dialect, 0, one.data)
+            recording.file(one.name, one.data, fields, is_shown=False)
+    _say_keys(recording, dialect, made)
+    _say_partition(recording, key)
+    _say_empty_value(recording, dialect, made["empty value"])
+    _say_null_value(recording, dialect, made)
+    _say_round_trips(recording, dialect, made)
+    return recording.document()
+
+
+def _encoded(dialect: Dialect, key: bytes | None, value: bytes | None) -> bytes | None:
+    try:
+        return encode(dialect, 0, key, value)
+    except NullValueError:
+        return None
+
+
+def _parts(dialect: Dialect, one: Case) -> dict[str, Part]:
+    return {part.name: part for part in split_fields(dialect, one.data or b"")}
+
+
+def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+    none, empty, some = (made[name] for name in ("no key", "empty key", "a key"))
+    recording.show(none.name)
+    recording.step(
+        "A message without a key. Its key length is -1, ff ff ff ff, and no key bytes follow. -1 "
+        "is not a length: it is the mark for null, which means that there is nothing.",
+        focus=[_focus(dialect, none, "key length")],
+        values=none.told,
+    )
+    recording.show(empty.name)
+    question = ask(
+        "The next message has an empty key. How many bytes longer is it than the one without?",
+        str(len(empty.data or b"") - len(none.data or b"")),
+        "Both have a key length and no key bytes.",
+        {
+            "1": "An empty text has no byte at its end: its length says where it ends.",
+            "4": "The key length is there in both; without a key it is -1.",
+            "-4": "A message without a key still has a key length: it is -1.",
+        },
+    )
+    recording.step(
+        "An empty key is a key that has 0 bytes. Its key length is 0, and no key bytes follow. "
+        f"Only the fields {_differences(dialect, none, empty)} differ.",
+        ask=question,
+        focus=[_focus(dialect, empty, "key length")],
+        values=empty.told,
+    )
+    _say_key(recording, dialect, (none, empty, some))
+
+
+def _say_key(recording: Recording, dialect: Dialect, keys: tuple[Case, Case, Case]) -> None:
+    none, _, some = keys
+    recording.show(some.name)
+    rows = tuple(
+        (one.name, _text(one.key), parts["key length"].number, parts["key length"].data.hex(" "))
+        for one in keys
+        for parts in [_parts(dialect, one)]
+    )
+    recording.step(
+        "A key with bytes, to compare. The key length alone tells the three apart.",
+        focus=[Range(some.name, 18, 22 + len(some.key or b""))],
+        values=some.told,
+        tables=[Table("Three keys", ("message", "key", "key length", "its bytes"), rows)],
+    )
+    recording.hide(none.name)
+    recording.hide(some.name)
+
+
+def _say_partition(recording: Recording, key: bytes) -> None:
+    partition = murmur2_partition(b"", PARTITIONS)
+    question = ask(
+        f"A producer hashes keys with murmur2 over {PARTITIONS} partitions. Which partition does "
+        "an empty key go to?",
+        f"partition {partition}",
+        "It is hashed like any other key, so it always goes there.",
+        {
+            "partition 0": "The hash of no bytes is not 0: it begins with a seed.",
+            "any partition": "That is so for a message without a key. An empty key is a key.",
+            "none: it is refused": "An empty key is a key, and allowed.",
+        },
+    )
+    rows = tuple(
+        (_text(one), "yes" if one is None else "no", "no" if one else "yes", where)
+        for one, where in (
+            (None, "any"),
+            (b"", str(partition)),
+            (key, str(murmur2_partition(key, PARTITIONS))),
+        )
+    )
+    columns = ("key", "key is None", "not key", "partition")
+    recording.step(
+        f"An empty key is hashed: it always goes to partition {partition} of {PARTITIONS}. Without "
+        "a key the partitioner is free to choose. In Python `not key` is true for both, so a "
+        "program that asks this confuses them; ask `key is None`.",
+        ask=question,
+        tables=[Table("Two ways to ask in Python", columns, rows, (0, 1))],
+    )
+
+
+def _say_empty_value(recording: Recording, dialect: Dialect, one: Case) -> None:
+    recording.hide("empty key")
+    recording.show(one.name)
+    said = "There is no value length in this dialect: the message ends after the key."
+    focus = Range(one.name, 18, len(one.data or b""))
+    if dialect.has_value_length:
+        said = "Its value length is 0, and no bytes follow."
+        focus = _focus(dialect, one, "value length")
+    recording.step(
+        f"An empty value. {said}",
+        focus=[focus],
+        values=one.told,
+    )
+
+
+def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+    null = made["null value"]
+    if null.data is None:
+        _say_refused(recording, dialect, null)
+        return
+    recording.show(null.name)
+    question = ask(
+        "Now the value is null. Which value length stands in the message?",
+        str(_parts(dialect, null)["value length"].number),
+        "-1 is the mark for null, as for the key.",
+        {
+            "0": "That is the length of an empty value, which is a value.",
+            "4": 'That would be the text "null". Null is no text.',
+            "none: the field is left out": "A reader could not know that. The field is always "
+            "there.",
+        },
+    )
+    recording.step(
+        "A null value has the value length -1, and no bytes follow. Only the fields "
+        f"{_differences(dialect, made['empty value'], null)} differ from the empty value. Kafka's "
+        "log compaction takes a null value as: delete this key. An empty value deletes nothing.",
+        ask=question,
+        focus=[_focus(dialect, null, "value length")],
+        values=null.told,
+    )
+
+
+def _say_refused(recording: Recording, dialect: Dialect, null: Case) -> None:
+    question = ask(
+        "Now the value is null. What does the engine do in this dialect?",
+        "it refuses the message",
+        "There is no field in which null could be told from empty.",
+        {
+            "it writes an empty value": "Then a reader gets an empty value for a null one, and "
+            "nobody is told.",
+            "it writes the length -1": "This dialect has no value length that could be -1.",
+            'it writes the text "null"': "Then a reader gets four letters. Null is no text.",
+        },
+    )
+    recording.step(
+        "A null value is refused: without a value length, its bytes would be those of an empty "
+        "value. An error is better than a message that comes back as another one.",
+        ask=question,
+        values={**null.told, "error": str(NullValueError(dialect.name))},
+    )
+
+
+def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+    rows: list[tuple[Value, ...]] = []
+    same_count = 0
+    for one in made.values():
+        read = ("refused", "refused")
+        if one.data is not None:
+            message = decode(dialect, one.data)
+            assert isinstance(message, Message), message
+            same_count += (message.key, message.value) == (one.key, one.value)
+            read = (_text(message.key), _text(message.value))
+        rows.append((one.name, _text(one.key), _text(one.value), *read))
+    question = ask(
+        f"The {len(made)} messages are written and read again. How many come back as they were?",
+        str(same_count),
+        "The lengths -1 and 0 keep null and empty apart, and what cannot be kept is refused.",
+        {
+            "5": "A null value cannot be written in this dialect.",
+            "4": "Null and empty have different lengths in this dialect, for keys and for values.",
+            "3": "An empty key and an empty value come back as empty, not as null.",
+            "1": "Length 0 and length -1 do survive.",
+        },
+    )
+    refused_count = sum(one.data is None for one in made.values())
+    marked = tuple(number for number, row in enumerate(rows) if row[3] == "refused")
+    columns = ("message", "key", "value", "key read", "value read")
+    recording.step(
+        f"Written and read again: {same_count} come back as they were, {refused_count} refused. "
+        "No message comes back as another one.",
+        ask=question,
+        values={"the same": same_count, "refused": refused_count},
+        tables=[Table("What comes back", columns, tuple(rows), marked)],
+    )
+
+
+def _differences(dialect: Dialect, one: Case, other: Case) -> str:
+    mine, theirs = _parts(dialect, one), _parts(dialect, other)
+    return " and ".join(name for name in mine if mine[name].data != theirs[name].data)
+
+
+def _focus(dialect: Dialect, one: Case, name: str) -> Range:
+    part = _parts(dialect, one)[name]
+    return Range(one.name, part.start, part.start + len(part.data))
+
+
+def _text(data: bytes | None) -> str:
+    return shown(data, _SHOWN_BYTES)

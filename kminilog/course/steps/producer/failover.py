@@ -1,0 +1,170 @@
+"""`step failover`: a broker dies and comes back, second by second, as S4's two figures have it.
+
+    switch on     messages for a partition without a leader go to one that has a leader
+    switch off    they are tried 1 + 3 times, and lost; the sender goes on, or stops
+
+The document is made of what `course.replays.failover` yields. Its last state has the sums. Source:
+S4.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, Plan, Second
+from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.recording import Recording, ask
+from kminilog.producer.delivery import DeliveryReport
+from kminilog.text import count
+
+SWITCH = "send.switch.broker.enable"
+_DEAD = 0  # the broker that dies, and the partition that only it has
+
+
+def document(
+    seconds: Iterable[Second], *, is_switch_on: bool, plan: Plan = DEFAULT_PLAN
+) -> Document:
+    """Return the step-through of a replay with this switch and this plan.
+
+    Raises what the replay raises.
+    """
+    value = "true" if is_switch_on else "false"
+    recording = Recording("failover", f"A broker dies and comes back: {SWITCH} = {value}")
+    recording.step(
+        f"{PARTITIONS} partitions on {PARTITIONS} brokers, one copy each, so partition 0 is on "
+        f"broker 0 alone. The keys 0, 1, 2, 3 come in turn: each second brings "
+        f"{count(plan.rounds, 'message')} for each partition.",
+        values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
+    )
+    seen: list[Second] = []
+    for second in seconds:
+        seen.append(second)
+        recording.step(
+            _said(second, is_switch_on=is_switch_on, plan=plan),
+            ask=_question(second, is_switch_on=is_switch_on, plan=plan),
+            values=_sums(seen),
+            tables=[_table(seen)],
+        )
+    recording.step(
+        _told(seen, is_switch_on=is_switch_on, plan=plan),
+        values=_sums(seen),
+        tables=[_table(seen, has_sum=True)],
+    )
+    return recording.document()
+
+
+def total(seconds: Sequence[Second]) -> DeliveryReport:
+    """Return the producer's counts of all the seconds together.
+
+    >>> one = Second(0, "", {0: 2}, DeliveryReport(acknowledged=2), "")
+    >>> total([one, one]).acknowledged
+    4
+    """
+    return DeliveryReport(*map(sum, zip(*(second.report for second in seconds), strict=True)))
+
+
+def _sums(seen: Sequence[Second]) -> dict[str, Value]:
+    return dict(total(seen)._asdict())
+
+
+def _table(seen: Sequence[Second], *, has_sum: bool = False) -> Table:
+    columns = ("second", *(f"p{number}" for number in range(PARTITIONS)), "retries", "lost")
+    rows: list[tuple[Value, ...]] = [
+        (
+            one.second,
+            *one.by_partition.values(),
+            one.report.retries,
+            one.report.lost,
+            one.event or None,
+        )
+        for one in seen
+    ]
+    marked = len(rows) - 1
+    if has_sum:
+        sums = [sum(one.by_partition[number] for one in seen) for number in range(PARTITIONS)]
+        rows.append((None, *sums, total(seen).retries, total(seen).lost, "in all"))
+        marked += 1
+    title = "Messages that arrived in each partition"
+    return Table(title, (*columns, "what happens"), tuple(rows), (marked,))
+
+
+def _is_down(second: Second, plan: Plan) -> bool:
+    return plan.dies_at <= second.second < plan.returns_at
+
+
+def _said(second: Second, *, is_switch_on: bool, plan: Plan) -> str:
+    said = f"Second {second.second}: "
+    if second.second == plan.returns_at:
+        return (
+            f"{said}broker 0 returns, and leads partition 0 again. Its messages go there again; "
+            "those of the seconds before do not come back."
+        )
+    if not _is_down(second, plan):
+        return f"{said}every partition gets its own messages."
+    begins = second.second == plan.dies_at
+    said += "broker 0 dies, and partition 0 has no leader. " if begins else "still no leader. "
+    if is_switch_on:
+        elsewhere = _elsewhere(second, plan)
+        how = ", drawn at random for each" if begins else ""
+        return f"{said}Its messages go where a leader is{how}: {elsewhere}."
+    said += (
+        f"The batch for it is tried {count(1 + second.report.retries, 'time')}, and "
+        f"{count(second.report.lost, 'message')} "
+        f"{'is' if second.report.lost == 1 else 'are'} lost."
+    )
+    if begins:
+        said += f' The program is told: "{second.error}".'
+    return said + (" The sender stops." if "stops" in second.event else "")
+
+
+def _elsewhere(second: Second, plan: Plan) -> str:
+    more = {n: arrived - plan.rounds for n, arrived in second.by_partition.items() if n != _DEAD}
+    return ", ".join(f"{extra} to p{n}" for n, extra in more.items() if extra) or "none"
+
+
+def _told(seen: Sequence[Second], *, is_switch_on: bool, plan: Plan) -> str:
+    report = total(seen)
+    said = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost. "
+    if is_switch_on:
+        return said + (
+            "The price: messages with the key 0 are in other partitions, too, so their order is "
+            "not kept."
+        )
+    if any("stops" in one.event for one in seen):
+        return said + (
+            "A sender that stops loses no more, but sends no more either: whoever runs it must "
+            "look first."
+        )
+    return (
+        said
+        + "A sender that goes on loses what comes for partition 0; the order of the rest is kept."
+    )
+
+
+def _question(second: Second, *, is_switch_on: bool, plan: Plan) -> Ask | None:
+    every, others = plan.rounds * PARTITIONS, plan.rounds * (PARTITIONS - 1)
+    if second.second == plan.dies_at:
+        return ask(
+            f"Broker 0 is dead from now on, and {SWITCH} is {'on' if is_switch_on else 'off'}. How "
+            f"many of the {every} messages of this second arrive?",
+            str(sum(second.by_partition.values())),
+            "Those for partition 0 go to other partitions."
+            if is_switch_on
+            else "Those for partition 0 have no leader to go to, and no other place.",
+            {
+                str(every): "Only if they may go to another partition: the switch is off.",
+                str(others): "So it is with the switch off: nothing goes elsewhere.",
+                "0": "The other brokers do not depend on it: each leads its own partition.",
+            },
+        )
+    if second.second == plan.returns_at:
+        waited = plan.rounds * (plan.returns_at - plan.dies_at + 1)
+        return ask(
+            "Broker 0 is back. How many messages arrive in partition 0 in this second?",
+            str(second.by_partition[_DEAD]),
+            "Its own of this second.",
+            {
+                str(waited): "Nobody has kept the earlier ones for it: they went elsewhere, or "
+                "were lost.",
+                "0": "It has its log still, and leads at once.",
+            },
+        )
+    return None

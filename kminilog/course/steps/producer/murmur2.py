@@ -1,0 +1,218 @@
+"""`step murmur2`: how a key is hashed, round by round, and six ways to take the rest.
+
+    TT01 24       words of four bytes, little-endian; then a tail of 0 to 3 bytes
+    h = seed ^ length → word → … → tail → two shifts → signed → & 0x7fffffff → % partitions
+
+`rounds` shows each state of the hash between its steps; `format.hashing.murmur2` is what producers
+call, and tests compare the two for any bytes. Source: S0 7; Kafka: Utils.murmur2; kafkajs
+issue 1154 for the key, and for what others have computed.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from zlib import crc32
+
+from kminilog.course.steps.document import Document, Field, Range, Table, Value
+from kminilog.course.steps.recording import Recording, ask
+from kminilog.format.hashing import murmur2, to_positive
+from kminilog.text import shown_in
+
+SEED = 0x9747B28C
+MULTIPLIER = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+_FILE = "key"
+_SHOWN_COLUMNS = 60
+
+
+class Round(NamedTuple):
+    """The hash `h` after the bytes `start` to `end` of the key were mixed in; `what` says how."""
+
+    what: str
+    start: int
+    end: int
+    mixed: int
+    h: int
+
+
+def rounds(data: bytes) -> Iterator[Round]:
+    """Yield each state of murmur2's 32-bit hash; the last one, as a signed number, is the result.
+
+    >>> list(rounds(b"21"))[-1].h == murmur2(b"21") & 0xFFFFFFFF
+    True
+    """
+    h = SEED ^ len(data)
+    yield Round("length", 0, 0, len(data), h)
+    whole = len(data) - len(data) % 4
+    for start in range(0, whole, 4):
+        k = int.from_bytes(data[start : start + 4], "little") * MULTIPLIER & _MASK
+        k = (k ^ k >> 24) * MULTIPLIER & _MASK
+        h = h * MULTIPLIER & _MASK ^ k
+        yield Round("word", start, start + 4, k, h)
+    if whole < len(data):
+        tail = int.from_bytes(data[whole:], "little")
+        h = (h ^ tail) * MULTIPLIER & _MASK
+        yield Round("tail", whole, len(data), tail, h)
+    h = (h ^ h >> 13) * MULTIPLIER & _MASK
+    yield Round("shift by 13", 0, 0, h >> 13, h)
+    h ^= h >> 15
+    yield Round("shift by 15", 0, 0, h >> 15, h)
+
+
+def readings(key: bytes, partitions: int) -> dict[str, int]:
+    """Return what six programs made of "the hash modulo the number of partitions".
+
+    >>> readings(b"TT0124", 15)
+    {'& 0x7fffffff': 10, 'abs': 13, 'unsigned': 3, 'Python %': 2, 'C remainder': -13, 'CRC-32': 9}
+    """
+    hashed = murmur2(key)
+    remainder = abs(hashed) % partitions
+    return {
+        "& 0x7fffffff": to_positive(hashed) % partitions,
+        "abs": remainder,
+        "unsigned": (hashed & _MASK) % partitions,
+        "Python %": hashed % partitions,
+        "C remainder": -remainder if hashed < 0 else remainder,
+        "CRC-32": crc32(key) % partitions,
+    }
+
+
+_THOUGHTS = {
+    "abs": "That is the absolute value. Kafka clears the sign bit instead, which gives another "
+    "number for every negative hash.",
+    "unsigned": "That takes the hash as an unsigned number. Java has no unsigned int: Kafka clears "
+    "the sign bit.",
+    "Python %": "That is Python's % on the negative hash. Its result is never negative, but it is "
+    "not what Java computes.",
+    "C remainder": "That is the remainder in C and Java, which keeps the sign. No partition has a "
+    "negative number, so the sign must go before the division.",
+    "CRC-32": "That is CRC-32 of the key, which other clients use by default. Kafka's Java client "
+    "uses murmur2.",
+}
+
+
+def document(key: bytes = b"TT0124", partitions: int = 15) -> Document:
+    """Return the step-through for a key; its last state has `murmur2` and `partition`.
+
+    Raises ValueError for a number of partitions below 1, and for a key that is too long to show.
+    """
+    if partitions < 1:
+        raise ValueError(f"{partitions} partitions: give at least 1")
+    recording = Recording("murmur2", "murmur2: from a key to its partition")
+    recording.file(_FILE, key, _fields(key))
+    told: dict[str, Value] = {"key": shown_in(key, _SHOWN_COLUMNS)}
+    _say_key(recording, key, told)
+    for number, one in enumerate(rounds(key)):
+        _say_round(recording, number, one, told)
+    _say_result(recording, key, partitions, told)
+    return recording.document()
+
+
+def result(key: bytes, partitions: int) -> Document:
+    """Return the steps after the rounds alone, for a key of any length.
+
+    >>> dict(result(b"TT0124", 15).final.values)["partition"]
+    10
+    """
+    recording = Recording("murmur2", "murmur2: from the hash of a key to its partition")
+    _say_result(recording, key, partitions, {})
+    return recording.document()
+
+
+def _fields(key: bytes) -> list[Field]:
+    fields = []
+    for start in range(0, len(key), 4):
+        word = key[start : start + 4]
+        is_word = len(word) == 4
+        name = f"word {start // 4}" if is_word else "tail"
+        kind = "word" if is_word else "tail"
+        fields.append(
+            Field(_FILE, start, start + len(word), name, kind, int.from_bytes(word, "little"))
+        )
+    return fields
+
+
+def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> None:
+    words, tail = divmod(len(key), 4)
+    said = (
+        f"The key has {len(key)} bytes. murmur2 takes them as words of four bytes, least "
+        f"significant byte first: {words} here, and a tail of {tail}."
+    )
+    focus = [Range(_FILE, 0, len(key))] if key else []
+    values = {**told, "length": len(key), "words": words, "tail": tail}
+    recording.step(said, focus=focus, values=values)
+
+
+def _say_round(recording: Recording, number: int, one: Round, told: Mapping[str, Value]) -> None:
+    said = {
+        "length": f"The hash begins with the seed 0x{SEED:08x}, and the length by exclusive or. So "
+        "keys that differ only in zero bytes at the end get different hashes.",
+        "word": f"Bytes {one.start} to {one.end - 1}: the word is multiplied by "
+        f"0x{MULTIPLIER:08x}, mixed with its own upper 8 bits, and multiplied again; that is k. "
+        "The hash is multiplied, then k comes in by exclusive or. All numbers are cut to 32 bits.",
+        "tail": f"Bytes {one.start} to {one.end - 1} are no whole word. They come in by exclusive "
+        "or, and the hash is multiplied once.",
+        "shift by 13": "The upper bits go into the lower ones: exclusive or with the hash shifted "
+        "by 13, and a last multiplication.",
+        "shift by 15": "The same by 15, without a multiplication.",
+    }[one.what]
+    focus = [Range(_FILE, one.start, one.end)] if one.end else []
+    values: dict[str, Value] = {**told, "round": number, "h": f"0x{one.h:08x}"}
+    if one.what in ("word", "tail"):
+        name = "k" if one.what == "word" else "tail"
+        values[name] = f"0x{one.mixed:08x}"
+    recording.step(said, focus=focus, values=values)
+
+
+def _say_result(
+    recording: Recording, key: bytes, partitions: int, told: Mapping[str, Value]
+) -> None:
+    hashed = murmur2(key)
+    positive = to_positive(hashed)
+    values: dict[str, Value] = {**told, "h": f"0x{hashed & _MASK:08x}", "murmur2": hashed}
+    sign = "Its highest bit is set, so it is negative" if hashed < 0 else "It is not negative here"
+    recording.step(
+        f"Java has signed integers: the 32 bits are the number {hashed}. {sign}.", values=values
+    )
+    values["to_positive"] = positive
+    recording.step(
+        "Kafka clears the sign bit: & 0x7fffffff. This is not the absolute value.", values=values
+    )
+    results = readings(key, partitions)
+    right = results["& 0x7fffffff"]
+    question = ask(
+        f"Which partition of {partitions} does this key go to? The hash is {hashed}.",
+        str(right),
+        f"{positive} % {partitions}, after the sign bit was cleared.",
+        {str(results[name]): thought for name, thought in reversed(_THOUGHTS.items())},
+    )
+    rows = tuple((name, result) for name, result in results.items())
+    table = Table(
+        f'Six readings of "hash modulo {partitions}"', ("reading", "partition"), rows, (0,)
+    )
+    recording.step(
+        f"{positive} % {partitions} = {right}: the partition. {_what_the_key_shows(results)}",
+        ask=question if len(question.choices) > 1 else None,
+        values={**values, "partition": right},
+        tables=[table],
+    )
+
+
+def _what_the_key_shows(results: dict[str, int]) -> str:
+    """Return which of the five mistakes a test with this key finds."""
+    right = results["& 0x7fffffff"]
+    wrong = [results[name] for name in _THOUGHTS]
+    agree = wrong.count(right)
+    if agree:
+        return (
+            f"{agree} of the other readings {'gives' if agree == 1 else 'give'} the same "
+            "partition: a test with this key alone does not find their error."
+        )
+    if len(set(wrong)) == len(wrong):
+        return (
+            "The five common mistakes give five other numbers. So this key shows which mistake a "
+            "client makes."
+        )
+    return (
+        "The five common mistakes give other numbers, but some of them the same one. So this key "
+        "does not show which of them a client makes."
+    )

@@ -1,0 +1,193 @@
+"""Recording a step-through: files and steps are added in order, and become a document.
+
+    recording = Recording("murmur2", "How a key is hashed")
+    recording.file("key", data, fields)
+    recording.step("The length is mixed in first.", values={"h": h})
+    document = recording.document()
+
+Each step gets the whole state: what `show` and `hide` have set, and what the step itself adds. The
+cost only grows. If there are more steps than a document may have, the last one says how many were
+left out. This module knows no scene. Source: ours.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from kminilog.course.steps.document import (
+    MAX_BYTES,
+    MAX_FILES_JSON,
+    MAX_STEPS,
+    MAX_STEPS_JSON,
+    Ask,
+    Choice,
+    Cost,
+    Document,
+    Field,
+    File,
+    Range,
+    State,
+    Step,
+    Table,
+    Value,
+    WhatIf,
+    files_length,
+    step_length,
+)
+
+_FEWEST_CHOICES = 3
+
+
+class Recording:
+    """A document that is being made."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self._name = name
+        self._title = title
+        self._files: list[File] = []
+        self._fields: list[Field] = []
+        self._steps: list[Step] = []
+        self._lengths: list[int] = []  # of the JSON of each step
+        self._files_length = 0
+        self._left_out_count = 0
+        self._ends: dict[str, int] = {}
+        self._cost = Cost()
+        self.what_if: WhatIf | None = None
+
+    def file(
+        self,
+        name: str,
+        data: bytes,
+        fields: Iterable[Field],
+        *,
+        start: int = 0,
+        size_bytes: int | None = None,
+        is_shown: bool = True,
+    ) -> None:
+        """Add a file, or a part of one that has `size_bytes`; it is shown from the next step on.
+
+        Raises ValueError if there are more bytes or fields in all than a document may have.
+        """
+        total = sum(len(file.data) for file in self._files) + len(data)
+        if total > MAX_BYTES:
+            raise ValueError(f"{name}: {total} bytes in a step-through; at most {MAX_BYTES}")
+        file = File(name, data, start, start + len(data) if size_bytes is None else size_bytes)
+        self._files.append(file)
+        added = list(fields)
+        self._fields += added
+        self._files_length += files_length(file, added)
+        if self._files_length > MAX_FILES_JSON:
+            raise ValueError(
+                f"{name}: {len(added)} fields are too many for a step-through; give less"
+            )
+        if is_shown:
+            self.show(name)
+
+    def has_file(self, name: str) -> bool:
+        """Tell if a file of this name was added."""
+        return any(file.name == name for file in self._files)
+
+    def in_view(self, range: Range) -> list[Range]:
+        """Return the part of a range that is among the bytes of its file: one range, or none."""
+        for file in self._files:
+            start, end = max(range.start, file.start), min(range.end, file.end)
+            if file.name == range.file and start < end:
+                return [Range(file.name, start, end)]
+        return []
+
+    def show(self, name: str, end: int | None = None) -> None:
+        """Show a file up to byte `end`, all of it by default, from the next step on."""
+        file = next(file for file in self._files if file.name == name)
+        self._ends[name] = file.end if end is None else end
+
+    def hide(self, name: str) -> None:
+        """Show a file no longer."""
+        del self._ends[name]
+
+    @contextmanager
+    def shown_alone(self, range: Range, add: Callable[[str], None]) -> Iterator[list[Range]]:
+        """Show bytes that a step looks at, for this step; yield the range to be in focus.
+
+        If they are not in view, they become a part of their own in place of their file: `add` adds
+        it under the name that it is given.
+        """
+        seen = self.in_view(range)
+        if seen:
+            yield seen
+            return
+        part, end = f"{range.file} at byte {range.start}", self._ends.pop(range.file, None)
+        self.show(part) if self.has_file(part) else add(part)
+        yield [range._replace(file=part)]
+        self.hide(part)
+        if end is not None:
+            self.show(range.file, end)
+
+    def spend(self, *, probes: int = 0, reads: int = 0, bytes: int = 0) -> None:
+        """Add to the cost that the next steps show."""
+        self._cost = Cost(
+            self._cost.probes + probes, self._cost.reads + reads, self._cost.bytes + bytes
+        )
+
+    def step(
+        self,
+        say: str,
+        *,
+        ask: Ask | None = None,
+        focus: Sequence[Range] = (),
+        values: Mapping[str, Value] | None = None,
+        tables: Sequence[Table] = (),
+    ) -> None:
+        """Add a step; its state is complete."""
+        state = State(dict(self._ends), dict(values or {}), tuple(tables))
+        step = Step(say, ask, tuple(focus), state, self._cost)
+        length = step_length(step)
+        # The last step is the result, and always there: those before it make room.
+        while len(self._steps) >= MAX_STEPS or sum(self._lengths) + length > MAX_STEPS_JSON:
+            if not self._steps:
+                break
+            self._steps.pop()
+            self._lengths.pop()
+            self._left_out_count += 1
+        self._steps.append(step)
+        self._lengths.append(length)
+
+    def document(self) -> Document:
+        """Return the document, checked. Raises ValueError if there is no step."""
+        if not self._steps:
+            raise ValueError(f"{self._name}: nothing to step through")
+        steps = list(self._steps)
+        if self._left_out_count:
+            said = f"{steps[-1].say} ({self._left_out_count} steps before this one are left out.)"
+            steps[-1] = steps[-1]._replace(say=said)
+        document = Document(
+            self._name,
+            self._title,
+            tuple(self._files),
+            tuple(self._fields),
+            tuple(steps),
+            self.what_if,
+        )
+        document.check()
+        return document
+
+
+def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
+    """Return a question; `wrong` are the other answers, with the thought that leads to each.
+
+    The choices are in the order of their numbers or letters, so that the place of the right one
+    tells nothing. An answer of `wrong` that is the right one is left out.
+    """
+    choices = [Choice(right, True, why)]
+    choices += [Choice(answer, False, how) for answer, how in wrong.items() if answer != right]
+    return Ask(question, tuple(sorted(choices, key=lambda choice: _order(choice.answer))))
+
+
+def question_with_enough_choices(question: Ask) -> Ask | None:
+    """Return a question, or None if the right answer has left it fewer than three choices."""
+    return question if len(question.choices) >= _FEWEST_CHOICES else None
+
+
+def _order(answer: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(answer.replace(",", "").replace("−", "-")), ""
+    except ValueError:
+        return 1, 0.0, answer

@@ -1,0 +1,207 @@
+"""A step-through as plain text: every step in turn, as `kminilog step NAME` prints it to a pipe.
+
+    ── step 3 of 7 ── probes 2, reads 1, 512 bytes
+    What is said.
+      ? The question, with its choices.
+      byte  field  bytes                    value
+         8  size   00 00 00 16              22
+      name = value
+
+A question stands in front of its answer. Of what the step before has shown already, only what has
+changed is repeated; the last step is shown in full.
+
+`render_short` is for commands that show a result, and not only how it came about: what is said of
+each step, and the last one in full. Source: ours.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from kminilog.course.steps.document import Ask, Cost, Document, Range, Step, Table, Value
+from kminilog.text import (
+    GOOD,
+    HEADING,
+    MARKED,
+    QUIET,
+    Span,
+    StyledText,
+    columns,
+    count,
+    table_rows,
+    text_cells,
+    wrap,
+)
+
+_WIDTH = 78
+_TABLE_WIDTH = 76  # and four columns in front of it
+_BYTES_A_ROW = 8
+_SHOWN_ROWS = 8
+_TEXTS = ("key", "value")
+
+
+def render_text(document: Document, from_step: int = 1) -> Iterator[str]:
+    """Yield the lines of a document, from a step on.
+
+    Raises ValueError if it has no such step.
+    """
+    check_step(document, from_step)
+    yield StyledText(Span(document.title, HEADING))
+    before: Step | None = None
+    for number, step in enumerate(document.steps[from_step - 1 :], start=from_step):
+        yield ""
+        line = f"── step {number} of {len(document.steps)} ── {cost_line(step.cost)}"
+        yield StyledText(Span(line.rstrip(" ─"), QUIET))
+        yield from step_lines(document, step, before if number < len(document.steps) else None)
+        before = step
+
+
+def render_short(document: Document, arguments: Sequence[object]) -> Iterator[str]:
+    """Yield what is said of each step but the last, the last one in full, and a command.
+
+    The command, with these arguments, shows the other steps in full, too.
+    """
+    yield StyledText(Span(document.title, HEADING))
+    yield ""
+    width = len(str(len(document.steps)))
+    for number, step in enumerate(document.steps[:-1], start=1):
+        first, later = f"{number:>{width}}  ", " " * (width + 2)
+        yield from wrap(step.say, _WIDTH, first=first, later=later)
+    yield from list(render_text(document, len(document.steps)))[1:]
+    yield ""
+    yield f"Each step with its state: {step_command(document.name, arguments)}"
+
+
+def step_command(name: str, arguments: Sequence[object]) -> str:
+    """Return the command that shows a step-through, as a shell takes it.
+
+    >>> step_command("murmur2", ["--key", "it is", "--partitions", 3])
+    "kminilog step murmur2 --key 'it is' --partitions 3"
+    """
+    return shlex.join(["kminilog", "step", name, *map(str, arguments)])
+
+
+def check_step(document: Document, number: int) -> None:
+    """Raise ValueError if a document has no step of this number."""
+    if not 1 <= number <= len(document.steps):
+        raise ValueError(f"no step {number}: {document.name} has steps 1 to {len(document.steps)}")
+
+
+def step_lines(
+    document: Document, step: Step, before: Step | None = None, *, width: int = _WIDTH
+) -> Iterator[str]:
+    """Yield the lines of one step: question, what is said, bytes in focus, values, tables.
+
+    With the step `before`, values and rows that it has shown are left out. `width` is that of what
+    is said and of the values.
+    """
+    if step.ask:
+        yield from ask_lines(step.ask)
+    yield from wrap(step.say, width)
+    for focus in step.focus:
+        yield ""
+        yield f"  {focus.file}, bytes {focus.start} to {focus.end - 1}"
+        yield from _field_lines(document, focus)
+    known = before.state.values if before else {}
+    values = {k: v for k, v in step.state.values.items() if k not in known or known[k] != v}
+    if values:
+        yield ""
+        yield from _value_lines(values, width)
+    for part in step.state.tables:
+        yield from _table_lines(part, _rows_of(part.title, before))
+
+
+def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
+    longest = max(map(len, values))
+    later = " " * (longest + 5)
+    for name, value in values.items():
+        line = f"  {name:<{longest}} = {'none' if value is None else value}"
+        if columns(line) <= width:
+            yield line
+        else:
+            yield from wrap(line, width, later=later, cuts_words=False)
+
+
+def _field_lines(document: Document, focus: Range) -> Iterator[str]:
+    """Yield the table of the fields in a range, each row styled by its field."""
+    rows = field_rows(document, focus)
+    head, *body = table_rows(("byte", "field", "bytes", "value"), rows, _TABLE_WIDTH)
+    yield from (StyledText(Span(f"    {line}", QUIET)) for line in head)
+    name = ""
+    for row, lines in zip(rows, body, strict=True):
+        name = str(row[1]) or name
+        yield from (StyledText(Span(f"    {line}", name.replace(" ", "-"))) for line in lines)
+
+
+def _rows_of(title: str, step: Step | None) -> Sequence[tuple[Value, ...]]:
+    tables = step.state.tables if step else ()
+    return next((table.rows for table in tables if table.title == title), ())
+
+
+def _table_lines(part: Table, known: Sequence[tuple[Value, ...]]) -> Iterator[str]:
+    """Yield the lines of a table: the rows that are new, and those that are marked."""
+    shown = [
+        number
+        for number, row in enumerate(part.rows)
+        if number in part.marked or number >= len(known) or known[number] != row
+    ]
+    if not shown:
+        return
+    yield ""
+    yield f"  {part.title}"
+    marks = [False, *(number in part.marked for number in shown)]
+    cells = [[shown_cell(cell) for cell in part.rows[number]] for number in shown]
+    table = table_rows(part.columns, cells, _TABLE_WIDTH)
+    for is_marked, (first, *more) in zip(marks, table, strict=True):
+        arrow = "→" if is_marked else " "
+        for line in (f"  {arrow} {first}", *(f"    {line}" for line in more)):
+            yield StyledText(Span(line.rstrip(), MARKED if is_marked else ""))
+
+
+def ask_lines(ask: Ask) -> Iterator[str]:
+    """Yield a question, its choices, and what is to be said of each."""
+    question = wrap(f"? {ask.question}", _WIDTH, later="  ")
+    yield from (StyledText(Span(line, HEADING)) for line in question)
+    for choice in ask.choices:
+        mark = "right:" if choice.is_right else "no:"
+        lines = wrap(f"{choice.answer}: {mark} {choice.why}", _WIDTH, first="    ", later="      ")
+        yield from (StyledText(Span(line, GOOD if choice.is_right else "")) for line in lines)
+
+
+def cost_line(cost: Cost) -> str:
+    """Return what the engine has done so far; nothing if it has done nothing.
+
+    >>> cost_line(Cost(2, 1, 512)), cost_line(Cost())
+    ('2 probes, 1 read, 512 bytes', '')
+    """
+    parts = ((cost.probes, "probe"), (cost.reads, "read"), (cost.bytes, "byte"))
+    return ", ".join(count(number, noun) for number, noun in parts if number)
+
+
+def field_rows(document: Document, focus: Range) -> list[tuple[object, ...]]:
+    """Return the rows of the fields that have bytes in a range: byte, name, hex, value.
+
+    Of a key or a value, each row has the text of its own bytes.
+    """
+    file = next(file for file in document.files if file.name == focus.file)
+    rows: list[tuple[object, ...]] = []
+    for field in document.fields:
+        if field.file != focus.file or field.end <= focus.start or field.start >= focus.end:
+            continue
+        data = file.data[field.start - file.start : field.end - file.start]
+        cells = text_cells(data, _BYTES_A_ROW) if field.kind in _TEXTS else []
+        for row, at in enumerate(range(0, len(data), _BYTES_A_ROW)):
+            if row == _SHOWN_ROWS:
+                rows.append(("", "", f"… {count(len(data) - at, 'byte')} more", ""))
+                break
+            name, value = (field.name, field.value) if not row else ("", None)
+            said = str(shown_cell(value))
+            if cells:
+                said = "".join(cells[at : at + _BYTES_A_ROW])
+            chunk = data[at : at + _BYTES_A_ROW]
+            rows.append((field.start + at, name, chunk.hex(" "), said))
+    return rows
+
+
+def shown_cell(value: object) -> object:
+    """Return a cell as a table shows it: nothing for None."""
+    return "" if value is None else value

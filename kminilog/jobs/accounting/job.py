@@ -1,0 +1,127 @@
+"""Verification: the storage checks, and the account of a source, by any engine.
+
+    storage   check_segment in tasks, join_segments in the driver: the findings of `verify_storage`
+    source    every record stored exactly once, in order per key (source_check.py)
+
+Only summaries, sums, counts and samples reach the caller. Source: ours.
+"""
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from kminilog.clock import Clock
+from kminilog.errors import LogDirError, SourceError
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.topics import OnBroken, Topic
+from kminilog.verification.coverage import NO_SOURCE
+from kminilog.verification.findings import parse_classes
+from kminilog.verification.orphans import topics_to_check
+from kminilog.verification.records import Records, read_records
+from kminilog.verification.report import Report
+
+if TYPE_CHECKING:
+    from kminilog.jobs.accounting.engine import Engine
+    from kminilog.jobs.source.description import Source
+
+
+def verify_with(
+    engine: "Engine",
+    clock: Clock,
+    log_dir: LogDir,
+    topics: Sequence[str],
+    *,
+    against: "Source | None" = None,
+    job: str | None = None,
+    partitioner: str | None = None,
+    strict_index: bool = False,
+    allow: Collection[str] = (),
+    full: bool = False,
+) -> Report:
+    """Check the storage of some topics, or of all if none is named; return the report.
+
+    A topic whose settings file is broken is `unchecked`, if neither it nor a source is named.
+    `against` compares one topic with a source; with `job`, only the messages of that job. The
+    comparison ends with sums if these are equal, unless it is `full`, which also compares digests
+    of all bytes that jobs wrote. Takes no lock and writes nothing to topics. O(bytes of the topics
+    and of the source). Raises UnknownTopicOrPartitionError, LogDirError for an unknown job,
+    SourceError (also for a source and several topics), and ValueError for an unknown class or
+    partitioner.
+    """
+    start_ms = clock.now_ms()
+    records = read_records(log_dir.path, partitioner)
+    manifest = None if job is None else _manifest(log_dir, records, job)
+    broken: list[Exception] = []
+    chosen = _topics(log_dir, topics, against, manifest, broken.append)
+    found = [topic.name for topic in chosen]
+    scope = {
+        "log_dir": str(log_dir.path),
+        "topics": found,
+        "partitioner": records.partitioner,
+        "engine": engine.name,
+        "against": against and against.to_json(),
+        "job": job,
+    }
+    report = Report(scope, allowed=parse_classes(allow))
+    options = {"strict_index": strict_index, "is_full": full}
+    summaries = engine.check(log_dir, chosen, records, **options)
+    for topic in chosen:
+        report.add_topic(topic, islice(summaries, topic.partitions))
+    report.add_records(records)
+    report.add_orphans(log_dir, topics or (found if manifest else ()))
+    if against:
+        from kminilog.jobs.accounting.source_check import check_against  # all that reads sources
+
+        check_against(
+            engine,
+            log_dir,
+            chosen[0],
+            against,
+            jobs=[manifest] if manifest else records.jobs_of(found[0]),
+            within=manifest,
+            partitioner=records.partitioner,
+            is_full=full,
+            report=report,
+        )
+    else:
+        report.add_broken(broken)
+        report.unchecked.append(NO_SOURCE)
+    report.seconds = (clock.now_ms() - start_ms) / 1000
+    return report
+
+
+def _topics(
+    log_dir: LogDir,
+    names: Sequence[str],
+    against: "Source | None",
+    manifest: Manifest | None,
+    on_broken: OnBroken,
+) -> list[Topic]:
+    """Return the topics to check; a broken one is left out if no source is to be compared."""
+    names = names or ([manifest.topic] if manifest else [])
+    if against:
+        chosen = [log_dir.topic(name) for name in dict.fromkeys(names)] or log_dir.topics()
+    else:
+        chosen = topics_to_check(log_dir, names, on_broken)
+    found = [topic.name for topic in chosen]
+    if manifest and found != [manifest.topic]:
+        reason = f"job {manifest.job_id} wrote to topic {manifest.topic}, not to {', '.join(found)}"
+        raise LogDirError(str(log_dir.path), reason=reason)
+    if against and len(chosen) != 1:
+        reason = f"compare it with one topic, not with: {', '.join(found) or 'none'}"
+        raise SourceError(str(against), reason=reason)
+    return chosen
+
+
+def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
+    """Return the manifest of a committed job, without the messages that were cut off."""
+    topics = dict.fromkeys(manifest.topic for manifest in records.manifests)
+    found = (manifest for topic in topics for manifest in records.jobs_of(topic))
+    manifests = {manifest.job_id: manifest for manifest in found}
+    if job not in manifests:
+        reason = f"no committed job {job!r}; there is: {', '.join(manifests) or 'none'}"
+        if lost := next((one.detail for one in records.findings if f" {job}: " in one.detail), ""):
+            reason = lost
+        raise LogDirError(str(log_dir.path), reason=reason)
+    return manifests[job]

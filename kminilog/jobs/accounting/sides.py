@@ -1,0 +1,125 @@
+"""Both sides of a comparison, as tasks see them: batches of records and messages become rows.
+
+    source   key, value, place   --> digest, partition where it belongs, is it rejected?
+    log      key, value, offset  --> digest, partition where it stands
+
+Both steps begin here. The first adds the rows to sums, the second sends them to be paired. This
+module does not know who reads the batches. Source: ours.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kminilog.columns.mixing import mixed
+from kminilog.jobs.accounting.digests import Digests, digests
+from kminilog.jobs.accounting.expected import ExpectedPartition
+from kminilog.jobs.accounting.log_parts import Part, Ranges, messages_of
+from kminilog.jobs.accounting.rejections import Rejections
+from kminilog.jobs.accounting.rows import UNKNOWN, Bits, Integers
+from kminilog.jobs.source.places import Order, places_of
+from kminilog.storage.log_dir import LogDir
+
+
+class Records(NamedTuple):
+    """Some records of the source, in source order.
+
+    `numbers` are those of their places. A rejected record belongs to no partition: UNKNOWN.
+    """
+
+    keys: pa.Array
+    digests: Digests
+    numbers: Integers
+    partitions: Integers
+    has_key: Bits
+    is_rejected: Bits
+
+
+class Messages(NamedTuple):
+    """Some messages of one segment, in the order of the file.
+
+    `is_counted` are those whose record's partition can be known.
+    """
+
+    segment: int
+    keys: pa.Array
+    digests: Digests
+    offsets: Integers
+    positions: Integers
+    has_key: Bits
+    is_counted: Bits
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What tasks must know to read both sides."""
+
+    log_dir: LogDir
+    partitions: int
+    within: Ranges | None
+    expected: ExpectedPartition
+    rejections: Rejections
+    order: Order
+
+    def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], Records]:
+        """Return a new function of a batch with the columns of `Columns`; O(bytes).
+
+        Both sides read values only of the cells that are `wanted`; None stands for all.
+        """
+        choose = self.expected.chooser()
+
+        def read(batch: pa.RecordBatch) -> Records:
+            keys, places = batch.column("key"), places_of(batch)
+            numbers = self.order.numbers(places)
+            is_undecodable = _bits(batch.column("rejected").is_valid())
+            values = batch.column("value")
+            is_rejected = self.rejections.known(
+                places.rank,
+                numbers,
+                is_undecodable,
+                lambda rows: digests(*(column.filter(pa.array(rows)) for column in (keys, values))),
+            )
+            partitions = choose(keys, places)
+            if is_rejected.any():
+                partitions = np.where(is_rejected, UNKNOWN, partitions)
+            found = digests(keys, values, wanted)
+            found = _without_copies(found, is_undecodable, numbers)
+            has_key = _bits(keys.is_valid())
+            return Records(keys, found, numbers, partitions, has_key, is_rejected)
+
+        return read
+
+    def messages(self, part: Part, wanted: Bits | None = None) -> Iterator[Messages]:
+        """Yield the messages of a part; O(bytes)."""
+        for segment, batch in messages_of(self.log_dir, part, self.within):
+            keys = batch.column("key")
+            has_key = _bits(keys.is_valid())
+            counted = np.full(len(batch), self.expected.knows_keyless)
+            yield Messages(
+                segment,
+                keys,
+                digests(keys, batch.column("value"), wanted),
+                batch.column("offset").to_numpy(),
+                batch.column("position").to_numpy(),
+                has_key,
+                counted | (has_key & self.expected.knows_keyed),
+            )
+
+
+def _bits(column: pa.Array) -> Bits:
+    found: Bits = column.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _without_copies(found: Digests, is_undecodable: Bits, numbers: Integers) -> Digests:
+    """Return the digests of records; one that cannot be decoded is a copy of nothing."""
+    if not is_undecodable.any():
+        return found
+    own = mixed(numbers.astype(np.uint64)), mixed(~numbers.astype(np.uint64))
+    low, high = (
+        np.where(is_undecodable, one, other) for one, other in zip(own, found[:2], strict=True)
+    )
+    return Digests(low, high, np.where(is_undecodable, low, found.families))

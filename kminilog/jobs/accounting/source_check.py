@@ -1,0 +1,265 @@
+"""The account of a source in a report: what is missing, extra, duplicate, altered, out of order.
+
+    source + extra + duplicate = stored + rejected + missing
+
+An altered record is counted on both sides, as a record of the source and as a stored one. One
+damage may cause several findings, some of the storage checks and some of this account. Each is
+counted in its class, and is linked with the finding that has caused it (causes.py). Source: ours.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from kminilog.errors import SourceError
+from kminilog.format.names import segment_name
+from kminilog.jobs.accounting.account import REJECTED, Account, Sample
+from kminilog.jobs.accounting.comparison import compare
+from kminilog.jobs.accounting.engine import Engine
+from kminilog.jobs.accounting.expected import ExpectedPartition, recorded_paths
+from kminilog.jobs.accounting.log_parts import parts_of, ranges_of
+from kminilog.jobs.accounting.rejections import Rejections, quarantine_files
+from kminilog.jobs.accounting.rows import SHOWN_BYTES
+from kminilog.jobs.accounting.shown_samples import SHOWN_KINDS, ShownSamples
+from kminilog.jobs.accounting.sides import Sides
+from kminilog.jobs.ingest.job_identity import file_facts, source_change
+from kminilog.jobs.source.description import DATAFRAME, Place, Source, files_of, locate
+from kminilog.jobs.source.files import SourceFile, check_unchanged
+from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.places import Order
+from kminilog.jobs.source.tasks import LocalTasks
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.publish.manifests import Manifest
+from kminilog.storage.topics import Topic
+from kminilog.verification.causes import DAMAGE, LOSSES, cause_at, cause_in_source, cause_of
+from kminilog.verification.conservation import holds
+from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.findings import Finding, FindingClass, Tally
+from kminilog.verification.report import Report
+
+Locators = Mapping[Place, str]
+_DETAILS = {
+    FindingClass.MISSING: "the source has this record, the log does not",
+    FindingClass.EXTRA: "the source has no record with this key and value",
+    FindingClass.DUPLICATE: "the source has this record, but not as often",
+    FindingClass.ALTERED: "here the source has another key or value",
+    FindingClass.KEY_ORDER: "a later record of the source with this key stands in front of it",
+}
+
+
+def check_against(
+    engine: Engine,
+    log_dir: LogDir,
+    topic: Topic,
+    source: Source,
+    *,
+    jobs: Sequence[Manifest],
+    within: Manifest | None,
+    partitioner: str | None,
+    is_full: bool,
+    report: Report,
+) -> None:
+    """Add the account of a source to a report that has the findings of the storage checks.
+
+    `jobs` are on record for the topic. `within` is the job whose messages are compared; None for
+    all messages. `partitioner` is what the user says has placed the keys. `is_full` compares all
+    rows, even if sums are equal. O(source + log). Raises SourceError, also for a source without
+    records.
+    """
+    files = files_of(source)
+    quarantined = quarantine_files(log_dir.path, jobs)
+    order = Order.of(source, len(files))
+    sides = Sides(
+        log_dir=log_dir,
+        partitions=topic.partitions,
+        within=ranges_of(topic, within) if within else None,
+        expected=ExpectedPartition.of(
+            topic, partitioner, source, jobs, is_within=within is not None
+        ),
+        rejections=Rejections.of(source, files, jobs, quarantined, order),
+        order=order,
+    )
+    misplaced = report.tally.samples(FindingClass.WRONG_PARTITION)
+    with engine.reading(source, files) as reader:
+        groups, log_bytes = parts_of(log_dir, topic, sides.within, reader.cores)
+        account = compare(
+            reader,
+            sides,
+            groups,
+            total_bytes=log_bytes + sum(file.size_bytes for file in files),
+            messages=sum(partition["message_count"] for partition in report.partitions),
+            shown=[(found.partition, found.offset or 0) for found in misplaced],
+            bounds=_bounds(jobs),
+            is_full=is_full,
+        )
+    check_unchanged(source.paths, files)
+    if not account.source:
+        raise SourceError(str(source), reason="it holds no records")
+    report.unchecked += _changes(source, files, jobs)
+    samples = _shown_samples(account)
+    shown = ShownSamples(log_dir, topic, source, files, samples, reader.columns)
+    locators = locate(source, files, [s.source for s in account.samples() if s.source])
+    report.scope["quarantine"] = [str(path) for path in quarantined]
+    _add(report, topic, source, account, locators, shown)
+
+
+def _add(
+    report: Report,
+    topic: Topic,
+    source: Source,
+    account: Account,
+    locators: Locators,
+    shown: ShownSamples,
+) -> None:
+    """Add what the account has found, and link it with the findings of the storage checks."""
+    damage = [found for kind in DAMAGE for found in report.tally.samples(kind)]
+    findings = [
+        found._replace(cause=found.cause or cause_at(found, damage))
+        for found in _findings(topic, account, locators, damage, shown)
+    ]
+    if source == DATAFRAME:
+        findings = [found for found in findings if found.kind != FindingClass.KEY_ORDER]
+        why = "the order of keys: the rows of a DataFrame have none"
+        report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why))
+    _count_in_partitions(report, findings)
+    stored = _with_sources(report.tally.findings(), account, locators)
+    report.tally = Tally(_linked(stored, findings))
+    report.conservation = _conservation(account)
+    report.checked.append(Aspect.SOURCE)
+    report.scope["steps"] = account.steps
+    if not report.conservation["holds"]:
+        why = "its account does not add up; verify it again"
+        report.unchecked.append(Unchecked(Aspect.SOURCE, str(source), why, asked=True))
+
+
+def _changes(
+    source: Source, files: Sequence[SourceFile], jobs: Sequence[Manifest]
+) -> Iterator[Unchecked]:
+    """Yield, for each job that has read this very source, how it has changed since.
+
+    Reads the files once more, if a time of a last change differs from that of a job.
+    """
+    content = cache(lambda: content_digest(files, LocalTasks()))
+    for job in jobs:
+        if not source.is_what_was_read(recorded_paths(job)):
+            continue
+        if change := source_change(job, file_facts(files), content):
+            why = f"it has changed since job {job.job_id} read it: {change}"
+            yield Unchecked(Aspect.SOURCE, f"{source}, as it was", why)
+
+
+def _count_in_partitions(report: Report, findings: Iterable[Finding]) -> None:
+    """Add the samples of the account to the counts of their partitions and segments."""
+    parts = {(part["topic"], part["partition"]): part for part in report.partitions}
+    for found in findings:
+        if part := parts.get((found.topic, found.partition)):
+            part["finding_count"] += 1
+            for row in part["segments"]:
+                row["finding_count"] += row["segment"] == found.segment
+
+
+def _bounds(jobs: Sequence[Manifest]) -> dict[int, tuple[int, int]]:
+    """Return, by partition, the first and the next offset of all that jobs have written."""
+    bounds: dict[int, tuple[int, int]] = {}
+    for staged in (staged for job in jobs for staged in job.partitions):
+        first, end = bounds.get(staged.partition, (staged.first_offset, staged.next_offset))
+        bounds[staged.partition] = min(first, staged.first_offset), max(end, staged.next_offset)
+    return bounds
+
+
+def _linked(stored: Sequence[Finding], findings: Sequence[Finding]) -> list[Finding]:
+    """Return all findings; those of the storage checks with causes that the account has found.
+
+    Altered ranges come last, because a class keeps its first samples.
+    """
+    misplaced = [found for found in stored if found.kind == FindingClass.WRONG_PARTITION]
+    causes = [*findings, *(found for found in misplaced if not cause_in_source(found, findings))]
+    linked = [found._replace(cause=cause_in_source(found, causes)) for found in stored]
+    ranges = [found for found in linked if found.kind == FindingClass.ALTERED]
+    return [*(found for found in linked if found not in ranges), *findings, *ranges]
+
+
+def _with_sources(
+    findings: Iterable[Finding], account: Account, locators: Locators
+) -> list[Finding]:
+    """Return the findings of the storage checks, with the source's record where one is known."""
+    sources = {
+        (sample.stored.partition, sample.stored.offset): locators[sample.source]
+        for sample in account.samples()
+        if sample.stored and sample.source
+    }
+    return [
+        found._replace(source=sources.get((found.partition, found.offset)))
+        if found.kind == FindingClass.WRONG_PARTITION and found.offset is not None
+        else found
+        for found in findings
+    ]
+
+
+# ---- what the account has found
+
+
+def _findings(
+    topic: Topic,
+    account: Account,
+    locators: Locators,
+    damage: Sequence[Finding],
+    shown: ShownSamples,
+) -> list[Finding]:
+    """Return a finding for each sample; the last one of a class stands for the rest of it."""
+    losses = [found for found in damage if found.kind in LOSSES]
+    findings = []
+    for kind in _DETAILS:
+        if kind in account.groups:
+            total, samples = account.groups[kind]
+            found = [_finding(topic, kind, sample, locators, losses) for sample in samples]
+            if kind in SHOWN_KINDS:
+                pairs = zip(found, samples, strict=True)
+                found = [one._replace(sides=shown.both_sides(sample)) for one, sample in pairs]
+            surplus = total - len(found)
+            findings += [*found[:-1], found[-1]._replace(stands_for=1 + surplus)]
+    return findings
+
+
+def _finding(
+    topic: Topic,
+    kind: FindingClass,
+    sample: Sample,
+    locators: Locators,
+    losses: Sequence[Finding],
+) -> Finding:
+    source = sample.source and locators[sample.source]
+    detail = f"{_shown(sample.key)}: {_DETAILS[kind]}"
+    if sample.stored:
+        partition, offset, position, base = sample.stored
+        segment = segment_name(base)
+        return Finding(kind, topic.name, partition, detail, segment, offset, position, source)
+    cause = cause_of(sample.slot, losses) if sample.slot else None
+    return Finding(kind, topic.name, sample.partition, detail, source=source, cause=cause)
+
+
+def _shown_samples(account: Account) -> list[Sample]:
+    groups = (account.groups[kind] for kind in SHOWN_KINDS if kind in account.groups)
+    return [sample for group in groups for sample in group.samples]
+
+
+def _shown(key: bytes | None) -> str:
+    if key is None:
+        return "no key"
+    shown = key[:SHOWN_BYTES].decode(errors="backslashreplace")
+    return f"key {shown!r}{' …' if len(key) > SHOWN_BYTES else ''}"
+
+
+def _conservation(account: Account) -> dict[str, Any]:
+    missing, extra = account.count(FindingClass.MISSING), account.count(FindingClass.EXTRA)
+    duplicate, rejected = account.count(FindingClass.DUPLICATE), account.count(REJECTED)
+    counts = {
+        "source": account.source,
+        "stored": account.stored,
+        "missing": missing,
+        "extra": extra,
+        "duplicate": duplicate,
+        "rejected": rejected,
+        "altered": account.count(FindingClass.ALTERED),
+    }
+    return {**counts, "holds": holds(counts)}

@@ -1,0 +1,93 @@
+"""Sums that tell if two sequences of records are the same, without one record beside the other.
+
+Each record has a digest d of 128 bits, and falls into a cell. Its partition and its family choose
+the cell, so all records of one key in one partition are in one cell. A cell with digests d0, d1, d2
+and so on has three numbers:
+
+    count   n                        how many records
+    sum     d0 + d1 + d2 + ...       which records, in any order; modulo 2^128
+    order   d0 + d1 r + d2 r^2 ...   which records, in this order; modulo a prime, for a fixed r
+
+Parts of a sequence are summed by themselves. To append a part b to a part a:
+
+    count  = n_a + n_b     sum = sum_a + sum_b     order = order_a + r^n_a * order_b
+
+`order` is a polynomial, as in the string search of Rabin and Karp. A sum of each digest times its
+place would not do: it is the same for A B B A and for B A A B.
+
+If two cells hold different records, they have the same sum with a chance of 2^-128. If the order of
+n records differs, they have the same order with a chance of at most n / 2^61: a polynomial that is
+not zero has at most n roots. The sum is kept as two halves of 64 bits. The order takes the low half
+of each digest. Its low and its high bits are added apart, so that no word overflows. Source: ours.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kminilog.jobs.accounting.digests import Digests, Words, cells_of
+from kminilog.jobs.accounting.modular import PRIME, powers, reduced, times
+
+_COUNT, _SUM_LOW, _SUM_HIGH, _ORDER_LOW, _ORDER_HIGH = range(5)
+_BASE = 0x243F6A8885A308D3 % PRIME  # digits of pi: nothing in the data depends on them
+_LOW_BITS, _HALF = np.uint64((1 << 32) - 1), np.uint64(32)
+
+
+class Sums:
+    """The cells of some rows, one row for each partition and a last one; empty at first.
+
+    In the last row the order does not count. Memory is 40 bytes for each cell.
+    """
+
+    def __init__(self, rows: int, cells: int) -> None:
+        """Make `rows` rows of `cells` cells; `cells` is a power of 2."""
+        self._cells = np.zeros((5, rows, cells), np.uint64)
+
+    def add(self, rows: NDArray[Any], found: Digests) -> None:
+        """Add records: row and digest of each, in their order. O(records)."""
+        _, row_count, cell_count = self._cells.shape
+        places = rows.astype(np.int64) * cell_count + cells_of(found.families, cell_count)
+        cells = self._cells.reshape(5, -1)
+        weights = powers(_BASE, cells[_COUNT, places] + _ranks(places, row_count * cell_count))
+        terms = times(reduced(found.low), weights)
+        np.add.at(cells[_SUM_LOW], places, found.low)
+        np.add.at(cells[_SUM_HIGH], places, found.high)
+        np.add.at(cells[_ORDER_LOW], places, terms & _LOW_BITS)
+        np.add.at(cells[_ORDER_HIGH], places, terms >> _HALF)
+        np.add.at(cells[_COUNT], places, np.uint64(1))
+
+    def append(self, other: "Sums", rows: Any = slice(None)) -> None:
+        """Append what follows: `other` has the sums of these rows. O(cells)."""
+        mine = self._cells[:, rows]
+        both = mine + other._cells
+        both[_ORDER_LOW] = _orders(mine) + times(powers(_BASE, mine[_COUNT]), _orders(other._cells))
+        both[_ORDER_HIGH] = 0
+        self._cells[:, rows] = both
+
+    def differing(self, other: "Sums") -> NDArray[np.bool_]:
+        """Return for each cell if it differs in any row."""
+        is_other = (self._cells[:_ORDER_LOW] != other._cells[:_ORDER_LOW]).any(axis=0)
+        is_other[:-1] |= (_orders(self._cells) != _orders(other._cells))[:-1]
+        found: NDArray[np.bool_] = is_other.any(axis=0)
+        return found
+
+
+def _orders(cells: Words) -> Words:
+    """Return the order of each cell, below the prime."""
+    high = times(reduced(cells[_ORDER_HIGH]), np.uint64(1 << 32))
+    return reduced(reduced(cells[_ORDER_LOW]) + high)
+
+
+def _ranks(places: NDArray[np.int64], place_count: int) -> Words:
+    """Return how often each place has occurred before.
+
+    >>> _ranks(np.array([7, 3, 7, 7]), 8).tolist()
+    [0, 0, 1, 2]
+    """
+    small = np.uint16 if place_count <= 1 << 16 else np.int64  # numpy sorts these by radix
+    order = np.argsort(places.astype(small), kind="stable")
+    firsts = np.flatnonzero(np.diff(places[order], prepend=-1))
+    ranks = np.empty(len(order), np.uint64)
+    ranks[order] = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order)))
+    return ranks

@@ -1,0 +1,87 @@
+"""The writer of a log dir, as a job opens it, and the staging directory of a job.
+
+The writer waits for the lock of the log dir, and reports what recovery has cut. A caller without a
+better place for such lines gets them in Python's log `kminilog`, as warnings. By default Python
+writes these to stderr. In a data source that is the stderr of Spark's JVM. Source: ours.
+"""
+
+import logging
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from kminilog.columns.segment_scan import FAST
+from kminilog.errors import LogDirError, PublicationError
+from kminilog.storage.lock import LockWait
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import is_under_way, pending_manifest, quarantine_path
+from kminilog.storage.publish.publication import staging_path
+from kminilog.system import SystemClock
+
+LOCK_TIMEOUT_MS = 60_000
+RUNS_DIR = ".spark-staging"
+"""Where tasks write without the lock. Each job has a directory of its own in it."""
+
+log_warning: Callable[[str], None] = logging.getLogger("kminilog").warning
+
+
+def open_writer(
+    log_dir: Path,
+    *,
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+    create: bool = False,
+    warn: Callable[[str], None] = log_warning,
+) -> LogDirWriter:
+    """Return a writer of a log dir that holds its lock; wait if another writer holds it.
+
+    `warn` gets a line every few seconds of waiting, and a line for all that recovery has cut or
+    misses. Raises LogDirLockedError if the lock is not free after `lock_timeout_ms`, and what
+    `LogDirWriter.open` raises. After a crash, recovery runs before this returns.
+    """
+    wait = LockWait(lock_timeout_ms, SystemClock(), warn)
+    writer = LogDirWriter.open(log_dir, create=create, scanner=FAST, lock_wait=wait)
+    for warning in writer.warnings:
+        warn(warning)
+    return writer
+
+
+@contextmanager
+def staging_of(log_dir: Path, job_id: str) -> Iterator[Path]:
+    """Yield an empty staging directory, in which a job writes and publishes.
+
+    The caller holds the lock. If the job does not reach its commit point, everything that it wrote
+    is deleted. Raises PublicationError if a write fails before the commit point, and LogDirError if
+    one fails after it: then the next writer completes the publication.
+    """
+    staging = staging_path(log_dir, job_id)
+    clear_directory(staging)  # tasks of a killed job may still have written there
+    try:
+        staging.mkdir(parents=True)
+        yield staging
+    except OSError as error:
+        if not is_under_way(log_dir, job_id):
+            raise PublicationError(job_id, reason=f"cannot write: {error}") from error
+        reason = (
+            f"job {job_id} is committed, but not all of its files are in place ({error}); "
+            "opening the log dir for writing finishes it"
+        )
+        raise LogDirError(str(log_dir), reason=reason) from error
+    finally:
+        if not is_under_way(log_dir, job_id):
+            quarantine_path(log_dir, job_id).unlink(missing_ok=True)
+        if not (pending := pending_manifest(log_dir)) or pending.job_id != job_id:
+            clear_directory(staging)
+
+
+def clear_directory(directory: Path) -> None:
+    """Delete a directory, also while task attempts that no longer count still write into it.
+
+    The directory is renamed first. So an old attempt fails at the next file that it opens there. A
+    directory that does not exist is no error.
+    """
+    gone = directory.with_name(f".{uuid4().hex}")
+    with suppress(FileNotFoundError):
+        directory.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)

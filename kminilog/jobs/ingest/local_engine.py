@@ -1,0 +1,57 @@
+"""Bulk ingest in this process: for small sources, which take less time than the start of Spark.
+
+All records are one run; joining gives it its offsets. So the files are those of both plans of
+Spark. A plan that the user names changes nothing here: the manifest records it, so that a repeat of
+the job is recognised.
+Source: ours.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from kminilog.errors import LogDirError
+from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined
+from kminilog.jobs.ingest.staging import StagingJob, run_task
+from kminilog.jobs.source.columns import Columns, columns_of
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.tasks import LocalTasks
+
+
+class LocalIngest:
+    """Runs the tasks of a job in this process."""
+
+    name = "local"
+
+    def __init__(self, progress: Callable[[str], None] = lambda line: None) -> None:
+        """`progress` gets a line for each batch of records."""
+        self._progress = progress
+
+    def start(self) -> None:
+        """Do nothing: this process runs."""
+
+    def stage(
+        self, source: Source, files: Sequence[SourceFile], job: StagingJob, plan: str
+    ) -> Staged:
+        """Write the records of a source in staging."""
+        columns = columns_of(source, files)
+        needed_bytes, free_bytes = columns.size_bytes, shutil.disk_usage(job.log_dir).free
+        if free_bytes < needed_bytes:
+            reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free"
+            raise LogDirError(job.log_dir, reason=reason)
+        batches = self._batches(columns)
+        staged = joined(LocalTasks(), job, [run_task(batches, job, RunsWriter)])
+        staged.plan = "runs" if plan == "auto" else plan
+        staged.content = content_digest(files, LocalTasks())
+        return staged
+
+    def _batches(self, columns: Columns[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        count = 0
+        for group in columns.groups(1):
+            for batch in columns.read(group):
+                count += len(batch)
+                self._progress(f"{count} records")
+                yield batch

@@ -1,0 +1,147 @@
+"""The quarantine file of a job: the records that cannot be messages, with their reasons and places.
+
+    task     rejected-0.jsonl, rejected-1.jsonl ...    each in source order, with places
+    driver   <log dir>/.quarantine/<job id>.jsonl      all of them merged, with files and lines
+
+A record is one JSON object with `file`, `position`, `reason`, and `line` (text, json) or `row`
+(csv, parquet), counted from 1. It has `key` and `value` too, or `key_base64` and `value_base64`
+where these are not UTF-8. For a record that could not be decoded both are null. Merging holds one
+record of each part in memory. Source: ours.
+"""
+
+import heapq
+import json
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import tee
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kminilog.jobs.source.description import Place, Source, locations
+from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.places import PLACE_COLUMNS
+from kminilog.storage.durable_file import sync
+from kminilog.storage.publish.manifests import quarantine_path
+from kminilog.storage.regular_file import naming
+
+Record = dict[str, Any]
+
+
+@dataclass
+class RejectedPart:
+    """One file of rejected records in source order.
+
+    `count` is how many there are; `first` and `reason` belong to the first of them.
+    """
+
+    path: str
+    count: int
+    first: Place
+    reason: str
+
+
+class RejectedWriter:
+    """Writes the rejected records of one task. O(rejected records) in Python."""
+
+    def __init__(self, attempt: Path, at_most: int) -> None:
+        """Write to files in `attempt`. A part stores at most `at_most` + 1 records.
+
+        The records after them are only counted, because the job will fail.
+        """
+        self._attempt = attempt
+        self._at_most = at_most
+        self._parts: list[RejectedPart] = []
+        self._file: IO[str] | None = None
+        self._last: Place | None = None
+
+    def take_out(self, table: pa.Table) -> pa.Table:
+        """Return the records that are not rejected, and write the others. Raises OSError."""
+        reasons = table.column("rejected")
+        if reasons.null_count == len(table):
+            return table
+        columns = [*PLACE_COLUMNS, "rejected", "key", "value"]
+        for row in table.filter(pc.is_valid(reasons)).select(columns).to_pylist():
+            self._add(Place(*map(row.get, PLACE_COLUMNS)), row)
+        return table.filter(pc.is_null(reasons))
+
+    def close(self) -> list[RejectedPart]:
+        """Close the files and return their parts; none if nothing was rejected."""
+        if self._file:
+            with naming(Path(self._parts[-1].path)):
+                self._file.close()
+        return self._parts
+
+    def _add(self, place: Place, row: Record) -> None:
+        if self._file is None or (self._last and place < self._last):
+            self.close()
+            path = self._attempt / f"rejected-{len(self._parts)}.jsonl"
+            self._file = open(path, "x", encoding="ascii")  # noqa: SIM115 - `close` closes it
+            self._parts.append(RejectedPart(str(path), 0, place, row["rejected"]))
+        part, self._last = self._parts[-1], place
+        part.count += 1
+        if part.count <= self._at_most + 1:
+            key, value = (_encoded(row[name]) for name in ("key", "value"))
+            with naming(Path(part.path)):
+                self._file.write(json.dumps([place, row["rejected"], key, value]) + "\n")
+
+
+def write_quarantine(
+    log_dir: Path,
+    job_id: str,
+    source: Source,
+    files: Sequence[SourceFile],
+    parts: Sequence[RejectedPart],
+) -> None:
+    """Write the quarantine file of a job; without `parts`, write nothing.
+
+    Once it returns, the file survives a power failure. Text and JSON files with rejected records
+    are read up to the last of these, to count lines. Raises OSError and SourceError.
+    """
+    if not parts:
+        return
+    path = quarantine_path(log_dir, job_id)
+    path.parent.mkdir(exist_ok=True)
+    records = heapq.merge(*map(_read_part, parts), key=itemgetter(0))
+    with naming(path), open(path, "w", encoding="utf-8") as file:
+        for record in _with_lines(source, files, records):
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    sync(path.parent)
+    sync(log_dir)
+
+
+def _read_part(part: RejectedPart) -> Iterator[tuple[Place, Record]]:
+    with open(part.path, encoding="ascii") as file:
+        for line in file:
+            place, reason, key, value = json.loads(line)
+            yield Place(*place), {"reason": reason, **_told("key", key), **_told("value", value)}
+
+
+def _encoded(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+def _told(name: str, encoded: str | None) -> Record:
+    if encoded is None:
+        return {name: None}
+    try:
+        return {name: b64decode(encoded).decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": encoded}
+
+
+def _with_lines(
+    source: Source, files: Sequence[SourceFile], records: Iterator[tuple[Place, Record]]
+) -> Iterator[Record]:
+    """Yield records with their file and their line or row; all are in source order."""
+    records, ahead = tee(records)
+    places = (place for place, _ in ahead)
+    for (place, record), found in zip(records, locations(source, files, places), strict=True):
+        yield {"file": found.path, found.unit: found.number, "position": place.position, **record}

@@ -1,0 +1,121 @@
+"""Tasks that write in staging.
+
+    .staging/<job>/<attempt>/...    each attempt of a task has a directory of its own
+
+A `TaskWriter` decides what a task does with its records. In the end it returns a result. Nothing is
+published here.
+
+Failed attempts, and attempts that go on after their job has ended, write into directories that
+nobody reads. Once the job's directory is deleted, they fail at the next file that they open.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import pyarrow as pa
+
+from kminilog.columns.partitioning import Choose, chooser
+from kminilog.errors import LogDirError, WriteFailedError, in_words
+from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.publish.publication import open_staged_log
+from kminilog.storage.topics import Topic
+
+
+@dataclass(frozen=True)
+class StagingJob:
+    """What the tasks of a job must know.
+
+    `first_offsets` has the first free offset of each partition. `python_path` is the driver's,
+    because the module of a user's partitioner may stand there.
+    """
+
+    log_dir: str
+    directory: str
+    topic: Topic
+    first_offsets: list[int]
+    partitioner: str
+    seed: int
+    max_rejected: int
+    python_path: list[str]
+
+    def open_log(self, attempt: Path, partition: int) -> PartitionLog:
+        """Return a new log in the directory of an attempt, to be appended to this partition."""
+        target = Path(self.log_dir, str(self.topic.partition(partition)))
+        first_offset = self.first_offsets[partition]
+        return open_staged_log(
+            attempt, self.topic, partition, target=target, first_offset=first_offset
+        )
+
+    def chooser(self) -> Choose:
+        """Return a new function that chooses the partitions of records; a task makes its own.
+
+        Raises SettingError and PluginError as `columns.partitioning.chooser` does.
+        """
+        sys.path += [path for path in self.python_path if path not in sys.path]
+        return chooser(
+            self.partitioner, self.topic.partitions, seed=self.seed, topic=self.topic.name
+        )
+
+    def new_attempt(self) -> Path:
+        """Return a new directory in staging.
+
+        Raises FileNotFoundError if the job's directory is gone, because the job has ended.
+        """
+        attempt = Path(self.directory, uuid4().hex)
+        attempt.mkdir()
+        return attempt
+
+
+class TaskWriter(Protocol):
+    """What one attempt of a task does with its records."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take the next records of the task, at least one."""
+        ...
+
+    def close(self) -> list[Any]:
+        """Finish the files, and return what was written."""
+        ...
+
+
+MakeWriter = Callable[[StagingJob, Path, RejectedWriter], TaskWriter]
+
+
+@dataclass
+class TaskResult:
+    """What the writer of a task returned, and which records the task has rejected."""
+
+    written: list[Any]
+    rejected: list[RejectedPart]
+
+
+def run_task(
+    batches: Iterable[pa.RecordBatch], job: StagingJob, make_writer: MakeWriter
+) -> TaskResult:
+    """Write the records of one task and return its result; a task calls this.
+
+    The writer has a new directory of its own. Raises LogDirError if a file cannot be written.
+    """
+    with writing_to(job.log_dir):
+        attempt = job.new_attempt()
+        rejected = RejectedWriter(attempt, job.max_rejected)
+        writer = make_writer(job, attempt, rejected)
+        for batch in filter(len, batches):
+            writer.write(batch)
+        return TaskResult(writer.close(), rejected.close())
+
+
+@contextmanager
+def writing_to(log_dir: str) -> Iterator[None]:
+    """Raise LogDirError, in one line, in place of OSError and WriteFailedError."""
+    try:
+        yield
+    except (OSError, WriteFailedError) as error:
+        reason = f"a task cannot write its staged files: {in_words(error)}"
+        raise LogDirError(log_dir, reason=reason) from error

@@ -1,0 +1,54 @@
+"""One reader for each format: tasks of Spark use it, and so does this process.
+
+    source_rank      the file: arguments as given, then path
+    source_position  where the line begins in the file (text, json); 0 (csv, parquet)
+    source_row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+    key, value       bytes or null
+    rejected         null, or why the record cannot be decoded; key and value are null then
+
+The first three columns together give the source order. Every file that is listed is read, to its
+end. This module knows which reader a format has, and not how it reads. Source: ours.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+import pyarrow as pa
+
+from kminilog.jobs.source.description import Source
+from kminilog.jobs.source.file_columns import FileColumns
+from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.parquet_columns import ParquetColumns
+from kminilog.jobs.source.tasks import Tasks
+
+Item = TypeVar("Item")
+AnyColumns = ParquetColumns | FileColumns
+
+
+class Columns(Protocol[Item]):
+    """The keys and values of a source, in items that tasks read: row groups, pieces of files."""
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes all items have, as far as that is known."""
+        ...
+
+    def groups(self, cores: int) -> list[list[Item]]:
+        """Return the items of each task: neighbours, with about as many bytes in each task."""
+        ...
+
+    def read(self, items: Sequence[Item], /) -> Iterator[pa.RecordBatch]:
+        """Yield the records of items in source order, with the columns that the module names."""
+        ...
+
+
+def columns_of(
+    source: Source, files: Sequence[SourceFile], tasks: Tasks | None = None
+) -> AnyColumns:
+    """Return the columns of a source. Raises SourceError for what its reader refuses.
+
+    With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).
+    """
+    if source.format == "parquet":
+        return ParquetColumns.of(source, files)
+    return FileColumns.of(source, files, tasks)

@@ -1,0 +1,192 @@
+"""What a source is: its files, its format, and what of it is key and value. Where a record stands.
+
+    rank      the file: arguments as given, then path
+    position  where the line begins in the file (text, json); 0 (csv, parquet)
+    row       ordinal in the file (csv, parquet), or in the piece of it that one task reads
+
+These three numbers together are the *place* of a record; places are in source order. This module
+reads no records.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from kminilog.errors import SourceError
+from kminilog.jobs.source.compression import check_content, open_decompressed
+from kminilog.jobs.source.files import SourceFile, list_files, path_of
+from kminilog.regex import compile_regex
+
+FORMATS = ("text", "csv", "json", "parquet")
+_READ_BYTES = 1 << 20
+_MOST_NAMES = 20  # that an error lists
+_ROW_ID = "monotonically_increasing_id"  # Spark's number of a row
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where records come from, and what their keys and values are.
+
+    At most one of two may be given: `key` is a column, and `key_regex` is Python's `re` on the
+    bytes of the whole record. Its key is group 1, or the whole match if it has no group; no match
+    is no key. `value` is a column; None is the whole record: the line (text, json), or the row as
+    JSON (csv, parquet). A column may be a member of another one, `a.b`, or a folder of the file's
+    path, `a=1`, which is text as it stands there. Text has one column, `value`.
+    """
+
+    paths: tuple[str, ...]
+    format: str = "text"
+    key: str | None = None
+    key_regex: str | None = None
+    value: str | None = None
+    header: bool = True
+
+    def __str__(self) -> str:
+        return ", ".join(self.paths)
+
+    @property
+    def needs_whole(self) -> bool:
+        """Whether the whole record is its value, or is searched for its key."""
+        return self.value is None or self.key_regex is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the source as a manifest records it; paths become absolute."""
+        if self == DATAFRAME:
+            return asdict(self)
+        return {**asdict(self), "paths": [os.path.abspath(path_of(path)) for path in self.paths]}
+
+    def is_what_was_read(self, job_paths: Sequence[str]) -> bool:
+        """Tell if a job with these arguments has read this very source; links count too."""
+        own = [os.path.realpath(path_of(path)) for path in self.paths]
+        return self != DATAFRAME and own == [*map(os.path.realpath, job_paths)]
+
+
+DATAFRAME = Source(("a DataFrame",), "dataframe")
+"""Rows that Spark reads: a source without files, for those who call from Python."""
+
+
+class Place(NamedTuple):
+    """Where a record is in a source; places are in source order."""
+
+    rank: int
+    position: int
+    row: int
+
+
+class Location(NamedTuple):
+    """Where a record is, for humans: its file, and its `line` or `row`, counted from 1."""
+
+    path: str
+    unit: str
+    number: int
+
+
+def locate(
+    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
+) -> dict[Place, str]:
+    """Return the file and the line or row of some records, as text; costs what `locations` does."""
+    ordered = sorted(set(places))
+    found = zip(ordered, locations(source, files, ordered), strict=True)
+    return {place: f"{path}, {unit} {number}" for place, (path, unit, number) in found}
+
+
+def locations(
+    source: Source, files: Sequence[SourceFile], places: Iterable[Place]
+) -> Iterator[Location]:
+    """Yield where records are, one by one; `places` must be in source order.
+
+    Reads text and JSON files up to the last of their places. Raises SourceError.
+    """
+    if source == DATAFRAME:
+        yield from (Location(str(source), _ROW_ID, place.row) for place in places)
+        return
+    for rank, group in groupby(places, key=lambda place: place.rank):
+        path = files[rank].path
+        if source.format in ("csv", "parquet"):
+            yield from (Location(path, "row", place.row + 1) for place in group)
+            continue
+        line, position = 1, 0
+        with open_decompressed(path) as file:
+            for place in group:
+                while position < place.position:
+                    data = file.read(min(place.position - position, _READ_BYTES))
+                    if not data:
+                        break
+                    line, position = line + data.count(b"\n"), position + len(data)
+                yield Location(path, "line", line)
+
+
+def files_of(source: Source) -> list[SourceFile]:
+    """Return the files of a source in source order; see `list_files`.
+
+    In all formats but Parquet, reads the first bytes of each file. Raises SourceError for what
+    `list_files` or `check_content` refuses. A DataFrame has none.
+    """
+    if source == DATAFRAME:
+        return []
+    files = list_files(source.paths)
+    if source.format != "parquet":
+        for file in files:
+            check_content(file.path)
+    return files
+
+
+def folder_columns(file: SourceFile) -> dict[str, str]:
+    """Return the columns that a file's path has below the directory that was named: `a=1`.
+
+    Their values are text as it stands there. Raises SourceError if two folders have one name.
+
+    >>> folder_columns(SourceFile(0, "/d/zip=02134/x=a=b/p.csv", 1, "/d"))
+    {'zip': '02134', 'x': 'a=b'}
+    """
+    if file.directory is None:
+        return {}
+    folders = os.path.relpath(file.path, file.directory).split(os.sep)[:-1]
+    found: dict[str, str] = {}
+    for name, sign, text in (folder.partition("=") for folder in folders):
+        if sign and os.fsencode(name + text).decode(errors="replace") != name + text:
+            raise SourceError(file.path, reason="a folder of its path is not valid UTF-8")
+        if name in found:
+            raise SourceError(file.path, reason=f"two folders of its path have the name {name!r}")
+        if name and sign:
+            found[name] = text
+    return found
+
+
+def check_columns(
+    source: Source, path: str, columns: Sequence[str], folders: Mapping[str, str]
+) -> None:
+    """Raise SourceError if a name that the source uses is that of two columns of a file.
+
+    `columns` are those in the file, `folders` those of its path. A row as JSON uses them all.
+    """
+    of_name = Counter([*columns, *folders])
+    is_row = source.needs_whole and source.format in ("csv", "parquet")
+    for name in of_name if is_row else filter(None, (source.key, source.value)):
+        if of_name[name] > 1:
+            both = "a folder of its path and a column have" if name in folders else "it has twice"
+            raise SourceError(path, reason=f"{both} the name {name!r}: rename one of them")
+
+
+def no_column(where: object, name: str, names: Sequence[str]) -> SourceError:
+    """Return the error for a key or a value that is none of these columns."""
+    shown = [*names[:_MOST_NAMES], *[f"… ({len(names)} in all)"][: len(names) > _MOST_NAMES]]
+    reason = f"no column {name!r}; there is: {', '.join(shown) or 'none'}"
+    return SourceError(str(where), reason=reason)
+
+
+def check_options(source: Source) -> None:
+    """Raise SourceError for an unknown format, two kinds of keys or a wrong regex."""
+    if source.format not in FORMATS:
+        reason = f"no format {source.format!r}; there is: {', '.join(FORMATS)}"
+        raise SourceError(str(source), reason=reason)
+    if source.key is not None and source.key_regex is not None:
+        raise SourceError(str(source), reason="give a key column or a key regex, not both")
+    if source.key_regex is not None:
+        try:
+            compile_regex(source.key_regex.encode("utf-8", "surrogateescape"), "key_regex")
+        except ValueError as error:
+            raise SourceError(str(source), reason=str(error)) from None

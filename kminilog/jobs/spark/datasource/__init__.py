@@ -1,0 +1,1 @@
+"""The data source `kminilog`: read, follow and write topics in plain PySpark."""

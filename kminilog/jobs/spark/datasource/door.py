@@ -1,0 +1,103 @@
+"""The class that Spark asks for readers and writers of the format `kminilog`.
+
+With it, plain PySpark reads, follows and writes topics:
+
+    register(spark)
+    spark.read.format("kminilog").option("topic", "orders").load(log_dir)
+    spark.readStream.format("kminilog").option("topic", "orders").load(log_dir)
+    frame.write.format("kminilog").mode("append").option("topic", "orders").save(log_dir)
+    frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
+
+Spark asks `LogSource` for readers and writers. The work is done in batch_reader, stream_reader and
+writer, with the values of options and table_options. Source: Spark's Python Data Source API.
+"""
+
+from collections.abc import Collection
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
+)
+from pyspark.sql.types import StructType
+
+from kminilog.jobs.spark.datasource.batch_reader import LogReader
+from kminilog.jobs.spark.datasource.options import (
+    READING,
+    STREAMING,
+    WRITING,
+    ReadOptions,
+    check_schema,
+    check_table_options,
+    read_options,
+    schema_of,
+)
+from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
+from kminilog.jobs.spark.datasource.table_options import (
+    defined_options,
+    keep_options,
+    kept_options,
+    options_in_use,
+)
+from kminilog.jobs.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
+
+
+def register(spark: SparkSession) -> None:
+    """Register the format `kminilog` in a session; nothing else in it changes. Idempotent."""
+    spark.dataSource.register(LogSource)
+
+
+class LogSource(DataSource):
+    """The data source that Spark asks for a schema, a reader or a writer.
+
+    All methods raise SettingError for an option that is unknown or wrong.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name for `format(...)`."""
+        return "kminilog"
+
+    def schema(self) -> StructType:
+        """Return the columns of a read. For CREATE TABLE they carry the options of the table."""
+        defined = defined_options(self.options)
+        if defined is None:
+            return schema_of(read_options(self.options))
+        return keep_options(schema_of(check_table_options(defined)), defined)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return a reader of a batch."""
+        return LogReader(self._reading(schema, READING, is_stream=False))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """Return a reader that follows topics."""
+        return LogStreamReader(self._reading(schema, STREAMING, is_stream=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """Return a writer of a batch."""
+        return LogWriter(self._sink(schema, overwrite=overwrite, is_stream=False))
+
+    def streamWriter(  # noqa: N802
+        self, schema: StructType, overwrite: bool
+    ) -> DataSourceStreamArrowWriter:
+        """Return a writer of micro-batches."""
+        return LogStreamWriter(self._sink(schema, overwrite=overwrite, is_stream=True))
+
+    def _reading(
+        self, schema: StructType, names: Collection[str], *, is_stream: bool
+    ) -> ReadOptions:
+        options = read_options(options_in_use(self.options, schema, names), is_stream=is_stream)
+        check_schema(options, schema)
+        return options
+
+    def _sink(self, schema: StructType, *, overwrite: bool, is_stream: bool) -> Sink:
+        return Sink.of(
+            options_in_use(self.options, schema, WRITING),
+            schema,
+            overwrite=overwrite,
+            is_stream=is_stream,
+            is_table=kept_options(self.options, schema) is not None,
+        )

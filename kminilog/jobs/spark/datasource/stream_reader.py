@@ -1,0 +1,222 @@
+"""A streaming read of the data source; its position is the next offset of each partition.
+
+    {"orders-0": 1200, "orders-1": 0, "topic_ids": {"orders": "mnwWBMMJ1r5yq4w8sFP1hA"}}
+
+A partition that is not named begins at 0. So a micro-batch is a range of offsets, and reading it
+again gives the same messages. It is an error if retention has deleted messages that were not read
+yet, if a recovery has cut off messages that were, or if another topic has the name now: `topic_ids`
+tells (a topic without an id is not in it). With failOnDataLoss=false reading goes on instead: with
+the first message that is left, or at the end, or with the first message of the new topic. Source:
+Spark's Kafka source.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from kminilog.format.names import TopicPartition
+from kminilog.format.topic_names import parse_topic_partition
+from kminilog.jobs.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
+from kminilog.jobs.spark.datasource.options import ReadOptions
+from kminilog.jobs.spark.datasource.ranges import (
+    REPLACED,
+    chosen_topics,
+    end_offset,
+    grouped,
+    lost_messages,
+    open_reader,
+    ranges_between,
+)
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.text import offsets as offsets_in_words
+
+Offsets = dict[str, int]
+Position = dict[str, Any]
+_TOPIC_IDS = "topic_ids"  # no partition has this name: theirs end with a number
+
+
+class _Logs(NamedTuple):
+    """The partitions by name, and the identities of their topics, as they are now."""
+
+    readers: dict[str, PartitionReader]
+    topic_ids: dict[str, str | None]
+
+    def position(self, offsets: Offsets, former_ids: Mapping[str, str] | None = None) -> Position:
+        """Return these offsets with the ids of their topics; `former_ids` for those that are gone.
+
+        A topic that has no id is not among them.
+        """
+        ids = {**(former_ids or {}), **self.topic_ids}
+        named = {
+            topic: ids[topic] for topic in sorted({*map(_topic_of, offsets)}) if ids.get(topic)
+        }
+        return dict(sorted(offsets.items())) | ({_TOPIC_IDS: named} if named else {})
+
+    def ends(self) -> Offsets:
+        """Return where each partition ends."""
+        return {name: end_offset(reader) for name, reader in self.readers.items()}
+
+    def has_topic_of(self, position: Position, name: str) -> bool:
+        """Tell if a position is in the topic that a partition belongs to now."""
+        return _topic_id(position, name) == self.topic_ids[_topic_of(name)]
+
+
+class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows topics, or all topics if none is named; new partitions and topics are included."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._log_dir = LogDir(options.log_dir)
+        self._final: Position | None = None
+
+    def initialOffset(self) -> Position:  # noqa: N802
+        """Return where a query without a checkpoint begins, as startingOffsets says."""
+        logs = self._logs()
+        if self._options.starts_at_end:
+            return logs.position(logs.ends())
+        return logs.position({name: log.log_start_offset for name, log in logs.readers.items()})
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return maxOffsetsPerTrigger as Spark's limit; without it a micro-batch reads all."""
+        limit = self._options.max_offsets
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the end of the query: the ends of the logs now."""
+        self._final = self.reportLatestOffset()
+
+    def reportLatestOffset(self) -> Position:  # noqa: N802
+        """Return the ends of the logs, which Spark shows in the progress of a query."""
+        logs = self._logs()
+        return logs.position(logs.ends())
+
+    def latestOffset(self, start: Position, limit: ReadLimit) -> Position:  # noqa: N802
+        """Return the position after the next micro-batch, which begins at `start`.
+
+        A limit is shared out among the partitions that have unread messages. Raises LogDirError for
+        messages that are gone, except with failOnDataLoss=false.
+        """
+        logs, offsets = self._logs(), _offsets(start)
+        begins = self._begins(start, dict.fromkeys(logs.readers, 0) | offsets, logs)
+        ends = logs.ends() if self._final is None else self._fixed_ends(self._final, logs)
+        lags = {name: max(ends.get(name, 0) - begin, 0) for name, begin in begins.items()}
+        if isinstance(limit, ReadMaxRows):
+            lags = _shared_out(limit.max_rows, lags)
+        reached = {name: begin + lags[name] for name, begin in begins.items()}
+        known = {name: offset for name, offset in reached.items() if offset or name in offsets}
+        return logs.position({**offsets, **known}, start.get(_TOPIC_IDS))
+
+    def partitions(self, start: Position, end: Position) -> Sequence[RangeGroup]:
+        """Return what each task of a micro-batch reads; no group for an empty one.
+
+        Raises LogDirError as `latestOffset` does.
+        """
+        logs, after = self._logs(), _offsets(end)
+        before = dict.fromkeys(after, 0) | {
+            name: offset
+            for name, offset in _offsets(start).items()
+            if _topic_id(start, name) == _topic_id(end, name)  # else it begins anew
+        }
+        wanted = {name: offset for name, offset in after.items() if offset > before[name]}
+        there = self._begins(end, wanted, logs)  # the ends must be there, too
+        begins = self._begins(end, {name: before[name] for name in there}, logs)
+        ranges = [
+            found._replace(topic_id=_topic_id(end, name))
+            for name, begin in begins.items()
+            if logs.has_topic_of(end, name)
+            for found in ranges_between(logs.readers[name], begin, wanted[name])
+        ]
+        return [RangeGroup(group) for group in grouped(ranges, self._options.cores)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of one group; see `ranges_to_batches`."""
+        assert isinstance(partition, RangeGroup)
+        return ranges_to_batches(self._options, partition.ranges)
+
+    # ---- where the logs begin and end
+
+    def _logs(self) -> _Logs:
+        topics = chosen_topics(self._log_dir, self._options)
+        return _Logs(
+            {
+                str(topic_partition): open_reader(self._log_dir, topic_partition, self._options)
+                for topic in topics
+                for topic_partition in topic.all_partitions()
+            },
+            {topic.name: topic.topic_id for topic in topics},
+        )
+
+    @staticmethod
+    def _fixed_ends(final: Position, logs: _Logs) -> Offsets:
+        """Return the ends that were fixed, without those of topics that are others now."""
+        ends = {name: offset for name, offset in _offsets(final).items() if name in logs.readers}
+        return {name: end for name, end in ends.items() if logs.has_topic_of(final, name)}
+
+    def _begins(self, position: Position, offsets: Offsets, logs: _Logs) -> Offsets:
+        """Return where reading each partition begins; partitions that are gone are left out.
+
+        `position` says of which topics the offsets are; of partitions that it does not name, they
+        are of the topics of now. Raises LogDirError for messages that are gone, except with
+        failOnDataLoss=false.
+        """
+        begins: Offsets = {}
+        for name, offset in offsets.items():
+            if name not in logs.readers:
+                self._refuse_loss(
+                    name, "the partition has been deleted, or its topic is not named any more"
+                )
+                continue
+            first, end = logs.readers[name].log_start_offset, logs.readers[name].log_end_offset
+            if name in position and not logs.has_topic_of(position, name):
+                self._refuse_loss(name, REPLACED)
+                begins[name] = first
+                continue
+            if offset < first:
+                gone = offsets_in_words(range(offset, first), "have")
+                self._refuse_loss(name, f"{gone} been deleted")
+            elif offset > end:
+                self._refuse_loss(name, f"it ends at {end}, but {offset} was reached before")
+            begins[name] = min(max(offset, first), end)
+        return begins
+
+    def _refuse_loss(self, name: str, reason: str) -> None:
+        if self._options.fail_on_data_loss:
+            where = parse_topic_partition(name) or TopicPartition(name, 0)
+            raise lost_messages(where, self._log_dir, reason)
+
+
+def _shared_out(total: int, lags: Mapping[str, int]) -> Offsets:
+    """Return a share for each partition, at most its lag; what one does not need, others get.
+
+    >>> _shared_out(10, {"a-0": 100, "a-1": 2, "a-2": 100})
+    {'a-1': 2, 'a-0': 4, 'a-2': 4}
+    """
+    shares: Offsets = {}
+    for left, name in zip(
+        range(len(lags), 0, -1), sorted(lags, key=lambda n: lags[n]), strict=True
+    ):
+        shares[name] = min(lags[name], total // left)
+        total -= shares[name]
+    return shares
+
+
+def _offsets(position: Position) -> Offsets:
+    return {name: offset for name, offset in position.items() if name != _TOPIC_IDS}
+
+
+def _topic_id(position: Position, name: str) -> str | None:
+    found: str | None = position.get(_TOPIC_IDS, {}).get(_topic_of(name))
+    return found
+
+
+def _topic_of(name: str) -> str:
+    return name.rpartition("-")[0]

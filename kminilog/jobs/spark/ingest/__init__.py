@@ -1,0 +1,1 @@
+"""The tasks of an ingest, on Spark's executors."""

@@ -1,0 +1,117 @@
+"""Bulk ingest in a Spark session: tasks on executors write in staging.
+
+It loads pyspark only when a function is called, so that a command can first say what it does.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from uuid import uuid4
+
+from kminilog.errors import SourceError
+from kminilog.format.dialect import Dialect
+from kminilog.jobs.ingest.job import IngestResult, existing_topic, ingest_with, topic_for
+from kminilog.jobs.ingest.job_identity import committed_job, cut_since
+from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_writer
+from kminilog.jobs.ingest.runs import Staged
+from kminilog.jobs.ingest.staging import StagingJob
+from kminilog.jobs.source.description import DATAFRAME, Source
+from kminilog.jobs.source.files import SourceFile
+from kminilog.settings import TopicSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Session: TypeAlias = "SparkSession | Callable[[], SparkSession]"
+
+
+class SparkIngest:
+    """Runs the tasks of a job in a session; the session's settings stay as they are."""
+
+    name = "spark"
+
+    def __init__(self, spark: Session) -> None:
+        """Take a session, or a function that starts one when it is needed."""
+        self._spark = spark
+
+    def start(self) -> None:
+        """Start the session."""
+        self._session()
+
+    def stage(
+        self, source: Source, files: Sequence[SourceFile], job: StagingJob, plan: str
+    ) -> Staged:
+        """Write the records of a source in staging; see `plans.stage`."""
+        spark = self._session()
+        from kminilog.jobs.spark.ingest.plans import stage
+        from kminilog.jobs.spark.runtime.executor_checks import check_cluster
+        from kminilog.jobs.spark.runtime.failures import spark_failures
+        from kminilog.jobs.spark.runtime.session import own_session
+
+        check_cluster(spark, Path(job.log_dir), sum(file.size_bytes for file in files))
+        with spark_failures(str(source)), own_session(spark) as own:
+            return stage(own, source, files, job, plan)
+
+    def _session(self) -> "SparkSession":
+        if callable(self._spark):
+            self._spark = self._spark()
+        return self._spark
+
+
+def ingest(
+    spark: Session, log_dir: Path, source: "Source | DataFrame", **options: Any
+) -> IngestResult:
+    """Append the records of a source to a topic, atomically; create the topic if there is none.
+
+    `spark` is a session, or a function that starts one. The function is called only after all
+    checks that need no Spark, and not for a committed job. The options, the result and the errors
+    are those of `ingest_with`. Any thread may call this, also while other jobs run in the session.
+
+    A DataFrame is a source, too: its columns are those of a write (datasource/writer.py), and it
+    takes the options of `ingest_rows`.
+    """
+    if isinstance(source, Source):
+        return ingest_with(SparkIngest(spark), log_dir, source, **options)
+    return ingest_rows(source, log_dir, **options)
+
+
+def ingest_rows(
+    frame: "DataFrame",
+    log_dir: Path,
+    *,
+    topic: str,
+    partitions: int | None = None,
+    dialect: Dialect | None = None,
+    settings: TopicSettings | None = None,
+    partitioner: str = "default-2.4",
+    job_id: str | None = None,
+    lock_timeout_ms: int = LOCK_TIMEOUT_MS,
+) -> IngestResult:
+    """Append the rows of a DataFrame to a topic, as `frame.write` does; create it if there is none.
+
+    All rows become messages, or none. A topic that is created stays, also if the job fails then.
+    With a `job_id` this is idempotent: a committed job with as many rows is not written again.
+    Raises what a write raises, PublicationError for a topic with other settings, and SourceError
+    without rows.
+    """
+    from kminilog.jobs.spark.datasource.door import register
+    from kminilog.jobs.spark.runtime.failures import spark_failures
+
+    started, job_id = time.monotonic(), job_id or str(uuid4())
+    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms, create=True) as writer:
+        is_committed = committed_job(writer.path, job_id, log_warning) is not None
+        target = topic_for(writer, job_id, topic, partitions, dialect, settings)
+        if existing_topic(writer, topic) is None:
+            writer.create_topic(target)
+    register(frame.sparkSession)
+    options = {"topic": topic, "partitioner": partitioner, "job_id": job_id}
+    writing = frame.write.format("kminilog").mode("append").options(**options)
+    with spark_failures(str(DATAFRAME)):
+        writing.option("lockTimeoutMs", lock_timeout_ms).save(str(log_dir.resolve()))
+    with open_writer(log_dir, lock_timeout_ms=lock_timeout_ms) as writer:
+        manifest = committed_job(writer.path, job_id, log_warning)
+        if manifest is None:
+            raise SourceError(str(DATAFRAME), reason="it holds no records")
+        cut_off = cut_since(writer, manifest) if is_committed else ()
+    return IngestResult(manifest, time.monotonic() - started, is_committed, cut_off)

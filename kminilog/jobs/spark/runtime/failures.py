@@ -1,0 +1,194 @@
+"""Spark's exceptions become errors of kminilog: one line that says what, where and what to do.
+
+    a process died     which one (a Python worker, an executor, the driver's JVM), why, and how
+                       often Spark tried
+    Python code        an error of kminilog stays as it is; any other one is reported with its type,
+                       its message and the line that raised it
+    the JVM            Spark's own text, without stack traces
+
+A dead process raises no exception itself. The processes that are left report its death, each in its
+own words. The whole traceback stays the cause of the error, and --debug prints it. This module does
+not know what the job does.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.errors import AnalysisException, PySparkException, PythonException
+
+from kminilog.errors import KMiniLogError, SourceError
+
+_OURS = re.compile(r"^kminilog\.(?:\w+\.)*\w*errors\.(\w+): (.*)$", re.MULTILINE)
+_OF_SPARK = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .*?(?= SQLSTATE:|\s*$)", re.MULTILINE)
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
+_LOST_TASK = re.compile(
+    r"failed (?P<attempts>\d+) times?, most recent failure: "
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \((?P<host>\S+) executor (?P<executor>\S+)\): "
+    r"(?P<reason>.*)"
+)
+_LOST_EXECUTOR = re.compile(r"ExecutorLostFailure \(executor \S+ [^)]*\) Reason: (.*)")
+_LOST_WORKER = "Python worker exited unexpectedly"
+_NO_FAULT_HANDLER = "Consider setting"  # without it Spark cannot tell a crash from a kill
+_FAULT = re.compile(r"Fatal Python error: ([^\n]+)")
+_SIGNALS = {
+    "Aborted": 6,
+    "Bus error": 7,
+    "Floating-point exception": 8,
+    "Illegal instruction": 4,
+    "Segmentation fault": 11,
+}
+_EXIT_CODE = re.compile(r"exited with code (\d+)")
+_TRACEBACK = "Traceback (most recent call last):\n"
+_FRAME = re.compile(r'^ +File "(.+)", line (\d+)', re.MULTILINE)
+_RAISED = re.compile(r"^(?=\S)(.+?)(?=\n\s*\n|\n\s*at |\nCaused by: |\Z)", re.MULTILINE | re.DOTALL)
+_SECONDS_TO_END = 5.0
+_EXIT_CODE_OUT_OF_MEMORY = 52  # SparkExitCode.OOM
+_MORE_MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
+
+
+@contextmanager
+def spark_failures(source: str) -> Iterator[None]:
+    """Raise a KMiniLogError in place of an exception of Spark's.
+
+    It is a SourceError for `source` if Spark itself names an error, as it does for a DataFrame of a
+    file that is gone. See `translate`.
+    """
+    with failures_of_a_dead_jvm():
+        try:
+            yield
+        except (Py4JError, PySparkException) as error:
+            raise translate(error, source) from error
+
+
+@contextmanager
+def failures_of_a_dead_jvm() -> Iterator[None]:
+    """Raise a KMiniLogError in place of a broken connection to a JVM that has ended.
+
+    Other ConnectionErrors and EOFErrors pass through. Waits a few seconds for the JVM to end.
+    """
+    try:
+        yield
+    except (ConnectionError, EOFError) as error:
+        ended = _end_of_jvm()
+        if ended is None:
+            raise
+        raise KMiniLogError(f"a Spark job failed: {ended}") from error
+
+
+def translate(error: Exception, source: str) -> KMiniLogError:
+    """Return the one-line error for an exception of Spark's.
+
+    An error that kminilog raised in a task keeps its text, and a SourceError stays one.
+    """
+    text = told_by(error)
+    ours = _OURS.findall(text)
+    if ours:
+        return _rebuild(*ours[-1])
+    died = _dead_process(text)
+    of_spark = None if died else _OF_SPARK.search(text)
+    if of_spark and (
+        isinstance(error, AnalysisException) or not isinstance(error, PythonException)
+    ):
+        return SourceError(source, reason=of_spark[0])
+    if not died and _OUT_OF_MEMORY in text:
+        died = f"the JVM has too little memory; {_MORE_MEMORY}"
+    if not died and isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError):
+        died = _end_of_jvm()
+    reason = died or _raised(text) or _told_by_the_jvm(text) or repr(error)
+    return KMiniLogError(f"a Spark job failed: {reason}")
+
+
+def told_by(error: Exception) -> str:
+    """Return the text of an exception of Spark's.
+
+    For the text of a Java exception py4j asks the JVM. If that has ended, this returns how.
+    """
+    try:
+        return str(error)
+    except (Py4JError, ConnectionError, EOFError) as broken:
+        return _end_of_jvm() or str(broken)
+
+
+def _end_of_jvm() -> str | None:
+    """Return how the driver's JVM ended; None if it still runs, or another process started it."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return None
+    with suppress(subprocess.TimeoutExpired):  # a JVM closes its connections before it has ended
+        code = process.wait(_SECONDS_TO_END)
+        return f"the JVM of Spark's driver {_ended(code if code >= 0 else 128 - code)}"
+    return None
+
+
+def _dead_process(text: str) -> str | None:
+    """Return which process of a task died, and how, if Spark says so."""
+    lost = _LOST_TASK.search(text)
+    executor = _LOST_EXECUTOR.search(text)
+    if executor:
+        code = _EXIT_CODE.search(executor[1])
+        ended = _ended(int(code[1])) if code else f"was lost: {executor[1].strip()}"
+        what = f"an executor{_where(lost)} {ended}"
+    elif _LOST_WORKER in text:
+        what = f"a Python worker{_where(lost)} {_worker_ended(text)}"
+    else:
+        return None
+    return what + _attempts(lost)
+
+
+def _worker_ended(text: str) -> str:
+    fault = _FAULT.search(text)
+    if fault:
+        number = _SIGNALS.get(fault[1].strip())
+        return f"crashed: {fault[1].strip()}" + (f" (signal {number})" if number else "")
+    ended = "was killed or crashed" if _NO_FAULT_HANDLER in text else "was killed"
+    return f"{ended} (signal 9, most likely: by hand or for lack of memory)"
+
+
+def _ended(code: int) -> str:
+    """Say in words how a process ended, by its exit code as a shell would give it."""
+    if code == _EXIT_CODE_OUT_OF_MEMORY:
+        return f"has too little memory; {_MORE_MEMORY}"
+    return f"was killed (signal {code - 128})" if code > 128 else f"ended with exit code {code}"
+
+
+def _where(lost: re.Match[str] | None) -> str:
+    return f" on {lost['host']}" if lost and lost["executor"] != "driver" else ""
+
+
+def _attempts(lost: re.Match[str] | None) -> str:
+    if lost is None:
+        return ""
+    number = int(lost["attempts"])
+    return f"; Spark gave up after {number} attempt{'' if number == 1 else 's'}"
+
+
+def _raised(text: str) -> str | None:
+    """Return the exception at the end of the last Python traceback in a text, and its place."""
+    _, is_there, traceback = text.rpartition(_TRACEBACK)
+    raised = _RAISED.search(traceback) if is_there else None
+    if raised is None:
+        return None
+    frames = _FRAME.findall(traceback[: raised.start()])
+    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
+    return " ".join(raised[1].split()) + place
+
+
+def _told_by_the_jvm(text: str) -> str | None:
+    """Return what the JVM says failed, without the stack."""
+    lost = _LOST_TASK.search(text)
+    if lost:
+        return lost["reason"].strip() + _attempts(lost)
+    lines = [line.removeprefix(": ").strip() for line in text.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("An error occurred", "at "))]
+    return told[0] if told else None
+
+
+def _rebuild(name: str, text: str) -> KMiniLogError:
+    if name == SourceError.__name__:
+        source, _, reason = text.removeprefix("source ").partition(": ")
+        return SourceError(source, reason=reason)
+    return KMiniLogError(text)

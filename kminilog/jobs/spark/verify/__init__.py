@@ -1,0 +1,1 @@
+"""Verification on executors; what is verified stands in `verification` and `jobs.accounting`."""

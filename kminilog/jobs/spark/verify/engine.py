@@ -1,0 +1,199 @@
+"""Verification by Spark: tasks check segments and read both sides, a shuffle moves the rows.
+
+    source   groups of pieces, each read by a task; a DataFrame, which Spark reads and divides
+    log      groups of segments, each read by a task
+    rows     RDDs of (number, item): Spark brings all items with one number to one task
+
+No record and no message reaches the driver, but sums, counts and samples. Source: ours.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Tuple  # noqa: UP035 - Spark looks for Tuple
+
+import pyarrow as pa
+from pyspark import RDD
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, StringType
+
+from kminilog.errors import SourceError
+from kminilog.jobs.accounting.engine import Groups, Result
+from kminilog.jobs.accounting.log_parts import Part
+from kminilog.jobs.accounting.row_join import Item, Judged, RecordReader, RowJoin
+from kminilog.jobs.source.columns import AnyColumns, Columns, columns_of
+from kminilog.jobs.source.description import DATAFRAME, Source
+from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.places import RECORD_COLUMNS
+from kminilog.jobs.source.task_groups import TASKS_PER_CORE
+from kminilog.jobs.spark.runtime.executor_checks import check_cluster
+from kminilog.jobs.spark.runtime.failures import spark_failures
+from kminilog.jobs.spark.runtime.session import own_session
+from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
+from kminilog.jobs.spark.verify.storage_checks import check_partitions
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.topics import Topic
+from kminilog.verification.partition_summary import PartitionSummary
+from kminilog.verification.records import Records
+
+
+class SparkEngine:
+    """Runs a verification in a session; the session's settings stay as they are."""
+
+    name = "spark"
+
+    def __init__(self, spark: SparkSession, frame: DataFrame | None = None) -> None:
+        """`frame` is the source, if that is a DataFrame: see `records_of`."""
+        self._spark = spark
+        self._frame = frame
+
+    def check(
+        self,
+        log_dir: LogDir,
+        topics: Sequence[Topic],
+        records: Records,
+        *,
+        strict_index: bool,
+        is_full: bool,
+    ) -> Iterator[PartitionSummary]:
+        """Yield the summary of each partition, in the order of `topics`. O(bytes), in tasks."""
+        check_cluster(self._spark, log_dir.path)
+        with spark_failures(str(log_dir.path)):
+            yield from check_partitions(
+                self._spark, log_dir, topics, records, strict_index=strict_index, is_full=is_full
+            )
+
+    @contextmanager
+    def reading(self, source: Source, files: Sequence[SourceFile]) -> Iterator["SparkReader"]:
+        """Yield a reader of a source. Spark's exceptions become errors in one line."""
+        with spark_failures(str(source)), own_session(self._spark) as own:
+            if self._frame is not None:
+                yield SparkReader(own, None, records_of(self._frame))
+            else:
+                yield SparkReader(own, columns_of(source, files, SparkTasks(own)))
+
+
+class SparkReader:
+    """Reads a source and a log in tasks."""
+
+    def __init__(
+        self, spark: SparkSession, columns: AnyColumns | None, records: DataFrame | None = None
+    ) -> None:
+        """Read columns of files, or else `records`."""
+        self._spark = spark
+        self.columns = columns
+        self._records = records
+        self._groups: Sequence[Any] = columns.groups(self.cores) if columns else []
+
+    @property
+    def cores(self) -> int:
+        """How many tasks run at once."""
+        return SparkTasks(self._spark).cores
+
+    @property
+    def task_count(self) -> int:
+        """How many tasks read the source; 0 if it is a DataFrame."""
+        return len(self._groups)
+
+    def map_source(self, work: Callable[[Iterator[pa.RecordBatch]], list[Result]]) -> list[Result]:
+        """Return what `work` returns for the records of each task."""
+        columns: Columns[Any] | None = self.columns
+        assert columns is not None, "Spark divides a DataFrame"
+        found = SparkTasks(self._spark).map(self._groups, lambda group: work(columns.read(group)))
+        return [result for results in found for result in results]
+
+    def map_parts(self, groups: Groups, work: Callable[[Part], list[Result]]) -> list[Result]:
+        """Return what `work` returns for each part, in the order of the parts."""
+        found = SparkTasks(self._spark).map(
+            groups, lambda group: [one for part in group for one in work(part)]
+        )
+        return [result for results in found for result in results]
+
+    def compare(self, join: RowJoin, groups: Groups) -> list[Judged]:
+        """Return what the row join finds, after two shuffles of rows."""
+        rows = self._rows(join).union(self._messages(join, groups))
+        pairs = _moved(rows, join.buckets + 1, join.pair)
+        partitions = min(join.sides.partitions + 1, self.cores * TASKS_PER_CORE)
+        judged = _moved(pairs, partitions, lambda number, items: [join.judge(number, items)])
+        found: list[Judged] = judged.collect()
+        return found
+
+    def _rows(self, join: RowJoin) -> "RDD[Item]":
+        columns: Columns[Any] | None = self.columns
+        if columns is None:
+            assert self._records is not None
+            return _rows_of(self._records, join)
+
+        def read(group: list[Any]) -> Iterator[Item]:
+            freeze_modules()
+            return join.read_records(columns.read(group))
+
+        groups = self._groups
+        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
+
+    def _messages(self, join: RowJoin, groups: Groups) -> "RDD[Item]":
+        def read(group: Sequence[Part]) -> Iterator[Item]:
+            freeze_modules()
+            for part in group:
+                yield from join.read_messages(part)
+
+        return self._spark.sparkContext.parallelize(groups, max(len(groups), 1)).flatMap(read)
+
+
+def records_of(frame: DataFrame) -> DataFrame:
+    """Return the rows of a DataFrame as records: `value`, and `key` if there is one.
+
+    Both are binary or string. The place of a row is its `monotonically_increasing_id`. Raises
+    SourceError for other types, or without a value.
+    """
+    kinds = {field.name: field.dataType for field in frame.schema}
+    for name in ("value", "key") if "key" in kinds else ("value",):
+        if not isinstance(kinds.get(name), BinaryType | StringType):
+            found = f"{name} {kinds[name].simpleString()}" if name in kinds else f"no {name}"
+            reason = f"it has {found}; its columns key and value must be binary or string"
+            raise SourceError(str(DATAFRAME), reason=reason)
+    key = sql.col("key") if "key" in kinds else sql.lit(None)
+    return frame.select(
+        sql.lit(0).cast("int").alias("source_rank"),
+        sql.lit(0).cast("long").alias("source_position"),
+        sql.monotonically_increasing_id().alias("source_row"),
+        key.cast("binary").alias("key"),
+        sql.col("value").cast("binary").alias("value"),
+        sql.lit(None).cast("string").alias("rejected"),
+    )
+
+
+def _rows_of(records: DataFrame, join: RowJoin) -> "RDD[Item]":
+    """Return the rows of records that Spark reads.
+
+    A function of columns gives an entry for each record: the first of a batch has all its rows.
+    """
+
+    def read(batches: Iterator[Tuple[pa.Array, ...]]) -> Iterator[pa.Array]:  # noqa: UP006
+        reader = RecordReader(join)
+        for columns in batches:
+            batch = pa.RecordBatch.from_arrays(list(columns), list(RECORD_COLUMNS))
+            items = pickle.dumps(list(reader.read(batch)))
+            yield pa.array([items, *[None] * (len(batch) - 1)][: len(batch)], pa.binary())
+
+    rows = arrow_udf(read, "binary").asNondeterministic()  # type: ignore[call-overload]
+    found = records.select(rows(*RECORD_COLUMNS).alias("items")).where("items IS NOT NULL")
+    return found.rdd.flatMap(lambda row: pickle.loads(row["items"]))
+
+
+def _moved(
+    rows: "RDD[Item]", tasks: int, work: Callable[[int, Iterable[Any]], Iterable[Any]]
+) -> "RDD[Any]":
+    """Return what `work` returns for each number and all items that have it; after a shuffle."""
+
+    def of_task(items: Iterable[Item]) -> Iterator[Any]:
+        freeze_modules()
+        ordered = sorted(items, key=itemgetter(0))
+        for number, found in groupby(ordered, itemgetter(0)):
+            yield from work(number, (item for _, item in found))
+
+    return rows.partitionBy(tasks, lambda number: number % tasks).mapPartitions(of_task)

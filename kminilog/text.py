@@ -1,0 +1,321 @@
+r"""Text for people: escaped, counted in columns, in tables, and styled. Source: ours.
+
+All of it may come from a message, so what could deceive a terminal or its reader is escaped:
+
+    control characters    move the cursor, change colours, send input: C0, DEL, C1
+    bidirectional ones    change the order in which text is displayed: U+202E and others
+    line separators       look like the end of a line: U+2028, U+2029
+    surrogates            cannot be encoded as UTF-8; Python makes them of undecodable file names
+
+Each becomes Python's escape, `\x1b`, or JSON's, `\u001b`. All other characters stay, in any
+script. Source of the list: Unicode, categories Cc, Zl, Zp and Cs, and the property Bidi_Control.
+"""
+
+import json
+import re
+import textwrap
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple, Self
+
+_ABOVE_C0 = "\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+_TRICKS = re.compile(f"[\x00-\x1f{_ABOVE_C0}]")
+_TRICKS_IN_JSON = re.compile(f"[{_ABOVE_C0}]")  # JSON has the others escaped already
+DOT = "."
+_SPACES = "\u3000"  # the blank of Chinese texts
+_FILL = "\0"  # after a character that takes two columns
+_GAP = "  "  # between two columns of a table
+_HEX = re.compile("([0-9a-f]{2} ?)+")  # bytes, which stay on their line
+_OF_ONE = {"are": "is", "were": "was", "have": "has"}
+FIT_COLUMNS = 80
+SHOWN_BYTES = 200  # of a key or value in a line of text
+GOOD, BAD, DOUBTFUL = "good", "bad", "doubtful"
+QUIET, MARKED, HEADING = "quiet", "marked", "heading"
+"""What a part may mean, apart from the field that it belongs to: offset, key-length and others."""
+
+
+def printable(value: object) -> str:
+    r"""Return `str(value)` as one line, special characters escaped.
+
+    >>> print(printable("größe\x1b[2J\n\u202e"))
+    größe\x1b[2J\n\u202e
+    """
+    return _TRICKS.sub(lambda trick: ascii(trick[0])[1:-1], str(value))
+
+
+def printable_json(document: str) -> str:
+    r"""Return an equivalent JSON document, special characters escaped. O(length).
+
+    >>> print(printable_json('{"ключ": "\x9b\u202e"}'))
+    {"ключ": "\u009b\u202e"}
+    """
+    if document.isascii() and "\x7f" not in document:
+        return document
+    return _TRICKS_IN_JSON.sub(lambda trick: f"\\u{ord(trick[0]):04x}", document)
+
+
+def printable_bytes(data: bytes) -> bytes:
+    r"""Return bytes as text for a terminal; special characters and invalid UTF-8 are escaped.
+
+    >>> print(printable_bytes("größe\x1b[2J".encode() + bytes([255])).decode())
+    größe\x1b[2J\xff
+    """
+    return printable(data.decode("utf-8", "backslashreplace")).encode()
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    >>> columns("key"), columns("中国"), columns("é"), columns("e\u0301")
+    (3, 4, 1, 1)
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def ascii_cells(data: bytes) -> list[str]:
+    """Return one character for each byte: itself if it is printable ASCII, else a dot."""
+    return [chr(byte) if 0x20 <= byte < 0x7F else DOT for byte in data]
+
+
+def text_cells(data: bytes, row_bytes: int, shift: int = 0) -> list[str]:
+    """Return for each byte of a text what stands in its column; ASCII only if it is no UTF-8.
+
+    A row has `row_bytes` bytes; the first one has `shift` bytes of something else in front. The
+    text may end inside a character: then its first bytes are dots.
+
+    >>> "".join(text_cells("中e国".encode(), 8))
+    '中 e国 '
+    >>> text_cells("e中".encode(), 2), text_cells(bytes([0xe4, 65]), 8)
+    (['e', ' ', '中', ''], ['.', 'A'])
+    """
+    try:
+        text, cut = data.decode(), b""
+    except UnicodeDecodeError as error:
+        if error.reason != "unexpected end of data":
+            return ascii_cells(data)
+        text, cut = data[: error.start].decode(), data[error.start :]
+    cells: list[str] = []
+    for character in text:
+        size, width = len(character.encode()), columns(character)
+        if not character.isprintable() or not width:
+            cells += [DOT] * size
+            continue
+        room = row_bytes - (shift + len(cells)) % row_bytes
+        blanks = room if room < min(width, size) else 0
+        tail = size - blanks - width
+        cells += [*" " * blanks, character, *[""] * (width - 1), *" " * tail]
+    return [*cells, *[DOT] * len(cut)]
+
+
+def shown(data: bytes | None, limit_bytes: int = SHOWN_BYTES) -> str:
+    r"""Return a key or value for a line of text: quoted and escaped, shortened if it is long.
+
+    >>> print(shown(b"tab\t, newline\n"), shown("é".encode()), shown(bytes([0, 255])), shown(None))
+    "tab\t, newline\n" "é" b'\x00\xff' null
+    >>> print(shown(b"abcdef", 4), shown("中文\n".encode()))
+    "abcd" … (6 bytes) "中文\n"
+    """
+    if data is None:
+        return "null"
+    if len(data) > limit_bytes:
+        return f"{shown(_cut_text(data, limit_bytes))} … ({len(data)} bytes)"
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return repr(data)
+    quoted = json.dumps(text, ensure_ascii=False)
+    if text.isprintable():
+        return quoted
+    return "".join(c if c.isprintable() or c in _SPACES else json.dumps(c)[1:-1] for c in quoted)
+
+
+def shown_in(data: bytes | None, width: int) -> str:
+    r"""Return a key or value as `shown` does, cut further until it takes at most `width` columns.
+
+    Less than what says that it is cut is not possible.
+
+    >>> print(shown_in(b"abcdef", 8), shown_in("中文".encode() * 9, 22))
+    "abcdef" "中文中" … (54 bytes)
+    """
+    whole = shown(data)
+    if data is None or columns(whole) <= width:
+        return whole
+    limits = range(1, min(len(data), SHOWN_BYTES + 1))
+    return shown(data, bisect_right(limits, width, key=lambda n: columns(shown(data, n))))
+
+
+def shown_beside(key: bytes | None, value: bytes | None, width: int) -> tuple[str, str]:
+    """Return a key and a value, the wider one cut until both together take `width` columns.
+
+    >>> shown_beside(b"key", b"v" * 99, 30)
+    ('"key"', '"vvvvvvvvvv" … (99 bytes)')
+    """
+    said = shown_in(key, max(width // 2, width - columns(shown(value))))
+    return said, shown_in(value, width - columns(said))
+
+
+def _cut_text(data: bytes, limit_bytes: int) -> bytes:
+    """Shorten some bytes, but never inside a UTF-8 character."""
+    end = limit_bytes
+    while end and limit_bytes - end < 3 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return data[:end]
+
+
+def count(number: int, singular: str) -> str:
+    """Return a number with its noun.
+
+    >>> count(1, "message"), count(0, "byte"), count(2, "entry")
+    ('1 message', '0 bytes', '2 entries')
+    """
+    plural = singular[:-1] + "ies" if singular.endswith("y") else singular + "s"
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def offsets(numbers: range, verb: str = "") -> str:
+    """Return some offsets in a row, with the verb of which they are the subject.
+
+    >>> offsets(range(5, 6), "were"), offsets(range(5, 9), "were"), offsets(range(5, 6))
+    ('offset 5 was', 'offsets 5 to 8 were', 'offset 5')
+    """
+    if len(numbers) == 1:
+        return f"offset {numbers[0]} {_OF_ONE.get(verb, verb)}".rstrip()
+    return f"offsets {numbers.start} to {numbers.stop - 1} {verb}".rstrip()
+
+
+def wrap(
+    text: str, width: int, *, first: str = "", later: str = "", cuts_words: bool = True
+) -> list[str]:
+    """Return a text as lines of so many columns, as textwrap does: Chinese takes two a character.
+
+    >>> wrap("to read 中文", 8, later="  ")
+    ['to read', '  中文']
+    """
+    wide = "".join(character.ljust(columns(character), _FILL) for character in text)
+    lines = textwrap.wrap(
+        wide,
+        width - (wide != text),  # a long word may be cut in front of a fill
+        initial_indent=first,
+        subsequent_indent=later,
+        break_long_words=cuts_words,
+        break_on_hyphens=cuts_words,
+    )
+    return [line.replace(_FILL, "") for line in lines if line.strip(f"{_FILL} ")]
+
+
+def table(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], fit: int | None = FIT_COLUMNS
+) -> list[str]:
+    """Return the lines of a plain table: numbers to the right, all else to the left.
+
+    Its cells are wrapped, at blanks, if it is wider than `fit` columns. Words are never cut, so it
+    may stay wider.
+
+    >>> print(*table(["segment", "bytes"], [["0", 34], ["16", 5]]), sep="|")
+    segment  bytes|0           34|16           5
+    """
+    return [line for row in table_rows(headings, rows, fit) for line in row]
+
+
+def table_rows(
+    headings: Sequence[str], rows: Iterable[Sequence[object]], fit: int | None = FIT_COLUMNS
+) -> list[list[str]]:
+    """Return the lines of each row of such a table, the headings first.
+
+    >>> table_rows(["name", "what it means"], [["a", "first of all"]], fit=12)
+    [['name  what', '      it', '      means'], ['a     first', '      of all']]
+    """
+    body = [[c if isinstance(c, int) else printable(c) for c in row] for row in rows]
+    cells = [[str(cell) for cell in row] for row in (headings, *body)]
+    is_number = [any(isinstance(row[slot], int) for row in body) for slot in range(len(headings))]
+    widths = _fitting(cells, fit)
+    return [list(_row_lines(row, widths, is_number)) for row in cells]
+
+
+def _fitting(rows: Sequence[Sequence[str]], fit: int | None) -> list[int]:
+    """Return the width of each column: the widest that has blanks is narrowed until all fit."""
+    columns_of_cells = list(zip(*rows, strict=True))
+    widths = [max(map(columns, cells)) for cells in columns_of_cells]
+    narrowest = [max(map(_widest_word, cells)) for cells in columns_of_cells]
+    while fit is not None and _width(widths) > fit:
+        loose = [slot for slot, width in enumerate(widths) if width > narrowest[slot]]
+        if not loose:
+            break
+        widths[max(loose, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
+
+
+def _widest_word(cell: str) -> int:
+    words = [cell] if _HEX.fullmatch(cell) else cell.split(" ")
+    return max(map(columns, words))
+
+
+def _row_lines(
+    cells: Sequence[str], widths: Sequence[int], is_number: Sequence[bool]
+) -> Iterator[str]:
+    wrapped = [
+        _wrapped(cell, width) if columns(cell) > width else [cell]
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        line = map(_padded, parts, widths, is_number)
+        yield _GAP.join(line).rstrip()
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    lines = [""]
+    for word in cell.split(" "):
+        if lines[-1] and columns(lines[-1]) + 1 + columns(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
+
+
+def _padded(text: str, width: int, to_the_right: bool) -> str:
+    blanks = " " * (width - columns(text))
+    return blanks + text if to_the_right else text + blanks
+
+
+class Span(NamedTuple):
+    """Some text, and what it means; nothing in particular if that is empty."""
+
+    text: str
+    meaning: str = ""
+
+
+class StyledText(str):
+    """A line made of parts; the parts in order are the whole line."""
+
+    __slots__ = ("parts",)
+    parts: tuple[Span, ...]
+
+    def __new__(cls, *parts: Span | str) -> Self:
+        """Return the line that these parts make.
+
+        >>> line = StyledText("verdict: ", Span("ok", GOOD))
+        >>> line == "verdict: ok", [span.meaning for span in line.parts]
+        (True, ['', 'good'])
+        """
+        whole = tuple(Span(span) if isinstance(span, str) else span for span in parts)
+        line = super().__new__(cls, "".join(span.text for span in whole))
+        line.parts = whole
+        return line
+
+
+def indented(line: str, indent: str) -> str:
+    """Return a line with something in front of it; it keeps what it means.
+
+    >>> indented(StyledText(Span("ok", GOOD)), "  ").parts[1]
+    Span(text='ok', meaning='good')
+    """
+    return StyledText(indent, *line.parts) if isinstance(line, StyledText) else indent + line

@@ -1,0 +1,195 @@
+"""Runs, which were written without knowing their offsets: joined, they are one plain log."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kminilog.columns.staged_logs import join_runs, seal
+from kminilog.errors import CorruptLogError, PublicationError
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.partition_log import PartitionLog
+from kminilog.storage.publish.manifests import Manifest, StagedPartition
+from kminilog.storage.publish.publication import open_staged_log, publish, staging_path
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+from tests.columns.strategies import both_dialects
+from tests.damage import files_of
+from tests.properties.expected_layout import KeyValue
+from tests.properties.strategies import key_values, settings_that_hold
+
+ORDERS_0 = TopicPartition("orders", 0)
+SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)
+JOB = "job-1"
+
+
+class Job:
+    """A log dir with one partition, and a job that stages runs and joins them."""
+
+    def __init__(
+        self, path: Path, dialect: Dialect, before: list[KeyValue], settings: TopicSettings
+    ) -> None:
+        self.log_dir, self._topic = path, Topic("orders", 1, dialect, settings)
+        self.staging, self.target = staging_path(path, JOB), path / "orders-0"
+        self.end = len(before)
+        self._attempts = count()
+        with LogDirWriter.open(path, create=True) as writer:
+            writer.create_topic(self._topic)
+            writer.log(ORDERS_0).append(before)
+
+    def open(self, first_offset: int) -> PartitionLog:
+        attempt = self.staging / f"attempt-{next(self._attempts)}"
+        attempt.mkdir(parents=True)
+        topic, target = self._topic, self.target
+        return open_staged_log(attempt, topic, 0, target=target, first_offset=first_offset)
+
+    def stage(self, messages: list[KeyValue], first_offset: int = 0) -> StagedPartition:
+        log = self.open(first_offset)
+        log.append(messages)
+        return seal(log, self.staging, first_offset)
+
+    def join(self, runs: list[StagedPartition]) -> StagedPartition:
+        return join_runs(self.open(self.end), self.staging, runs, self.staging)
+
+    def publish(self, staged: StagedPartition) -> None:
+        publish(self.log_dir, Manifest(JOB, "orders", [staged], {}))
+
+
+def values(start: int, stop: int) -> list[KeyValue]:
+    return [(None, b"value %d " % number + b"x" * (number % 40)) for number in range(start, stop)]
+
+
+def a_job(path: Path, dialect: Dialect, before: int = 3) -> tuple[Job, list[StagedPartition]]:
+    """A job with two runs, of 20 messages each."""
+    job = Job(path, dialect, values(0, before), SETTINGS)
+    return job, [job.stage(values(start, start + 20)) for start in (before, before + 20)]
+
+
+@both_dialects
+@given(data=st.data())
+def test_join_runs_gives_the_files_of_plain_appends(dialect, data):
+    counts = st.lists(st.sampled_from([0, 1, 1, 2, 3, 15, 40]), max_size=4)
+    lengths = [data.draw(st.integers(0, 6)), *data.draw(counts)]
+    total = sum(lengths)
+    messages = data.draw(st.lists(key_values(dialect), min_size=total, max_size=total))
+    settings = data.draw(settings_that_hold(dialect, messages))
+    ends = [sum(lengths[: number + 1]) for number in range(len(lengths))]
+    before, parts = messages[: ends[0]], pairwise(ends)
+    with TemporaryDirectory() as path, patch("os.fsync"):
+        plain = PartitionLog.open(Path(path, "orders-0"), ORDERS_0, dialect, settings)
+        plain.append(before)
+        plain.roll()  # a job begins a new segment, if it can
+        plain.append(messages[ends[0] :])
+        job = Job(Path(path, "log"), dialect, before, settings)
+        runs = [job.stage(messages[start:stop]) for start, stop in parts]
+        joined = job.join(runs)
+        once = job.stage(messages[ends[0] :], first_offset=ends[0])
+        assert joined == replace(once, directory=joined.directory)
+        job.publish(joined)
+        assert files_of(job.target) == files_of(plain.directory)
+        assert verify_storage(LogDir(job.log_dir)).verdict == "ok"
+
+
+def test_join_runs_brings_files_and_names_to_the_disk(tmp_path, dialect, monkeypatch):
+    job, runs = a_job(tmp_path, dialect)
+    synced: dict[Path, object] = {}
+    real = os.fsync
+
+    def state(path: Path) -> object:
+        return sorted(os.listdir(path)) if path.is_dir() else path.read_bytes()
+
+    def fsync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        synced[path] = state(path)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    joined = job.staging / job.join(runs).directory
+    assert len(os.listdir(joined)) > 8
+    for path in (joined, *joined.iterdir()):
+        assert synced[path] == state(path)
+
+
+def test_join_runs_leaves_the_partition_alone_until_it_is_published(tmp_path, dialect):
+    job, runs = a_job(tmp_path, dialect, before=1)
+    files = files_of(job.target)
+    job.join(runs)
+    assert files_of(job.target) == files
+    LogDirWriter.open(tmp_path).close()
+    assert not job.staging.exists()
+    assert files_of(job.target) == files
+
+
+@pytest.mark.parametrize("before", [1, 3])
+def test_two_attempts_at_once_join_the_same_runs(tmp_path, dialect, before):
+    """Spark may run a task twice; and one of the attempts may have died."""
+    job, runs = a_job(tmp_path, dialect, before)
+    staged = files_of(job.staging)
+    with pytest.raises(PublicationError):
+        job.join([*runs, replace(runs[0], bytes=99)])
+    with ThreadPoolExecutor() as pool:
+        one, other = pool.map(job.join, [runs, runs])
+    assert one == replace(other, directory=one.directory)
+    assert files_of(job.staging / one.directory) == files_of(job.staging / other.directory)
+    assert staged.items() <= files_of(job.staging).items()
+    job.publish(one)
+    reader = LogDir(tmp_path).reader(ORDERS_0)
+    found = [(m.offset, m.value) for m in reader.read(0, 10**9)]
+    assert found == [(n, value) for n, (_, value) in enumerate(values(0, before + 40))]
+
+
+def test_join_runs_refuses_a_run_with_other_bytes_than_its_task_wrote(tmp_path, dialect):
+    job, runs = a_job(tmp_path, dialect)
+    log = min((job.staging / runs[0].directory).glob("*.log"))
+    log.write_bytes(log.read_bytes() + b"more")
+    with pytest.raises(PublicationError, match=r"job-1.*bytes of messages, not"):
+        job.join(runs)
+
+
+def test_join_runs_refuses_a_run_with_another_number_of_messages(tmp_path, dialect):
+    job, (run, _) = a_job(tmp_path, dialect)
+    with pytest.raises(PublicationError, match="holds 20 messages, not 21"):
+        job.join([replace(run, next_offset=21)])
+
+
+@pytest.mark.parametrize("cut", [1, 12, 20])
+def test_join_runs_refuses_a_run_that_ends_inside_a_message(tmp_path, dialect, cut):
+    job, (run, _) = a_job(tmp_path, dialect)
+    log = max((job.staging / run.directory).glob("*.log"))
+    os.truncate(log, log.stat().st_size - cut)
+    with pytest.raises(CorruptLogError, match=r"unfinished message.*not published"):
+        job.join([replace(run, bytes=run.bytes - cut)])
+
+
+def test_join_runs_refuses_a_size_that_no_message_can_have(tmp_path, dialect):
+    job, runs = a_job(tmp_path, dialect)
+    log = min((job.staging / runs[1].directory).glob("*.log"))
+    data = bytearray(log.read_bytes())
+    data[8:12] = b"\xff" * 4
+    log.write_bytes(data)
+    with pytest.raises(CorruptLogError, match="size -1"):
+        job.join(runs)
+
+
+def test_join_runs_gives_its_offset_to_a_message_larger_than_a_window(tmp_path):
+    settings = TopicSettings(segment_bytes=8 << 20, max_message_bytes=6 << 20)
+    job = Job(tmp_path, KAFKA, values(0, 7), settings)
+    wanted = [b"small", bytes(5 << 20), b"small"]
+    joined = job.join([job.stage([(None, value) for value in wanted])])
+    (path,) = (job.staging / joined.directory).glob("*.log")
+    assert path.name == "00000000000000000007.log"
+    assert path.read_bytes() == b"".join(
+        encode(KAFKA, offset, None, value) for offset, value in enumerate(wanted, start=7)
+    )

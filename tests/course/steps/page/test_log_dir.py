@@ -1,0 +1,101 @@
+"""The page about a log dir, from values: hostile text, bounds, size."""
+
+from kminilog.course.steps.page.lanes import MAX_GROUPS, MAX_SEGMENTS
+from kminilog.course.steps.page.log_dir import render_log_dir
+from kminilog.course.steps.page.look import (
+    FindingLook,
+    GroupLook,
+    LogDirLook,
+    PartitionLook,
+    SegmentLook,
+)
+from tests.cli.looked_at import (
+    lane_words,
+    of_class,
+    path_numbers,
+    section,
+    segment_rows,
+    shown,
+    tree,
+)
+
+BAD = "</style><script>document.title='y'</script>\x1b[2J\u202e&<b>\"'"
+OFFSET = 368_769_000
+
+
+def partition(name: str, segments: int, **more: object) -> PartitionLook:
+    """A partition with segments of 100 messages and ten entries each, some 64 KB large."""
+    looks = tuple(
+        SegmentLook(f"{start:020d}", start, start + 100, 65_000 + number, 10)
+        for number in range(segments)
+        for start in [OFFSET + number * 100]
+    )
+    end = OFFSET + 100 * segments
+    return PartitionLook(name, OFFSET, end, 65_000 * segments, looks, end)._replace(**more)
+
+
+def page_of(*partitions: PartitionLook, **more: object) -> str:
+    return render_log_dir(LogDirLook("logs", "ok", partitions)._replace(**more))
+
+
+def test_hostile_text_is_text():
+    found = FindingLook("bad-crc", "error", BAD, BAD, BAD, BAD, OFFSET, comes_from=BAD)
+    look = partition(
+        BAD, 1, findings=(found,), finding_count=1, groups=(GroupLook(BAD, OFFSET, 100),)
+    )
+    more = {"elsewhere": (found,), "not_checked": (BAD,), "not_read": (BAD,), "path": BAD}
+    page = page_of(look, PartitionLook("t-0", failure=BAD), counts=((BAD, 2, 1),), **more)
+    whole = tree(page)
+    assert not whole.findall(".//script")
+    assert page.count("<script") == 0
+    assert page.count("<style>") == 1
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    in_attributes = 2  # the id of a partition, and the link to it
+    assert shown(whole).count("document.title=") == page.count("document.title=") - in_attributes
+
+
+def test_more_than_is_drawn_is_said():
+    groups = tuple(GroupLook(f"g{number}", OFFSET, 0) for number in range(MAX_GROUPS + 2))
+    page = tree(page_of(partition("t-0", MAX_SEGMENTS + 3, groups=groups), left_out=7))
+    part = section(page, "t-0")
+    assert len(segment_rows(part)) == len(path_numbers(part, "bar")) == MAX_SEGMENTS
+    assert f"only the first {MAX_SEGMENTS} are drawn" in lane_words(part)["segments"]
+    assert "and 3 more segments" in shown(part)
+    assert lane_words(part)["more groups"].startswith("2, ")
+    assert "7 more partitions: not shown" in shown(page)
+
+
+def test_findings_that_verify_did_not_keep_are_said():
+    found = FindingLook("bad-crc", "error", "t-0", "t-0", "", "", OFFSET)
+    look = partition("t-0", 1, findings=(found,), finding_count=30)
+    page = tree(page_of(look, counts=(("bad-crc", 30, 1),)))
+    assert lane_words(section(page, "t-0"))["findings of verify"] == "30, see below for 1 of them"
+    assert "bad-crc: 30 findings, 1 shown" in shown(page)
+
+
+def test_recovery_point_above_the_log_end_is_said():
+    look = partition("t-0", 1, recovery_point=OFFSET + 101)
+    words = lane_words(section(tree(page_of(look)), "t-0"))["recovery point"]
+    assert words.startswith(f"{OFFSET + 101}, above the log end {OFFSET + 100}")
+
+
+def test_bars_tile_the_axis_and_are_as_high_as_segments_are_large():
+    sizes = (1000, 500, 10)
+    segments = tuple(
+        SegmentLook(f"{10 * number:020d}", 10 * number, 10 * number + 10, size, 0)
+        for number, size in enumerate(sizes)
+    )
+    part = section(tree(page_of(PartitionLook("t-0", 0, 30, sum(sizes), segments))), "t-0")
+    (path,) = of_class(part, "bar")
+    assert path.get("d") == "M0 34V0H3333V34ZM3333 34V17H6667V34ZM6667 34V31H10000V34Z"
+
+
+def test_page_of_twenty_partitions_with_fifty_segments_is_small():
+    looks = []
+    for number in range(20):
+        look = partition(f"page-views-{number}", 50)
+        segments = [s._replace(entry_offsets=(s.first_offset,) * 4) for s in look.segments]
+        groups = tuple(GroupLook(f"readers-{n}", OFFSET + 77, 4923) for n in range(3))
+        looks.append(look._replace(segments=tuple(segments), groups=groups))
+    assert len(page_of(*looks).encode()) < 400_000

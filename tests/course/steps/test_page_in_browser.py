@@ -1,0 +1,291 @@
+"""The pages in a real browser, from files: keys, questions, bytes, links, sizes, contrast."""
+
+import pytest
+
+from kminilog.course.steps.document import Document
+from kminilog.course.steps.message import record
+from kminilog.course.steps.page.index import INDEX_PAGE, Listed, render_index
+from kminilog.course.steps.page.render import render_page
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
+from kminilog.text import printable
+from tests.browser import LOW_CONTRAST, Page, started_browser
+from tests.course.steps.scenes import NAMES, made
+
+pytestmark = pytest.mark.xdist_group("browser")
+SIZES = [(1280, 800), (1920, 1080), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """All pages and their list, in a directory."""
+    directory = tmp_path_factory.mktemp("pages")
+    for name in NAMES:
+        page = render_page(made(name), index=INDEX_PAGE)
+        (directory / f"{name}.html").write_text(page)
+    listed = [Listed(name, made(name).title, "", made(name)) for name in NAMES]
+    (directory / INDEX_PAGE).write_text(render_index(listed))
+    return directory
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_page_is_stepped_to_the_end_by_keys_and_asks_for_nothing(browser, pages, name):
+    document = made(name)
+    path = pages / f"{name}.html"
+    with Page(browser, path) as page:
+        for number, step in enumerate(document.steps, start=1):
+            assert page.text("#place") == f"{number} / {len(document.steps)}"
+            assert number == 1 or page.page.url.endswith(f"#step/{number}")
+            if step.ask:
+                assert not page.page.locator(".say:visible").count()
+                answer(page, step.ask, is_right=False)
+                assert not page.page.locator(".say:visible").count()
+                answer(page, step.ask, is_right=True)
+            assert page.text(".say") == " ".join(step.say.split())
+            assert page.overflow() <= 0
+            page.press("ArrowRight")
+        assert page.text("#place") == f"{len(document.steps)} / {len(document.steps)}"
+        page.press("Home")
+        assert page.text("#place").startswith("1 /")
+        page.press("End", "ArrowLeft")
+        assert page.text("#place").startswith(f"{len(document.steps) - 1} /")
+        assert page.complaints == []
+        assert page.requests == [path.as_uri()]
+
+
+def answer(page: Page, ask, *, is_right: bool) -> None:
+    """Choose an answer by keyboard; its reason is shown."""
+    choice = next(choice for choice in ask.choices if choice.is_right == is_right)
+    number = ask.choices.index(choice)
+    page.page.locator(".step.current .choices button").nth(number).focus()
+    page.press("Enter")
+    assert " ".join(choice.why.split()) in page.text(".verdict")
+    assert ("Right" if is_right else "Not") in page.text(".verdict")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_page_fits_and_is_legible_at_each_size_in_light_and_dark(browser, pages, name):
+    with Page(browser, pages / f"{name}.html") as page:
+        for width, height in SIZES:
+            page.page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.page.emulate_media(color_scheme=scheme)
+                for number in (2, len(made(name).steps)):
+                    page.page.evaluate(f"location.hash = '#step/{number}'")
+                    page.page.wait_for_function(f"location.hash === '#step/{number}'")
+                    where = (width, scheme, number)
+                    assert page.overflow() <= 0, where
+                    assert page.page.evaluate(LOW_CONTRAST) == [], where
+                    bar = page.page.locator("nav.bar").bounding_box()
+                    assert bar["y"] + bar["height"] <= height + 1, where
+
+
+def test_page_tells_all_of_a_byte_by_mouse_and_by_keyboard(browser, pages):
+    document = made("find-offset")
+    with Page(browser, pages / "find-offset.html", f"#step/{len(document.steps)}") as page:
+        page.press("b")
+        told = page.text("#inspector")
+        assert "byte 1500 (0x5dc): 00 = 0, signed 0" in told
+        assert "field offset: bytes 1500 to 1507, says 368776" in told
+        assert "big-endian: 368776 unsigned, 368776 signed" in told
+        assert f"little-endian: {int.from_bytes((368776).to_bytes(8), 'little')} unsigned" in told
+        assert page.page.locator(".lit").count() == 1
+        page.press("ArrowRight")
+        assert "byte 1501" in page.text("#inspector")
+        page.press("Escape", "ArrowLeft")
+        assert page.text("#place").startswith(f"{len(document.steps) - 1} /")
+        page.page.locator(".in-focus .byte").nth(1).hover()
+        assert "byte 1408" in page.text("#inspector")
+
+
+def test_page_keeps_a_byte_that_was_clicked(browser, pages):
+    with Page(browser, pages / "flip.html") as page:
+        page.page.locator(".byte").nth(3).click()
+        page.page.locator(".byte").nth(20).hover()
+        assert "byte 3 (" in page.text("#inspector")
+        page.page.get_by_label("new value of the byte, in hex").click()
+        page.page.locator(".byte").nth(20).hover()
+        assert "byte 3 (" in page.text("#inspector")
+        page.press("Escape")
+        page.page.locator(".byte").nth(21).hover()
+        assert "byte 21 (" in page.text("#inspector")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_page_shows_no_bytes_of_a_step_that_asks_until_the_answer(browser, pages, name):
+    steps = made(name).steps
+    with Page(browser, pages / f"{name}.html") as page:
+        for number, step in enumerate(steps, start=1):
+            if step.ask:
+                page.page.evaluate(f"location.hash = '#step/{number}'")
+                page.page.wait_for_selector(f"section.current[id='step/{number}']")
+                before = steps[number - 2].state.ends if number > 1 else {}
+                assert shown_files(page) == list(before)
+                answer(page, step.ask, is_right=True)
+                assert shown_files(page) == list(step.state.ends)
+
+
+def shown_files(page: Page) -> list[str]:
+    """The names of the files whose bytes are to be seen."""
+    titles = page.page.locator("#bytes .file h3").all_inner_texts()
+    return [title.rsplit(": ", 1)[0] for title in titles]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_page_heading_tells_the_size_of_a_file_at_that_step(browser, pages, name):
+    files = {file.name: file for file in made(name).files}
+    with Page(browser, pages / f"{name}.html") as page:
+        for number, step in enumerate(made(name).steps, start=1):
+            page.page.evaluate(f"location.hash = '#step/{number}'")
+            page.page.wait_for_selector(f"section.current[id='step/{number}']")
+            if step.ask:
+                answer(page, step.ask, is_right=True)
+            titles = page.page.locator("#bytes .file h3").all_inner_texts()
+            sizes = dict(title.rsplit(": ", 1) for title in titles)
+            for file, end in step.state.ends.items():
+                whole = len(files[file].data) == files[file].size_bytes
+                here = f"{files[file].size_bytes} bytes, {end - files[file].start} of them here"
+                assert sizes[file] == (f"{end} bytes" if whole else here)
+
+
+def test_page_of_a_damaged_file_opens_at_the_damage(browser, tmp_path):
+    data = bytearray(b"".join(encode(KAFKA, n, None, b"value") for n in range(50)))
+    data[33 * len(data) // 50 + 20] ^= 1
+    (log := tmp_path / "00000000000000000000.log").write_bytes(data)
+    path = tmp_path / "record.html"
+    path.write_text(render_page(record.document(log, KAFKA)))
+    for size in SIZES:
+        with Page(
+            browser, path, viewport=dict(zip(("width", "height"), size, strict=True))
+        ) as page:
+            assert page.page.evaluate(IS_FOCUS_IN_SIGHT)
+
+
+IS_FOCUS_IN_SIGHT = """() => {
+  const panel = document.getElementById("bytes").getBoundingClientRect();
+  const byte = document.querySelector("#bytes .in-focus .byte").getBoundingClientRect();
+  return panel.top <= byte.top && byte.bottom <= panel.bottom;
+}"""
+
+
+def test_page_breaks_no_word_of_a_table_on_a_phone(browser, pages):
+    number = len(made("sticky").steps)
+    with Page(browser, pages / "sticky.html", f"#step/{number}") as page:
+        page.page.set_viewport_size({"width": 390, "height": 844})
+        cells = page.page.locator(".step.current td", has_text="ann")
+        assert cells.first.bounding_box()["height"] < 40
+        assert page.overflow() <= 0
+
+
+def test_page_says_who_notices_a_changed_byte(browser, pages):
+    what_if = made("flip").what_if
+    with Page(browser, pages / "flip.html") as page:
+        for position, value in ((0, 255), (9, 1), (20, 0), (33, 0x41)):
+            page.page.locator(".byte").nth(position).focus()
+            changed = page.page.get_by_label("new value of the byte, in hex")
+            changed.fill(f"{value:02x}")
+            told = what_if.meanings[what_if.outcomes[position][value]]
+            assert " ".join(told.split()) in page.text(".changed-to")
+        changed.fill("zz")
+        assert "two hex digits" in page.text(".changed-to")
+
+
+def test_page_opens_at_a_linked_step_and_goes_to_a_number(browser, pages):
+    with Page(browser, pages / "murmur2.html", "#step/4") as page:
+        assert page.text("#place") == "4 / 9"
+        page.press("g")
+        page.page.keyboard.type("7")
+        page.press("Enter")
+        assert page.text("#place") == "7 / 9"
+        page.press("?")
+        assert "Home End" in page.text("dialog")
+
+
+def test_list_of_pages_leads_to_each_and_back(browser, pages):
+    with Page(browser, pages / INDEX_PAGE) as page:
+        for name in NAMES:
+            page.page.get_by_role("link", name=name, exact=True).click()
+            assert page.text("h1") == made(name).title
+            page.page.get_by_role("link", name="all step-throughs").click()
+            assert page.text("h1") == "Step-throughs"
+        assert page.complaints == []
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", NAMES)
+def test_page_without_scripts_shows_every_step(browser, pages, name):
+    document = made(name)
+    with Page(browser, pages / f"{name}.html", java_script_enabled=False) as page:
+        said = page.page.locator(".say:visible").all_inner_texts()
+        assert [" ".join(one.split()) for one in said] == [
+            " ".join(step.say.split()) for step in document.steps
+        ]
+        asked = page.page.locator(".ask > p:visible").count()
+        assert asked == sum(step.ask is not None for step in document.steps)
+        assert page.page.locator(".focus:visible").count() == sum(
+            len(step.focus) for step in document.steps
+        )
+        assert not page.page.locator("nav.bar:visible").count()
+
+
+def test_page_on_paper_has_every_step_and_the_reasons_of_answers(browser, pages):
+    document = made("murmur2")
+    with Page(browser, pages / "murmur2.html") as page:
+        page.page.emulate_media(media="print")
+        assert page.page.locator(".say:visible").count() == len(document.steps)
+        assert not page.page.locator("nav.bar:visible, .quiz:visible").count()
+        told = " ".join(page.page.locator(".on-paper:visible").inner_text().split())
+        for choice in document.steps[-1].ask.choices:
+            assert " ".join(choice.why.split()) in told
+
+
+def test_page_policy_forbids_what_hostile_text_could_do(browser, tmp_path):
+    document = hostile()
+    path = tmp_path / "hostile.html"
+    path.write_text(
+        render_page(document).replace("</main>", "<script>document.title='x'</script></main>")
+    )
+    with Page(browser, path) as page:
+        assert page.page.title() == printable(document.title)
+        assert any("Content Security Policy" in said for said in page.complaints)
+
+
+def hostile() -> Document:
+    """A document whose every text is hostile."""
+    from kminilog.course.steps.document import Field, Range, Table
+    from kminilog.course.steps.recording import Recording, ask
+
+    bad = "</script><script>document.title='y'</script>\x1b[2J\u202e&<b>\"'"
+    recording = Recording("hostile", bad)
+    recording.file(bad, b"ab", [Field(bad, 0, 2, bad, "value", bad)])
+    question = ask(bad, "a" + bad, bad, {"b" + bad: bad, "c": bad})
+    recording.step(
+        bad,
+        ask=question,
+        focus=[Range(bad, 0, 2)],
+        values={bad: bad},
+        tables=[Table(bad, (bad,), ((bad,),))],
+    )
+    return recording.document()
+
+
+def test_page_shows_hostile_text_as_text(browser, tmp_path):
+    path = tmp_path / "hostile.html"
+    path.write_text(render_page(hostile()))
+    with Page(browser, path) as page:
+        page.page.locator(".choices button").first.click()
+        page.page.locator(".byte").first.hover()
+        assert "<script>" in page.text("h1")
+        assert page.page.locator("b, main script").count() == 0
+        assert "\u202e" not in page.page.evaluate("document.body.innerText")
+        assert page.complaints == []

@@ -1,0 +1,69 @@
+"""The quarantine file: which records are in it, in which order, and when it goes."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from kminilog.jobs.ingest.quarantine import RejectedWriter, write_quarantine
+from kminilog.jobs.source.description import Place, Source
+from kminilog.jobs.source.files import list_files
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.publish.manifests import quarantine_path
+from tests.jobs.ingest.jobs import batch_of
+
+
+def table_of(rows):
+    return pa.Table.from_batches([batch_of(rows)])
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_rejected_records_of_several_tasks_are_merged_in_source_order(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"0\n1\n2\n")
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"3\n4\n"))
+    source = Source((str(tmp_path / "a.txt"), str(tmp_path / "b.gz")))
+    parts = []
+    for name, rows in {
+        # Spark may give a task a later piece first.
+        "x": [(1, 2, 1, None, b"4", "r4"), (1, 0, 0, None, b"3", None), (0, 0, 0, b"", None, "r0")],
+        "y": [(0, 2, 1, b"k", b"\xff", "r1"), (0, 4, 2, None, None, "r2")],
+    }.items():
+        (tmp_path / name).mkdir()
+        writer = RejectedWriter(tmp_path / name, at_most=9)
+        assert len(writer.take_out(table_of(rows))) == sum(row[5] is None for row in rows)
+        parts += writer.close()
+    assert [(part.count, part.first, part.reason) for part in parts] == [
+        (1, Place(1, 2, 1), "r4"),
+        (1, Place(0, 0, 0), "r0"),
+        (2, Place(0, 2, 1), "r1"),
+    ]
+    write_quarantine(tmp_path, "j", source, list_files(source.paths), parts)
+    a, b = str(tmp_path / "a.txt"), str(tmp_path / "b.gz")
+    assert read_lines(quarantine_path(tmp_path, "j")) == [
+        {"file": a, "line": 1, "position": 0, "reason": "r0", "key": "", "value": None},
+        {"file": a, "line": 2, "position": 2, "reason": "r1", "key": "k", "value_base64": "/w=="},
+        {"file": a, "line": 3, "position": 4, "reason": "r2", "key": None, "value": None},
+        {"file": b, "line": 2, "position": 2, "reason": "r4", "key": None, "value": "4"},
+    ]
+
+
+def test_rejected_records_above_the_bound_are_counted_but_not_kept(tmp_path):
+    writer = RejectedWriter(tmp_path, at_most=2)
+    writer.take_out(table_of([(0, 0, row, None, b"v", "bad") for row in range(50)]))
+    (part,) = writer.close()
+    assert part.count == 50
+    assert len(Path(part.path).read_text().splitlines()) == 3
+
+
+def test_quarantine_file_of_a_job_that_never_committed_is_swept(tmp_path):
+    with LogDirWriter.open(tmp_path, create=True):
+        pass
+    path = quarantine_path(tmp_path, "died.once")
+    path.parent.mkdir()
+    path.write_text("{}\n")
+    with LogDirWriter.open(tmp_path):
+        assert not path.exists()

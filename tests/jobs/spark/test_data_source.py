@@ -1,0 +1,410 @@
+"""Batch reads of the data source: what the engine's reader reads, and no file needlessly."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from kminilog.cli.spark_options import spark_at_work
+from kminilog.columns import message_batches
+from kminilog.errors import (
+    CompressedMessageError,
+    CorruptLogError,
+    KMiniLogError,
+    LogDirError,
+)
+from kminilog.format.dialect import KAFKA, Dialect
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.jobs.spark.datasource import ranges
+from kminilog.jobs.spark.datasource.batch_reader import ranges_to_batches
+from kminilog.jobs.spark.datasource.door import register
+from kminilog.jobs.spark.datasource.options import COLUMNS, read_options
+from kminilog.jobs.spark.datasource.ranges import ranges_between, selected_ranges
+from kminilog.jobs.spark.runtime.failures import spark_failures
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.topics import Topic, new_topic_id
+from tests.damage import flip_byte, message_positions
+
+MESSAGES = [(None, b"first"), (b"", b""), (b"k\xff", b"\0\xfe"), ("ключ".encode(), b"x" * 90)] * 5
+PARTITION = TopicPartition("orders", 0)
+Load = Callable[..., DataFrame]
+
+
+@pytest.fixture
+def log_dir(tmp_path: Path, dialect) -> LogDir:
+    """Partition 0 of each topic has several segments, partition 1 one message, partition 2 none."""
+    nulls = [(b"null", None)] if dialect.has_value_length else []
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        for topic in ("orders", "others"):
+            settings = TopicSettings(segment_bytes=400, index_interval_bytes=50)
+            writer.create_topic(Topic(topic, 3, dialect, settings))
+            writer.log(TopicPartition(topic, 0)).append(MESSAGES + nulls)
+            writer.log(TopicPartition(topic, 1)).append([(b"k", topic.encode())])
+    return LogDir(tmp_path)
+
+
+@pytest.fixture
+def load(spark: SparkSession, log_dir: LogDir) -> Load:
+    register(spark)
+
+    def load_log(**options: str) -> DataFrame:
+        return spark.read.format("kminilog").options(**options).load(str(log_dir.path))
+
+    return load_log
+
+
+def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
+    rows = [tuple(bytes(v) if isinstance(v, bytearray) else v for v in r) for r in frame.collect()]
+    return sorted(rows, key=lambda row: row[:3])
+
+
+def stored(log_dir: LogDir, *topics: str) -> list[tuple[object, ...]]:
+    """What the engine's reader finds, message by message, as rows."""
+    rows = []
+    for topic in topics:
+        for topic_partition in log_dir.topic(topic).all_partitions():
+            reader = log_dir.reader(topic_partition)
+            for offset in range(reader.log_start_offset, reader.log_end_offset):
+                segment, (position, message, *_), *_ = reader.find(offset)
+                place = (*topic_partition, offset, position)
+                rows.append((*place, message.key, message.value, segment.name))
+    return rows
+
+
+def test_load_has_all_messages_of_all_topics_with_their_places(load, log_dir):
+    frame = load()
+    assert frame.columns == list(COLUMNS)
+    assert rows_of(frame) == stored(log_dir, "orders", "others")
+
+
+def test_load_of_topics_and_columns_has_these_only(load, log_dir):
+    assert rows_of(load(topic="orders")) == stored(log_dir, "orders")
+    assert rows_of(load(topic=" others , orders")) == stored(log_dir, "orders", "others")
+    frame = load(topic="orders", columns="offset,partition,  value")
+    assert [field.simpleString() for field in frame.schema] == [
+        "offset:bigint",
+        "partition:int",
+        "value:binary",
+    ]
+    wanted = [(row[2], row[1], row[5]) for row in stored(log_dir, "orders")]
+    assert rows_of(frame) == sorted(wanted)
+
+
+def test_start_offset_starts_at_the_index_entry_in_front(load, log_dir):
+    """A message in the same segment is damaged, before the entry: nobody looks at it."""
+    segment = log_dir.reader(PARTITION).segments()[0]
+    segment.index.load()
+    last = segment.index.entries()[-1]
+    wanted = segment.base_offset + last.relative_offset
+    flip_byte(segment.log_path, 30, mask=1)
+    bounds = {"startOffset": wanted, "endOffset": wanted + 1, "partitions": 0}
+    rows = rows_of(load(topic="orders", **bounds))
+    assert [row[2] for row in rows] == [wanted]
+
+
+@pytest.mark.timeout(120)
+def test_load_of_a_fifo_in_place_of_a_segment_is_one_clear_error(load, log_dir):
+    segment = log_dir.reader(PARTITION).segments()[1]
+    segment.log_path.unlink()
+    os.mkfifo(segment.log_path)
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(topic="orders").collect()
+    assert f"{segment.log_path}: a FIFO, not a regular file" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", [0, 1, -1], ids=["first", "second", "last"])
+def test_load_of_damage_is_one_clear_error(load, log_dir, place):
+    segment = log_dir.reader(PARTITION).segments()[place]
+    *_, last, _ = message_positions(segment.log_path.read_bytes())
+    flip_byte(segment.log_path, last + 13, mask=1)
+    where = f"{segment.log_path}, byte {last}: damaged: bad-crc"
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(topic="orders").collect()
+    assert str(caught.value).startswith(where)
+    found = rows_of(load(topic="orders", failOnDamage="false").where("partition = 0"))
+    assert found == stored_but(log_dir, segment, last)
+
+
+def stored_but(log_dir: LogDir, damaged, position: int) -> list[tuple[object, ...]]:
+    rows = []
+    for segment in log_dir.reader(PARTITION).segments():
+        for at, message in segment.scan():
+            if (segment.base_offset, at) != (damaged.base_offset, position):
+                place = (*PARTITION, message.offset, at)
+                rows.append((*place, message.key, message.value, segment.name))
+    return rows
+
+
+def test_load_ends_before_an_unfinished_message(load, log_dir, dialect):
+    before = stored(log_dir, "orders")
+    log = log_dir.reader(TopicPartition("orders", 1)).segments()[-1].log_path
+    with open(log, "ab") as file:
+        file.write(encode(dialect, 1, b"k", b"unfinished")[:-1])
+    assert rows_of(load(topic="orders")) == before
+
+
+def test_load_of_a_log_dir_without_messages_has_no_rows(load, log_dir):
+    assert load(topic="orders").where("partition = 2").count() == 0
+    assert load().where("topic = 'none'").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"topics": "orders"}, "setting topics: no such option here; there is: allowGaps, columns"),
+        ({"topic": "gone"}, "Topic gone doesn't exist; `kminilog topic list` shows"),
+        ({"columns": "offset,nonsense"}, "setting columns: no column 'nonsense'; there is: topic"),
+        ({"columns": "key,key"}, "setting columns: a column is named twice"),
+        ({"cores": "0"}, "setting cores: '0' is not a whole number from 1 on"),
+        ({"failOnDamage": "no"}, "setting failOnDamage: 'no' is neither 'true' nor 'false'"),
+        ({"partitions": "0,x"}, "setting partitions: 'x' is not a whole number from 0 on"),
+        ({"partitions": "3"}, "Invalid partition id: 3 for topic o"),
+        ({"endOffset": "1", "failOnDamage": "false"}, "setting failOnDamage: where damage is, no"),
+        ({"startingOffsets": "latest"}, "setting startingoffsets: no such option here"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_load_with_a_wrong_option_is_one_clear_error(load, options, error):
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        load(**options).collect()
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_load_without_a_log_dir_is_one_clear_error(spark, tmp_path):
+    register(spark)
+    missing = r"name the log dir, as in load\(log_dir\)"
+    with pytest.raises(KMiniLogError, match=missing), spark_failures("s"):
+        spark.read.format("kminilog").load()
+    with pytest.raises(KMiniLogError, match="'log' is relative; tasks"), spark_failures("s"):
+        spark.read.format("kminilog").load("log")
+    with pytest.raises(PySparkException, match="no such directory; name it with --log-dir"):
+        spark.read.format("kminilog").load(str(tmp_path / "gone")).collect()
+
+
+@pytest.mark.parametrize(
+    ("options", "keeps"),
+    [
+        ({"partitions": "1, 2"}, lambda p, o: p == 1),
+        ({"startOffset": "7", "endOffset": "12"}, lambda p, o: 7 <= o < 12),
+        ({"startOffset": "18", "partitions": "0"}, lambda p, o: o >= 18),
+        ({"startOffset": "500"}, lambda p, o: False),
+    ],
+    ids=["partitions", "offsets", "both", "none"],
+)
+def test_options_bound_what_is_read(load, log_dir, options, keeps):
+    wanted = [row for row in stored(log_dir, "orders") if keeps(row[1], row[2])]
+    assert rows_of(load(topic="orders", **options)) == wanted
+
+
+def test_options_keep_reads_away_from_damaged_segments(load, log_dir):
+    before = stored(log_dir, "orders")
+    segments = log_dir.reader(PARTITION).segments()
+    second = range(segments[1].first_offset, segments[2].first_offset)
+    for segment in [segments[0], *segments[2:]]:
+        segment.log_path.write_bytes(bytes(64))
+    bounds = {"startOffset": second.start, "endOffset": second.stop, "partitions": 0}
+    found = rows_of(load(topic="orders", **bounds))
+    assert found == [row for row in before if row[1] == 0 and row[2] in second]
+
+
+# ---- what a task reads, without Spark
+
+
+def rows_without_spark(log_dir: LogDir, start: int, end: int) -> list[tuple[object, ...]]:
+    options = read_options({"path": str(log_dir.path)})
+    ranges = ranges_between(log_dir.reader(PARTITION), start, end)
+    batches = list(ranges_to_batches(options, ranges))
+    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+def test_ranges_of_any_size_and_windows_of_any_size_give_the_same_rows(log_dir, monkeypatch):
+    rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
+    for piece_bytes, window_bytes in ((1, 1), (100, 64), (1 << 20, 150), (1 << 20, 1 << 20)):
+        monkeypatch.setattr(ranges, "PIECE_BYTES", piece_bytes)
+        monkeypatch.setattr(message_batches, "WINDOW_BYTES", window_bytes)
+        for start, end in ((0, 1 << 40), (0, 1), (3, 17), (7, 8), (19, 300), (300, 400), (5, 5)):
+            found = rows_without_spark(log_dir, start, end)
+            assert found == [row for row in rows if start <= row[2] < end]
+
+
+def test_range_is_what_was_there_when_it_was_planned(log_dir):
+    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    rows = [row for row in stored(log_dir, "orders") if row[1] == 0]
+    with LogDirWriter.open(log_dir.path) as writer:
+        writer.log(PARTITION).append(MESSAGES)
+    options = read_options({"path": str(log_dir.path)})
+    found = [row for batch in ranges_to_batches(options, ranges) for row in batch.to_pylist()]
+    assert [tuple(row.values()) for row in found] == rows
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_range_whose_segment_is_deleted_meanwhile_is_an_error_or_passed_over(log_dir, fails):
+    ranges = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    first, second, *_ = log_dir.reader(PARTITION).segments()
+    first.remove()
+    text = {"path": str(log_dir.path), "failOnDataLoss": str(fails).lower()}
+    batches = ranges_to_batches(read_options(text), ranges)
+    if fails:
+        with pytest.raises(KMiniLogError, match="orders-0: the segment of offset 0 has been del"):
+            list(batches)
+    else:
+        assert next(batches).column("offset")[0].as_py() == second.first_offset
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_range_of_a_topic_that_is_created_again_meanwhile_gives_nothing_of_the_new_one(
+    log_dir, dialect, fails
+):
+    text = {"path": str(log_dir.path), "failOnDataLoss": str(fails).lower(), "topic": "orders"}
+    options = read_options(text)
+    ranges = selected_ranges(log_dir, options)
+    with LogDirWriter.open(log_dir.path) as writer:
+        old = writer.topic("orders")
+        writer.delete_topic("orders")
+        writer.create_topic(replace(old, topic_id=new_topic_id(Random(1))))
+        writer.log(PARTITION).append(MESSAGES)
+    if fails:
+        with pytest.raises(KMiniLogError, match="orders-0: its topic was deleted, and another"):
+            list(ranges_to_batches(options, ranges))
+    else:
+        assert list(ranges_to_batches(options, ranges)) == []
+    assert list(ranges_to_batches(options, selected_ranges(log_dir, options)))
+
+
+def test_large_segments_are_read_by_several_tasks(log_dir, monkeypatch):
+    monkeypatch.setattr(ranges, "PIECE_BYTES", 100)
+    pieces = list(ranges_between(log_dir.reader(PARTITION), 0, 1 << 40))
+    assert len(pieces) > 2 * len(log_dir.reader(PARTITION).segments())
+    offsets = [offset for piece in pieces for offset in range(piece.start_offset, piece.end_offset)]
+    assert offsets == list(range(log_dir.reader(PARTITION).log_end_offset))
+
+
+def write_messages(log_dir: LogDir, dialect: Dialect, *messages: tuple[int, bytes, int]) -> None:
+    """Make the last partition one of other origin: offsets, values and attributes as given."""
+    (segment,) = log_dir.reader(TopicPartition("orders", 2)).segments()
+    encoded = (encode(dialect, o, None, value, attributes=a) for o, value, a in messages)
+    segment.log_path.write_bytes(b"".join(encoded))
+
+
+def offsets_without_spark(log_dir: LogDir, **options: str) -> list[int]:
+    given = read_options(
+        {"path": str(log_dir.path), "partitions": "2", "topic": "orders", **options}
+    )
+    ranges = selected_ranges(log_dir, given)
+    return [offset for b in ranges_to_batches(given, ranges) for offset in b["offset"].to_pylist()]
+
+
+def test_gap_is_damage_unless_gaps_are_allowed(log_dir, dialect):
+    write_messages(log_dir, dialect, *((o, b"v" * 40, 0) for o in (0, 1, 7, 8, 30)))
+    with pytest.raises(CorruptLogError, match="a whole message with offset 7, expected 2"):
+        offsets_without_spark(log_dir)
+    with pytest.warns(KMiniLogWarning) as told:
+        assert offsets_without_spark(log_dir, allowGaps="true") == [0, 1, 7, 8, 30]
+    assert [str(each.message).split(" (")[0] for each in told] == [
+        "orders-2: a gap: offsets 2 to 6 are not in the log",
+        "orders-2: a gap: offsets 9 to 29 are not in the log",
+    ]
+    for start, end, found, gap in ((2, 9, [7, 8], "2 to 6"), (8, 12, [8], "9 to 11")):
+        bounds = {"startOffset": str(start), "endOffset": str(end), "allowGaps": "true"}
+        with pytest.warns(KMiniLogWarning, match=f"offsets {gap} are not in the log"):
+            assert offsets_without_spark(log_dir, **bounds) == found
+
+
+def test_missing_segment_is_damage_unless_gaps_are_allowed(tmp_path, dialect):
+    with LogDirWriter.open(tmp_path, create=True) as writer:
+        writer.create_topic(Topic("orders", 3, dialect, TopicSettings(segment_bytes=200)))
+        log = writer.log(TopicPartition("orders", 2))
+        log.append((None, b"value %02d" % n) for n in range(40))
+        _, missing, following, *_ = log.segments()
+    missing.remove()
+    lost = range(missing.first_offset, following.first_offset)
+    with pytest.raises(CorruptLogError, match=f"but {lost.start} comes next") as caught:
+        offsets_without_spark(LogDir(tmp_path))
+    assert (caught.value.path, caught.value.position) == (str(following.log_path), 0)
+    with pytest.warns(KMiniLogWarning, match=f"{lost.start} to {lost.stop - 1} are not in"):
+        found = offsets_without_spark(LogDir(tmp_path), allowGaps="true")
+    assert found == [offset for offset in range(40) if offset not in lost]
+
+
+def test_end_that_is_cut_off_after_planning_is_lost_unless_that_is_passed_over(log_dir, dialect):
+    write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(4)))
+    for options in ({}, {"failOnDataLoss": "false"}):
+        given = read_options({"path": str(log_dir.path), "partitions": "2", **options})
+        ranges = selected_ranges(log_dir, given)
+        write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(2)))
+        batches = ranges_to_batches(given, ranges)
+        if options:
+            assert [offset for b in batches for offset in b["offset"].to_pylist()] == [0, 1]
+        else:
+            with pytest.raises(LogDirError, match="offsets 2 to 3 have been cut off meanwhile"):
+                list(batches)
+        write_messages(log_dir, dialect, *((o, b"v", 0) for o in range(4)))
+
+
+def test_last_message_with_a_wrong_offset_is_damage(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (1, b"v", 0), (2 + (1 << 40), b"v", 0))
+    for options in ({}, {"startOffset": "2"}):
+        with pytest.raises(CorruptLogError, match="offset 1099511627778, expected 2"):
+            offsets_without_spark(log_dir, **options)
+
+
+def test_compressed_message_is_an_error_that_says_what_looks_inside(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (4, b"gzip", 1), (5, b"v", 0))
+    with pytest.raises(CompressedMessageError, match="compressed with gzip; only `kminilog dump"):
+        offsets_without_spark(log_dir)
+    assert offsets_without_spark(log_dir, endOffset="1") == [0]
+    assert offsets_without_spark(log_dir, failOnDamage="false") == [0, 4, 5]
+
+
+def test_message_with_a_wrong_offset_is_damage(log_dir, dialect):
+    write_messages(log_dir, dialect, (0, b"v", 0), (9, b"v", 0), (2, b"v", 0))
+    with pytest.raises(CorruptLogError, match="a whole message with offset 9, expected 1"):
+        offsets_without_spark(log_dir)
+    assert offsets_without_spark(log_dir, failOnDamage="false") == [0, 9, 2]
+
+
+@pytest.mark.parametrize("dialect", [KAFKA], ids=["kafka"])
+def test_commands_that_use_spark_know_the_format(spark, log_dir):
+    """In a session of their own, to which nobody has made it known."""
+    jvm, new = spark.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession, spark.newSession()
+    jvm.setActiveSession(new._jsparkSession)
+    try:
+        with spark_at_work("working", None) as (start, _):
+            frame = start().read.format("kminilog").load(str(log_dir.path))
+            assert frame.where("partition = 1").count() == 2
+    finally:
+        jvm.setActiveSession(spark._jsparkSession)
+
+
+class LogDirUnderRetention(LogDir):
+    """Its readers have listed a segment that retention has deleted since."""
+
+    def reader(self, topic_partition: TopicPartition, **options: Any) -> PartitionReader:
+        reader = super().reader(topic_partition, **options)
+        if topic_partition == PARTITION:
+            reader.segments()[0].log_path.unlink()
+        return reader
+
+
+@pytest.mark.parametrize(("fail_on_damage", "offset_end"), [("true", "4"), ("false", None)])
+def test_segment_that_is_deleted_while_a_read_is_planned_is_left_to_the_reading(
+    log_dir, fail_on_damage, offset_end
+):
+    given = {"path": str(log_dir.path), "failOnDamage": fail_on_damage}
+    options = read_options(given | ({"endOffset": offset_end} if offset_end else {}))
+    planned = selected_ranges(LogDirUnderRetention(log_dir.path), options)
+    sizes = [(r.base_offset, r.size_bytes) for r in planned if r.topic_partition == PARTITION]
+    assert (0, 0) in sizes

@@ -1,0 +1,135 @@
+"""Spark's exceptions in one line. Those of real jobs are met where the jobs are tested."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from kminilog.errors import KMiniLogError, LogDirError, PublicationError
+from kminilog.jobs.spark.runtime.failures import spark_failures, translate
+
+LOST = """An error occurred while calling o42.save.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 8.0 failed \
+4 times, most recent failure: Lost task 1.3 in stage 8.0 (TID 69) (192.0.2.2 executor 6): {}
+\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:1136)
+
+Driver stacktrace:
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+Caused by: java.io.EOFException
+\t... 22 more
+"""
+WORKER = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
+NO_HANDLER = ". Consider setting 'spark.python.worker.faulthandler.enabled' configuration"
+EXECUTOR = "ExecutorLostFailure (executor 6 exited caused by one of the running tasks) Reason: {}"
+GAVE_UP = "; Spark gave up after 4 attempts"
+LIKELY = "(signal 9, most likely: by hand or for lack of memory)"
+MEMORY = "give it more (SPARK_DRIVER_MEMORY=4g; with a cluster, spark.executor.memory)"
+TRACEBACK = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/lib/first.py", line 3, in look
+    return {}["k"]
+           ~~^^^^^
+KeyError: 'k'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/lib/worker.py", line 4327, in invoke_udf
+    run_process()
+  File "/lib/reader.py", line 39, in read
+    raise ArrowInvalid(text)
+pyarrow.lib.ArrowInvalid: Not a Parquet file:
+  no magic bytes
+"""
+RAISED = "pyarrow.lib.ArrowInvalid: Not a Parquet file: no magic bytes (/lib/reader.py, line 39)"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            LOST.format(WORKER + NO_HANDLER),
+            f"a Python worker on 192.0.2.2 was killed or crashed {LIKELY}{GAVE_UP}",
+        ),
+        (LOST.format(WORKER), f"a Python worker on 192.0.2.2 was killed {LIKELY}{GAVE_UP}"),
+        (
+            LOST.format(WORKER + ": Fatal Python error: Segmentation fault\n\nCurrent thread"),
+            f"a Python worker on 192.0.2.2 crashed: Segmentation fault (signal 11){GAVE_UP}",
+        ),
+        (
+            LOST.format(EXECUTOR.format("Command exited with code 137")),
+            f"an executor on 192.0.2.2 was killed (signal 9){GAVE_UP}",
+        ),
+        (
+            LOST.format(EXECUTOR.format("Command exited with code 52")),
+            f"an executor on 192.0.2.2 has too little memory; {MEMORY}{GAVE_UP}",
+        ),
+        (
+            LOST.format(EXECUTOR.format("Executor heartbeat timed out after 125000 ms")),
+            "an executor on 192.0.2.2 was lost: Executor heartbeat timed out after 125000 ms"
+            + GAVE_UP,
+        ),
+        (
+            LOST.format("java.io.IOException: No space left on device"),
+            f"java.io.IOException: No space left on device{GAVE_UP}",
+        ),
+        (
+            LOST.format("java.lang.OutOfMemoryError: Java heap space"),
+            f"the JVM has too little memory; {MEMORY}",
+        ),
+        (TRACEBACK, RAISED),
+        (TRACEBACK + "\n\tat org.apache.spark.X.y(X.scala:1)\n", RAISED),
+        (
+            "An error occurred while calling o1.save.\n: java.io.IOException: no\n\tat X.y(X:1)",
+            "java.io.IOException: no",
+        ),
+        ("", "RuntimeError('')"),
+    ],
+)
+def test_failure_is_told_in_one_line_never_by_the_end_of_a_stack(text, told):
+    assert str(translate(RuntimeError(text), "s")) == f"a Spark job failed: {told}"
+
+
+@pytest.mark.parametrize("error", [LogDirError, PublicationError], ids=lambda kind: kind.__name__)
+def test_error_of_ours_in_a_worker_is_taken_as_it_is(error):
+    name = f"{error.__module__}.{error.__name__}"
+    text = TRACEBACK.replace("pyarrow.lib.ArrowInvalid: Not", f"{name}: Not")
+    assert str(translate(RuntimeError(text), "s")) == "Not a Parquet file:"
+
+
+def kill(number):
+    def task(_):
+        os.kill(os.getpid(), number)
+
+    return task
+
+
+def raise_of_a_library(_):
+    raise UnicodeError("two\nlines")
+
+
+def raise_ours(_):
+    raise LogDirError("/data", reason="there is none")
+
+
+HERE = f"({Path(__file__)}, line {raise_of_a_library.__code__.co_firstlineno + 1})"
+
+
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (kill(signal.SIGKILL), f"a Spark job failed: a Python worker was killed {LIKELY}; "
+         "Spark gave up after 1 attempt"),
+        (kill(signal.SIGSEGV), "a Spark job failed: a Python worker crashed: Segmentation fault "
+         "(signal 11); Spark gave up after 1 attempt"),
+        (raise_of_a_library, f"a Spark job failed: UnicodeError: two lines {HERE}"),
+        (raise_ours, "log dir /data: there is none"),
+    ],
+    ids=["killed", "crashed", "a library's", "ours"],
+)  # fmt: skip
+def test_failure_of_a_real_worker_is_told_in_one_line(spark, capfd, task, told):
+    with pytest.raises(KMiniLogError) as caught, spark_failures("s"):
+        spark.sparkContext.parallelize([0], 1).map(task).collect()
+    assert str(caught.value) == told
+    assert capfd.readouterr() == ("", "")

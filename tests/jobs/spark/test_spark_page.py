@@ -1,0 +1,57 @@
+"""The examples of docs/spark.md, one after the other: each must print what the page says."""
+
+import re
+import shlex
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.cli.command_line import CommandLine
+
+PAGE = Path(__file__).parents[3] / "docs" / "spark.md"
+EXAMPLE = re.compile(
+    r"```(python|console)\n(.*?)```(?:\n\nIt prints\n\n```text\n(.*?)```)?", re.DOTALL
+)
+ORDERS = "ann: 3 pens\nbob: 1 book\nann: 2 books\n"
+
+
+def test_spark_page_examples_print_what_the_page_says(
+    spark: SparkSession, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    examples = EXAMPLE.findall(PAGE.read_text())
+    assert len([kind for kind, *_ in examples if kind == "python"]) >= 6
+    names: dict[str, object] = {}
+    for kind, program, printed in examples:
+        if kind == "python":
+            exec(compile(program, "docs/spark.md", "exec"), names)  # the examples are ours
+            assert capsys.readouterr().out.strip() == printed.strip()
+
+
+def test_spark_page_commands_do_what_the_page_says(spark: SparkSession, tmp_path, monkeypatch):
+    """In the session of these tests, whatever master they name."""
+    monkeypatch.chdir(tmp_path)
+    Path("orders.txt").write_text(ORDERS)
+    assert run_commands(PAGE, tmp_path / "log") >= 4
+
+
+def test_verification_page_commands_find_nothing_wrong(spark: SparkSession, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("orders.txt").write_text(ORDERS)
+    load = ["ingest", "orders.txt", "--topic", "orders", "--key-regex", "^([^:]*):"]
+    assert CommandLine(tmp_path / "log")(*load).code == 0
+    assert run_commands(PAGE.with_name("verification.md"), tmp_path / "log") == 2
+    assert Path("orders.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def run_commands(page: Path, log_dir: Path) -> int:
+    """Run the commands of a page, all of which must end with 0; return how many there are."""
+    found = EXAMPLE.findall(page.read_text())
+    consoles = [program for kind, program, _ in found if kind == "console"]
+    commands = [line.removeprefix("$ ") for program in consoles for line in program.splitlines()]
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "kminilog"
+        run = CommandLine(log_dir)(*arguments)
+        assert run.code == 0, (command, run)
+    return len(commands)

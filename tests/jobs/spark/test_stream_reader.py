@@ -1,0 +1,387 @@
+"""A streaming read: positions, limits, restarts beside a producer, and messages that are gone."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from kminilog.errors import CorruptLogError, KMiniLogError
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.jobs.spark.datasource.door import register
+from kminilog.jobs.spark.datasource.options import read_options
+from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
+from kminilog.jobs.spark.runtime.failures import spark_failures
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.notices import KMiniLogWarning
+from kminilog.storage.segment import Segment
+from kminilog.storage.topics import Topic, new_topic_id, write_topic
+from tests.damage import flip_byte
+
+SMALL = TopicSettings(segment_bytes=500, index_interval_bytes=100)
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[LogDirWriter]:
+    with LogDirWriter.open(tmp_path / "log", create=True) as log_dir:
+        log_dir.create_topic(Topic("orders", 2, KAFKA, SMALL))
+        log_dir.create_topic(Topic("others", 1, DOCUMENTED, SMALL))
+        yield log_dir
+
+
+def append(writer: LogDirWriter, topic: str, partition: int, count: int) -> None:
+    log = writer.log(TopicPartition(topic, partition))
+    log.append([(b"k", b"value %d" % n) for n in range(count)])
+
+
+def stream_of(writer: LogDirWriter, **options: str) -> LogStreamReader:
+    return LogStreamReader(read_options({"path": str(writer.path), **options}, is_stream=True))
+
+
+def offsets_of(reader: LogStreamReader, start: dict[str, int], end: dict[str, int]) -> Any:
+    """Return the offsets that a micro-batch has, by partition."""
+    found: dict[str, list[int]] = {}
+    for group in reader.partitions(start, end):
+        for batch in reader.read(group):
+            for row in batch.to_pylist():
+                found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["offset"])
+    return found
+
+
+# ---- without a query
+
+
+def test_positions_begin_at_the_start_or_at_the_end_as_asked(writer):
+    append(writer, "orders", 1, 9)
+    append(writer, "others", 0, 1)
+    assert stream_of(writer).initialOffset() == {"orders-0": 0, "orders-1": 0, "others-0": 0}
+    latest = stream_of(writer, startingOffsets="latest", topic="orders").initialOffset()
+    assert latest == {"orders-0": 0, "orders-1": 9}
+
+
+def test_gap_at_the_end_is_damage_unless_gaps_are_allowed(writer):
+    append(writer, "orders", 0, 3)
+    (segment,) = writer.log(TopicPartition("orders", 0)).segments()
+    with open(segment.log_path, "ab") as file:
+        file.write(encode(KAFKA, 9, None, b"behind a gap"))
+    with pytest.raises(CorruptLogError, match="a whole message with offset 9, expected 3"):
+        stream_of(writer, topic="orders").reportLatestOffset()
+    reader = stream_of(writer, topic="orders", allowGaps="true")
+    end = reader.latestOffset({}, ReadAllAvailable())
+    assert end == {"orders-0": 10}
+    with pytest.warns(KMiniLogWarning, match="orders-0: a gap: offsets 3 to 8 are not in the log"):
+        assert offsets_of(reader, {}, end) == {"orders-0": [0, 1, 2, 9]}
+
+
+def test_micro_batch_is_the_same_when_it_is_read_again(writer):
+    append(writer, "orders", 0, 40)
+    append(writer, "others", 0, 3)
+    reader = stream_of(writer)
+    start, end = reader.initialOffset(), {"orders-0": 33, "orders-1": 0, "others-0": 3}
+    wanted = {"orders-0": list(range(33)), "others-0": [0, 1, 2]}
+    assert offsets_of(reader, start, end) == wanted
+    append(writer, "orders", 0, 40)
+    assert offsets_of(stream_of(writer), start, end) == wanted
+    assert offsets_of(reader, {**start, "orders-0": 30}, end)["orders-0"] == [30, 31, 32]
+    assert reader.partitions(end, end) == []
+
+
+def test_limit_is_shared_out_between_partitions(writer):
+    append(writer, "orders", 0, 40)
+    append(writer, "orders", 1, 3)
+    append(writer, "others", 0, 40)
+    reader = stream_of(writer, maxOffsetsPerTrigger="11")
+    assert reader.getDefaultReadLimit() == ReadMaxRows(11)
+    position, batches = reader.initialOffset(), []
+    while (reached := reader.latestOffset(position, ReadMaxRows(11))) != position:
+        batches.append(sum(reached.values()) - sum(position.values()))
+        position = reached
+    assert position == {"orders-0": 40, "orders-1": 3, "others-0": 40}
+    assert batches == [11] * 7 + [6]
+    first = reader.latestOffset(reader.initialOffset(), ReadMaxRows(11))
+    assert first == {"orders-0": 4, "orders-1": 3, "others-0": 4}
+    assert sum(reader.latestOffset(reader.initialOffset(), ReadMaxRows(1)).values()) == 1
+
+
+def test_available_now_ends_where_the_logs_ended(writer):
+    append(writer, "orders", 0, 5)
+    reader = stream_of(writer)
+    reader.prepareForTriggerAvailableNow()
+    start = reader.initialOffset()
+    append(writer, "orders", 0, 5)
+    append(writer, "orders", 1, 5)
+    reached = reader.latestOffset(start, ReadAllAvailable())
+    assert reached == {"orders-0": 5, "orders-1": 0, "others-0": 0}
+    assert reader.latestOffset(reached, ReadAllAvailable()) == reached
+    ahead = {**reached, "orders-0": 7}  # a checkpoint may be ahead of it
+    assert reader.latestOffset(ahead, ReadAllAvailable()) == ahead
+
+
+def test_partitions_and_topics_that_come_later_are_followed_from_their_start(writer):
+    reader = stream_of(writer)
+    start = reader.initialOffset()
+    writer.alter_topic("orders", partitions=4)
+    writer.create_topic(Topic("new"))
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+    append(writer, "orders", 3, 4)
+    append(writer, "new", 0, 2)
+    reached = reader.latestOffset(start, ReadAllAvailable())
+    assert reached == {**start, "orders-3": 4, "new-0": 2}
+    assert offsets_of(reader, start, reached) == {"orders-3": [0, 1, 2, 3], "new-0": [0, 1]}
+
+
+def delete_first_segment(writer: LogDirWriter) -> int:
+    log = writer.log(TopicPartition("orders", 0))
+    log.remove_first_segment(Segment.remove)
+    return log.log_start_offset
+
+
+def test_messages_that_retention_has_deleted_are_an_error_or_passed_over(writer):
+    append(writer, "orders", 0, 40)
+    start = {"orders-0": 2, "orders-1": 0}
+    first = delete_first_segment(writer)
+    assert first > 5
+    reader = stream_of(writer, topic="orders")
+    lost = rf"orders-0: offsets 2 to {first - 1} have been deleted; the option failOnDataLoss=false"
+    for attempt in (
+        lambda: reader.latestOffset(start, ReadAllAvailable()),
+        lambda: reader.partitions(start, {"orders-0": 40, "orders-1": 0}),
+    ):
+        with pytest.raises(KMiniLogError, match=lost):
+            attempt()
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    reached = reader.latestOffset(start, ReadAllAvailable())
+    assert reached == {"orders-0": 40, "orders-1": 0}
+    assert offsets_of(reader, start, reached) == {"orders-0": list(range(first, 40))}
+    assert reader.latestOffset(start, ReadMaxRows(3)) == {"orders-0": first + 3, "orders-1": 0}
+
+
+def test_position_beyond_the_end_is_an_error_or_goes_back_to_it(writer):
+    append(writer, "orders", 0, 4)
+    start = {"orders-0": 9, "orders-1": 0}
+    with pytest.raises(KMiniLogError, match="orders-0: it ends at 4, but 9 was reached before"):
+        stream_of(writer, topic="orders").latestOffset(start, ReadAllAvailable())
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    assert reader.latestOffset(start, ReadAllAvailable())["orders-0"] == 4
+
+
+def test_topic_that_is_deleted_is_an_error_or_passed_over(writer):
+    append(writer, "others", 0, 3)
+    start = {"orders-0": 0, "orders-1": 0, "others-0": 1}
+    writer.delete_topic("others")
+    with pytest.raises(KMiniLogError, match="others-0: the partition has been deleted, or its"):
+        stream_of(writer).latestOffset(start, ReadAllAvailable())
+    reader = stream_of(writer, failOnDataLoss="false")
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+    assert offsets_of(reader, start, {**start, "others-0": 3}) == {}
+
+
+@pytest.fixture(params=[KAFKA, DOCUMENTED], ids=lambda dialect: dialect.name)
+def create_again(writer: LogDirWriter, request: pytest.FixtureRequest) -> Callable[[int], None]:
+    """Delete the topic `orders`, and create it again with so many messages in partition 0."""
+    chance = Random(1)
+
+    def create(count: int) -> None:
+        writer.delete_topic("orders")
+        writer.create_topic(Topic("orders", 2, request.param, SMALL, topic_id=new_topic_id(chance)))
+        append(writer, "orders", 0, count)
+
+    return create
+
+
+@pytest.mark.parametrize("first_count", [None, 30])
+@pytest.mark.parametrize("count", [5, 40])
+def test_topic_that_was_created_again_is_an_error_or_read_from_its_start(
+    writer, create_again, first_count, count
+):
+    """Its first topic has no id, as one of an earlier release, or one that is in the position."""
+    append(writer, "orders", 0, 30) if first_count is None else create_again(first_count)
+    reader = stream_of(writer, topic="orders")
+    start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    assert ("topic_ids" in start) == (first_count is not None)
+    assert start["orders-0"] == 30
+    create_again(count)
+    gone = "orders-0: its topic was deleted, and another topic has its name now"
+    reader = stream_of(writer, topic="orders")
+    for attempt in (
+        lambda: reader.latestOffset(start, ReadAllAvailable()),
+        lambda: reader.partitions({**start, "orders-0": 3}, start),
+    ):
+        with pytest.raises(KMiniLogError, match=gone):
+            attempt()
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    assert offsets_of(reader, {**start, "orders-0": 3}, start) == {}
+    reached = reader.latestOffset(start, ReadAllAvailable())
+    assert (reached["orders-0"], reached["topic_ids"] == start.get("topic_ids")) == (count, False)
+    assert offsets_of(reader, start, reached) == {"orders-0": list(range(count))}
+    assert reader.latestOffset(reached, ReadAllAvailable()) == reached
+
+
+def test_topic_that_is_created_again_after_the_end_of_the_query_was_fixed_is_not_in_it(
+    writer, create_again
+):
+    append(writer, "orders", 0, 30)
+    reader = stream_of(writer, topic="orders", failOnDataLoss="false")
+    reader.prepareForTriggerAvailableNow()
+    create_again(40)
+    assert reader.latestOffset({}, ReadAllAvailable()) == {}
+
+
+def test_topic_that_is_gone_keeps_its_id_in_the_position(writer, create_again):
+    create_again(5)
+    reader = stream_of(writer, failOnDataLoss="false")
+    start = reader.latestOffset({}, ReadAllAvailable())
+    writer.delete_topic("orders")
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+
+
+def test_stream_beside_a_deletion_says_so(writer):
+    append(writer, "orders", 0, 3)
+    write_topic(writer.path, replace(writer.topic("orders"), is_marked_for_deletion=True))
+    start = {"orders-0": 1, "orders-1": 0}
+    with pytest.raises(KMiniLogError, match="Topic orders is being deleted"):
+        stream_of(writer, topic="orders").latestOffset(start, ReadAllAvailable())
+    with pytest.raises(KMiniLogError, match="orders-0: the partition has been deleted, or its"):
+        stream_of(writer).latestOffset(start, ReadAllAvailable())
+
+
+def test_damage_at_the_end_of_a_log_stops_a_stream(writer):
+    append(writer, "orders", 0, 3)
+    log = writer.reader(TopicPartition("orders", 0)).segments()[-1].log_path
+    flip_byte(log, log.stat().st_size - 1, mask=1)
+    with pytest.raises(KMiniLogError, match="damaged"):
+        stream_of(writer).latestOffset({}, ReadAllAvailable())
+
+
+# ---- queries
+
+
+Stream = Callable[..., DataFrame]
+
+
+@pytest.fixture
+def stream(spark: SparkSession, tmp_path: Path) -> Stream:
+    register(spark)
+
+    def follow(**options: str) -> DataFrame:
+        return spark.readStream.format("kminilog").options(**options).load(str(tmp_path / "log"))
+
+    return follow
+
+
+def run_available(frame: DataFrame, sink: Path, checkpoint: Path) -> list[int]:
+    """Run a query over what is there; return the number of rows of each micro-batch."""
+    writing = frame.writeStream.format("parquet").option("checkpointLocation", str(checkpoint))
+    query = writing.trigger(availableNow=True).start(str(sink))
+    with spark_failures("stream"):
+        query.awaitTermination()
+    return [progress["numInputRows"] for progress in query.recentProgress]
+
+
+def test_query_stopped_and_restarted_beside_a_producer_has_each_offset_once(
+    spark, stream, writer, tmp_path
+):
+    """The producer goes on until the last of five runs has begun, each of which is cut short."""
+    sink, checkpoint, is_enough = tmp_path / "sink", tmp_path / "checkpoint", Event()
+
+    def produce() -> None:
+        while not is_enough.wait(0.05):
+            append(writer, "orders", 0, 3)
+            append(writer, "orders", 1, 2)
+
+    producer = Thread(target=produce)
+    producer.start()
+    try:
+        for _ in range(5):
+            frame = stream(topic="orders", maxOffsetsPerTrigger="20", columns="partition,offset")
+            writing = frame.writeStream.format("parquet").option("checkpointLocation", checkpoint)
+            query = writing.start(str(sink))
+            while query.lastProgress is None and query.isActive:
+                is_enough.wait(0.01)
+            query.stop()
+            assert query.exception() is None
+    finally:
+        is_enough.set()
+        producer.join()
+    frame = stream(topic="orders", columns="partition,offset")
+    run_available(frame, sink, checkpoint)
+    rows = Counter(tuple(row) for row in spark.read.parquet(str(sink)).collect())
+    ends = [LogDir(writer.path).reader(TopicPartition("orders", p)).log_end_offset for p in (0, 1)]
+    assert min(ends) > 50
+    assert rows == Counter((p, offset) for p in (0, 1) for offset in range(ends[p]))
+
+
+def test_query_restarted_after_its_topic_was_created_again_fails_or_begins_anew(
+    spark, stream, writer, create_again, tmp_path
+):
+    create_again(30)
+    sink, checkpoint = tmp_path / "sink", tmp_path / "checkpoint"
+    assert sum(run_available(stream(topic="orders"), sink, checkpoint)) == 30
+    create_again(40)
+    with pytest.raises(KMiniLogError, match="orders-0: its topic was deleted, and another topic"):
+        run_available(stream(topic="orders"), sink, checkpoint)
+    anew = stream(topic="orders", failOnDataLoss="false")
+    assert sum(run_available(anew, sink, checkpoint)) == 40
+    assert spark.read.parquet(str(sink)).count() == 70
+
+
+def test_query_over_what_is_available_keeps_to_the_limit_and_to_its_checkpoint(
+    spark, stream, writer, tmp_path
+):
+    append(writer, "orders", 0, 25)
+    sink, checkpoint = tmp_path / "sink", tmp_path / "checkpoint"
+    limited = stream(topic="orders", maxOffsetsPerTrigger="10")
+    assert [n for n in run_available(limited, sink, checkpoint) if n] == [10, 10, 5]
+    append(writer, "orders", 1, 2)
+    assert sum(run_available(stream(topic="orders"), sink, checkpoint)) == 2
+    found = spark.read.parquet(str(sink)).orderBy("partition", "offset").collect()
+    places = [(row.topic, row.partition, row.offset, bytes(row.value)) for row in found]
+    assert places == [
+        *(("orders", 0, n, b"value %d" % n) for n in range(25)),
+        *(("orders", 1, n, b"value %d" % n) for n in range(2)),
+    ]
+
+
+def test_query_whose_checkpoint_names_what_is_gone_is_one_clear_error(stream, writer, tmp_path):
+    append(writer, "orders", 0, 10)
+    sink, checkpoint = tmp_path / "sink", tmp_path / "checkpoint"
+    run_available(stream(topic="orders"), sink, checkpoint)
+    append(writer, "orders", 0, 40)
+    while delete_first_segment(writer) <= 12:
+        pass
+    with pytest.raises(KMiniLogError) as caught:
+        run_available(stream(topic="orders"), sink, checkpoint)
+    assert "orders-0: offsets 10 to " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"startingOffsets": "first"}, "'first' is neither 'earliest' nor 'latest'"),
+        (
+            {"maxOffsetsPerTrigger": "-1"},
+            "setting maxOffsetsPerTrigger: '-1' is not a whole number from 1 on",
+        ),
+        (
+            {"failOnDamage": "false"},
+            "setting failondamage: no such option here; there is: allow",
+        ),
+    ],
+    ids=["starting", "limit", "damage"],
+)
+def test_stream_with_a_wrong_option_is_one_clear_error(options, error):
+    with pytest.raises(KMiniLogError, match=error):
+        read_options(
+            {"path": "/log", **{name.lower(): o for name, o in options.items()}}, is_stream=True
+        )

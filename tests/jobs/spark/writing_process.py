@@ -1,0 +1,27 @@
+"""A writer of a log dir that is in the way: it stays until tasks of Spark have written their rows,
+and a second more. Then it appends a message to partition 0 of a topic, and closes the log dir.
+
+    python -m tests.jobs.spark.writing_process LOG_DIR TOPIC
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from kminilog.format.names import TopicPartition
+from kminilog.jobs.ingest.job_writer import RUNS_DIR
+from kminilog.storage.log_dir_writer import LogDirWriter
+
+
+def main(log_dir: Path, topic: str) -> None:
+    with LogDirWriter.open(log_dir) as writer:
+        print("open", flush=True)
+        while not any((log_dir / RUNS_DIR).glob("*/*/*/*.log")):
+            time.sleep(0.02)
+        time.sleep(1)
+        log = writer.log(TopicPartition(topic, 0))
+        print(log.append([(None, b"value 1000")]), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
