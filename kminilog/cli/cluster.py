@@ -22,7 +22,7 @@ from kminilog.course.replays.failover import (
     Second,
     replay_failover,
 )
-from kminilog.course.steps.producer.failover import SWITCH, document, total
+from kminilog.course.steps.failover import SWITCH, document, total
 from kminilog.course.steps.text import render_short
 from kminilog.partitioners.registry import checked_name, is_path
 from kminilog.text import count, table

@@ -13,9 +13,9 @@ from typing import Any
 
 from kminilog.course.steps.document import Range
 from kminilog.course.steps.layout import index_fields, message_fields
-from kminilog.course.steps.message.stretches import read_range
 from kminilog.course.steps.page.render import bytes_markup
 from kminilog.course.steps.recording import Recording
+from kminilog.course.steps.stretches import read_range
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import HEADER_BYTES, SIZE_END

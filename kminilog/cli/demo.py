@@ -26,8 +26,7 @@ from kminilog.cli.named_files import DirectoryName, InputFile
 from kminilog.cli.options import example, json_option
 from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.spark_options import master_option, spark_at_work
-from kminilog.course.steps.lookup.find_offset import of_search
-from kminilog.course.steps.lookup.search import Search
+from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir

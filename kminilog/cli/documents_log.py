@@ -11,7 +11,7 @@ and in `step sparse-index`. Differs: the figure has an entry `1,0`, which no rul
 
 from pathlib import Path
 
-from kminilog.course.steps.segment.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
+from kminilog.course.steps.indexed_segment import INTERVAL_BYTES, LATER_BYTES, message_sizes
 from kminilog.format.dialect import DOCUMENTED
 from kminilog.format.message import encoded_bytes
 from kminilog.format.names import TopicPartition

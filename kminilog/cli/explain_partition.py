@@ -1,13 +1,13 @@
 """`partition --explain`: one choice of a partitioner as text, and as JSON.
 
-The document `course.steps.producer.choice` says why. If it has several steps, the last one is
+The document `course.steps.choice` says why. If it has several steps, the last one is
 shown, and the command that shows the others.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from kminilog.course.steps.producer.choice import Asked, document
+from kminilog.course.steps.choice import Asked, document
 from kminilog.course.steps.text import step_command, step_lines
 from kminilog.partitioners.dry_run import Choice
 from kminilog.text import FIT_COLUMNS, SHOWN_BYTES, count, indented

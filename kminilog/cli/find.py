@@ -21,8 +21,7 @@ from kminilog.cli.options import (
 )
 from kminilog.cli.output import write_document, write_lines
 from kminilog.cli.places import broker_of, topics_at
-from kminilog.course.steps.lookup.find_offset import of_search
-from kminilog.course.steps.lookup.search import Search
+from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.names import segment_name

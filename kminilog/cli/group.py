@@ -26,7 +26,7 @@ from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource
 from kminilog.course.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
-from kminilog.course.steps.consumer.rebalance import document
+from kminilog.course.steps.rebalance import document
 from kminilog.course.steps.text import render_short
 from kminilog.errors import LogDirError
 from kminilog.storage.notices import OnGap

@@ -23,7 +23,7 @@ from kminilog.cli.output import bytes_field, write_document, write_line, write_l
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
-from kminilog.course.steps.producer.choice import Asked
+from kminilog.course.steps.choice import Asked
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner

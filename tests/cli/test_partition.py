@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from kminilog.course.steps.producer.choice import RULES_WITHOUT_KEY
+from kminilog.course.steps.choice import RULES_WITHOUT_KEY
 from kminilog.partitioners.registry import PARTITIONERS
 from tests.cli.command_line import assert_one_line
 

@@ -35,7 +35,7 @@ from kminilog.format.dialect import DOCUMENTED, Dialect
 )
 def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: int) -> Document:
     """Share out partitions by range, multiple and round robin; then a member joins."""
-    from kminilog.course.steps.consumer.range import document
+    from kminilog.course.steps.range import document
 
     return document(topics, members, joining)
 
@@ -49,7 +49,7 @@ def range(topics: dict[str, int], members: tuple[str, ...], joining: str, seed: 
 def rebalance(strategy: str, partitions: int, seed: int) -> Document:
     """Replay a group, second by second: who reads what, who is idle, what is read twice."""
     from kminilog.course.replays.rebalance import DEFAULT_PLAN
-    from kminilog.course.steps.consumer.rebalance import document
+    from kminilog.course.steps.rebalance import document
 
     plan = DEFAULT_PLAN._replace(partitions=partitions)
     return document(replayed_rebalance(strategy, plan, seed), strategy=strategy, plan=plan)
@@ -85,7 +85,7 @@ def journey(
 
     Without LINE, it follows "customer-20:two teapots".
     """
-    from kminilog.course.steps.consumer.journey import document
+    from kminilog.course.steps.journey import document
 
     return document(
         line.encode("utf-8", "surrogateescape"),

@@ -44,7 +44,7 @@ def find_offset(
 
     Without arguments, the search of the documents: offset 368776, in a log that is made for it.
     """
-    from kminilog.course.steps.lookup.find_offset import document
+    from kminilog.course.steps.find_offset import document
 
     if topic_partition and offset is None:
         raise click.UsageError(f"which offset of {topic_partition}? Give TOPIC-P and OFFSET")
@@ -64,7 +64,7 @@ def edges(log_dir: Path, topic_partition: TopicPartition | None, seed: int) -> D
 
     Without arguments, in the log of the documents, which is made for it.
     """
-    from kminilog.course.steps.lookup.edges import document
+    from kminilog.course.steps.edges import document
 
     with _reader(log_dir, topic_partition) as reader:
         return document(reader)

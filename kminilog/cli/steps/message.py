@@ -66,9 +66,9 @@ def record(file: Path | None, at: int | None, dialect: str | None, seed: int) ->
     Without BYTE, the first damage, else the first message. Without FILE, a message that a broker of
     Kafka 0.8 wrote.
     """
-    from kminilog.course.steps.message.docs_vs_bytes import BROKERS_BYTES
-    from kminilog.course.steps.message.entry import document as of_index
-    from kminilog.course.steps.message.record import document
+    from kminilog.course.steps.docs_vs_bytes import BROKERS_BYTES
+    from kminilog.course.steps.entry import document as of_index
+    from kminilog.course.steps.record import document
 
     if file is None:
         with tempfile.TemporaryDirectory(prefix="kminilog-step-") as directory:
@@ -89,7 +89,7 @@ def record(file: Path | None, at: int | None, dialect: str | None, seed: int) ->
 @_value_option
 def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
     """Encode a message in both dialects; then read it by the layout of Kafka's 0.8 web pages."""
-    from kminilog.course.steps.message.docs_vs_bytes import document
+    from kminilog.course.steps.docs_vs_bytes import document
 
     return document(None if key is None else _to_bytes(key), _to_bytes(value))
 
@@ -110,7 +110,7 @@ def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
 @_dialect_option
 def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document:
     """Write what is null and what is empty, see the bytes of each, and read it again."""
-    from kminilog.course.steps.message.null_or_empty import document
+    from kminilog.course.steps.null_or_empty import document
 
     return document(dialect, _to_bytes(key), _to_bytes(value))
 
@@ -134,7 +134,7 @@ def flip(
     key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None, seed: int
 ) -> Document:
     """Change every byte of a message to every value, and see which check notices."""
-    from kminilog.course.steps.message.flip import document
+    from kminilog.course.steps.flip import document
 
     own_key = None if key is None else _to_bytes(key)
     return document(dialect, own_key, _to_bytes(value), at, to)

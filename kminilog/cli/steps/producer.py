@@ -30,7 +30,7 @@ _KEY = "TT0124"
 )
 def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) -> Document:
     """Hash a key round by round, and take the rest in six ways."""
-    from kminilog.course.steps.producer.murmur2 import document
+    from kminilog.course.steps.murmur2 import document
 
     if key is not None and hex_key is not None:
         raise click.UsageError("give one key: --key or --key-hex")
@@ -66,7 +66,7 @@ def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) 
 def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], seed: int) -> Document:
     """Watch where records go, and why a batch begins: most of them have no key."""
     from kminilog.cli.current_directory import make_importable
-    from kminilog.course.steps.producer.sticky import document
+    from kminilog.course.steps.sticky import document
     from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path
 
     names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
@@ -98,7 +98,7 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
 )
 def buffer_pool(total: int, batch: int, seed: int) -> Document:
     """Lend memory and take it back: reuse, a fair queue, a time-out, a batch in flight."""
-    from kminilog.course.steps.producer.buffer_pool import document
+    from kminilog.course.steps.buffer_pool import document
 
     return document(total, batch)
 
@@ -121,7 +121,7 @@ def buffer_pool(total: int, batch: int, seed: int) -> Document:
 def failover(switch: str, on_failure: str, seed: int) -> Document:
     """Stop one of four brokers and start it again: what arrives where, and what is lost."""
     from kminilog.cli.cluster import replay
-    from kminilog.course.steps.producer.failover import document
+    from kminilog.course.steps.failover import document
 
     seconds = replay(switch, is_stopping=on_failure == "stop", seed=seed)
     return document(seconds, is_switch_on=switch == "on")

@@ -31,7 +31,7 @@ def append_roll(
 
     Each LINE is a message; without any, ten short ones are appended.
     """
-    from kminilog.course.steps.segment.append_roll import MESSAGES, document
+    from kminilog.course.steps.append_roll import MESSAGES, document
 
     values = [message.encode("utf-8", "surrogateescape") for message in messages]
     return document(dialect, values or MESSAGES, segment_bytes)
@@ -66,7 +66,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
     The third message begins at byte 497, so that the documents' entry 3,497 comes out. It is the
     segment that `kminilog demo --documents` writes in its full size.
     """
-    from kminilog.course.steps.segment.sparse_index import document
+    from kminilog.course.steps.sparse_index import document
 
     return document(dialect, interval, count)
 
@@ -87,7 +87,7 @@ def sparse_index(interval: int, count: int, dialect: Dialect, seed: int) -> Docu
 @_dialect_option
 def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
     """Cut the last message of a log at a byte, recover the log, and append again."""
-    from kminilog.course.steps.segment.torn_tail import document
+    from kminilog.course.steps.torn_tail import document
 
     return document(dialect, cut)
 
@@ -107,6 +107,6 @@ def torn_tail(cut: int, dialect: Dialect, seed: int) -> Document:
 @_dialect_option
 def rebuild_index(damage: str, dialect: Dialect, seed: int) -> Document:
     """Damage an index, search with it, and rebuild it from the log, byte for byte."""
-    from kminilog.course.steps.segment.rebuild_index import document
+    from kminilog.course.steps.rebuild_index import document
 
     return document(dialect, damage)

@@ -3,7 +3,7 @@
     columns  value (binary or string), key (the same; may be missing or null),
              partition (int; null or missing: the partitioner chooses)
 
-The partitioner places rows as in a bulk job (bulk/partitioning.py): the number of a row's task
+The partitioner places rows as in a bulk job (columns/partitioning.py): the number of a row's task
 stands for that of its file, and the seed comes from the id of the job. Messages of a partition keep
 the order of the rows in each task, and the order of the tasks. Rows for a table also have the
 columns that the log assigns (topic, offset, position, segment); these must be null. A batch write

@@ -1,10 +1,10 @@
 """Records as messages with their partition, and their place as one number: ready for the shuffle.
 
-    partition   by key and place (bulk/partitioning.py); 0 if the record is rejected
+    partition   by key and place (columns/partitioning.py); 0 if the record is rejected
     order       the place as one number, because Spark sorts one number by radix, but compares the
                 three columns of a place
     messages    one message, or several that follow each other in source and partition. They are
-                whole, but each has its partition where its offset will stand (bulk/unnumbered.py).
+                whole, but each has its partition where its offset will stand (columns/unnumbered.py).
                 A rejected record has a number below 0 there, then place, reason, key and value
 
 So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them.

@@ -7,7 +7,7 @@ Both plans write the same files, because the partition depends on key and place 
 give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
 partition has more than one writer. But every run has files of its own for every partition. So
 *sorted* is taken where these files would be tiny. In both plans the tasks read the files themselves
-(source/columns.py). This module does not know publication. Source: ours.
+(jobs/source/columns.py). This module does not know publication. Source: ours.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,531 @@
+"""`step buffer-pool`: the memory of a producer: lent, kept for reuse, waited for, given back.
+
+    free list + unpooled + in use = total        at each step
+
+    Take("a", 64)      a asks for 64 bytes, and may wait some time
+    GiveBack("a")      a gives its buffer back
+    TimePasses(300)    time passes; who has waited too long gives up
+
+Nine callers take and give back, and one of them gives up. The pool is the real one, and its callers
+move one at a time (`course.replays.stepped_callers`); each figure is the pool's own.
+
+At the end a batch is being sent, and the network reads its buffer. The producer gives up waiting
+for it. If the buffer went back now, the next batch would get it, and would write other messages
+over those that are being read: well-formed ones, so nobody would notice. Our accumulator never
+gives it back. Source: S2 1; Kafka: BufferPool, RecordAccumulator, KAFKA-19012.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kminilog.cluster.requests import decode_request
+from kminilog.config import complete_config
+from kminilog.course.replays.stepped_callers import Caller, SteppedPool
+from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.layout import message_fields
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.errors import BufferExhaustedError
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
+from kminilog.format.names import TopicPartition
+from kminilog.producer.accumulator import Accumulator
+from kminilog.producer.batch import SendFuture, Waiting
+from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.text import count, shown
+
+# ---- callers, and what becomes of what they do
+
+
+class Take(NamedTuple):
+    """Somebody asks for a buffer of this size, and waits at most so long."""
+
+    who: str
+    size_bytes: int
+    wait_ms: int = 1_000
+
+
+class GiveBack(NamedTuple):
+    """Somebody gives back the buffer that it has."""
+
+    who: str
+
+
+class TimePasses(NamedTuple):
+    """Time passes."""
+
+    duration_ms: int
+
+
+Act = Take | GiveBack | TimePasses
+
+
+class Ledger(NamedTuple):
+    """Where the memory is, in bytes; all of them together are the total.
+
+    `other_bytes` is what the first waiting call has collected, and what is lent to no caller of the
+    plan: nothing, if nobody waits.
+    """
+
+    pooled_bytes: int
+    available_bytes: int
+    lent_bytes: int
+    other_bytes: int
+
+
+class Outcome(NamedTuple):
+    """What an act did: the ledgers before and after, who was served after waiting, who gave up.
+
+    `is_reused` says that a taken buffer had been another caller's before.
+    """
+
+    act: Act
+    before: Ledger
+    after: Ledger
+    served: tuple[str, ...]
+    gave_up: tuple[str, ...]
+    is_reused: bool
+    error: str
+
+
+class PoolRun:
+    """A pool, and who has which buffer of it or waits for one; `end` it."""
+
+    def __init__(self, total_bytes: int, batch_bytes: int) -> None:
+        self.stepped = SteppedPool(total_bytes, batch_bytes)
+        self.holders: dict[str, Caller] = {}
+        """Who has a buffer."""
+        self.queue: dict[str, Caller] = {}
+        """Who waits, first come first."""
+        self.deadlines_ms: dict[str, int] = {}
+        self._seen: list[bytearray] = []
+        self.began_ms = self.stepped.clock.now_ms()
+
+    @property
+    def now_ms(self) -> int:
+        """The time since the beginning."""
+        return self.stepped.clock.now_ms() - self.began_ms
+
+    def ledger(self) -> Ledger:
+        """Return where the memory is now."""
+        pool = self.stepped.pool
+        lent = sum(caller.size_bytes for caller in self.holders.values())
+        rest = pool.memory_bytes - pool.pooled_bytes - pool.available_bytes - lent
+        return Ledger(pool.pooled_bytes, pool.available_bytes, lent, rest)
+
+    def number_of(self, buffer: bytearray) -> int:
+        """Return the number of a buffer, from 1 on, in the order in which they were first lent."""
+        for number, seen in enumerate(self._seen, start=1):
+            if seen is buffer:
+                return number
+        self._seen.append(buffer)
+        return len(self._seen)
+
+    def do(self, act: Act) -> Outcome:
+        """Do one act, and all that follows from it.
+
+        Raises ValueError if somebody takes who has or wants a buffer, or gives back without one.
+        """
+        before, waiting, known = self.ledger(), dict(self.queue), len(self._seen)
+        error = ""
+        if isinstance(act, Take):
+            error = self._take(act)
+        elif isinstance(act, GiveBack):
+            if act.who not in self.holders:
+                raise ValueError(f"{act.who} has no buffer to give back")
+            buffer = self.holders.pop(act.who).buffer
+            assert buffer is not None
+            self.stepped.give_back(buffer)
+        else:
+            self._let_pass(act.duration_ms)
+        self._move()
+        served = tuple(who for who in waiting if who in self.holders)
+        gave_up = tuple(who for who in waiting if who not in self.holders | self.queue)
+        taken = self.holders.get(act.who) if isinstance(act, Take) else None
+        is_reused = bool(taken and taken.buffer is not None) and len(self._seen) == known
+        return Outcome(act, before, self.ledger(), served, gave_up, is_reused, error)
+
+    def end(self) -> None:
+        """Let all callers end."""
+        self.stepped.end()
+
+    def _take(self, act: Take) -> str:
+        if act.who in self.holders or act.who in self.queue:
+            raise ValueError(f"{act.who} has a buffer, or waits for one")
+        caller = self.stepped.allocate(act.size_bytes, act.wait_ms)
+        if caller.error is not None:
+            return str(caller.error)
+        self.queue[act.who] = caller
+        self.deadlines_ms[act.who] = self.now_ms + act.wait_ms
+        return ""
+
+    def _let_pass(self, duration_ms: int) -> None:
+        self.stepped.clock.sleep_ms(duration_ms)
+        for who, caller in list(self.queue.items()):
+            if self.deadlines_ms[who] <= self.now_ms and caller.is_waiting:
+                self.stepped.go_on(caller, False)
+                assert isinstance(caller.error, BufferExhaustedError)
+
+    def _move(self) -> None:
+        """Note who of the queue has a buffer now, or has given up."""
+        for who, caller in list(self.queue.items()):
+            if caller.buffer is not None:
+                self.number_of(caller.buffer)
+                self.holders[who] = caller
+            if not caller.is_waiting:
+                del self.queue[who]
+
+
+# ---- a batch in flight
+
+
+FIRST = encode(KAFKA, 0, b"ann", b"pays 5")
+SECOND = encode(KAFKA, 0, b"eve", b"gets 9")
+MESSAGE_ROOM_BYTES = 48
+"""A batch that has room for either message."""
+
+
+def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
+    """Show the fault, with the pool itself; then what the accumulator does.
+
+    The pool must have a batch free without waiting.
+    """
+    pool, size = stepped.pool, stepped.pool.poolable_size_bytes
+    buffer = pool.allocate(size, 0)
+    buffer[: len(FIRST)] = FIRST
+    _show(recording, "buffer, first batch", bytes(buffer[: len(FIRST)]), size)
+    recording.step(
+        "A batch is in flight: the network reads this buffer. The answer does not come, and the "
+        "producer gives up waiting for it.",
+        focus=[Range("buffer, first batch", 0, len(FIRST))],
+        values=_figures(stepped),
+    )
+    pool.deallocate(buffer)
+    recording.step(
+        "Suppose its buffer goes back to the pool now. The pool cannot see that the network still "
+        "reads it.",
+        values=_figures(stepped),
+    )
+    others = []
+    while (again := pool.allocate(size, 0)) is not buffer:  # the oldest free one comes first
+        others.append(again)
+    again[: len(SECOND)] = SECOND
+    in_flight = bytes(buffer[: len(FIRST)])
+    name = "buffer, second batch"
+    recording.hide("buffer, first batch")
+    _show(recording, name, in_flight, size)
+    recording.step(
+        "A later batch, for another partition, gets the same buffer and writes into it. The "
+        "network, late, reads a message that was meant for that partition. Its CRC is right, so no "
+        "broker notices (KAFKA-19012).",
+        ask=_ask_what_is_sent(in_flight),
+        focus=[Range(name, 0, len(in_flight))],
+        values={**_figures(stepped), "read by the network": _value_of(in_flight)},
+    )
+    for lent in (again, *others):
+        pool.deallocate(lent)
+    recording.hide(name)
+    _say_kept(recording, stepped)
+
+
+def _ask_what_is_sent(in_flight: bytes) -> Ask:
+    first, second = _value_of(FIRST), _value_of(SECOND)
+    return ask(
+        f"The batch in flight says {first}. A later batch, {second}, gets the same buffer before "
+        "the network has read it. What does the network send for the first?",
+        _value_of(in_flight),
+        "It reads the buffer, and whatever stands there now.",
+        {
+            first: "Only if somebody had copied it. Kafka sends straight from the buffer.",
+            second: "Only if the buffer was lent again.",
+            "nothing: the CRC is wrong": "The second message is whole and has its own CRC.",
+        },
+    )
+
+
+def _say_kept(recording: Recording, stepped: SteppedPool) -> None:
+    """Put a batch in flight with the real accumulator, and close it."""
+    size = stepped.pool.poolable_size_bytes
+    config = complete_config({"batch.size": size}, PRODUCER_SETTINGS)
+    accumulator = Accumulator(config, stepped.pool, stepped.clock)
+    waiting = Waiting(SendFuture(), None)
+    accumulator.append(TopicPartition("orders", 0), b"ann", b"pays 5", len(FIRST), waiting)
+    (batch,) = accumulator.drain()
+    before = stepped.pool.pooled_bytes + stepped.pool.available_bytes
+    accumulator.close()
+    after = stepped.pool.pooled_bytes + stepped.pool.available_bytes
+    rows: tuple[tuple[Value, ...], ...] = (
+        ("in flight", before, stepped.pool.memory_bytes - before),
+        ("given up, and the producer closed", after, stepped.pool.memory_bytes - after),
+    )
+    recording.step(
+        "So the accumulator keeps a buffer out of the pool as long as its batch is in flight, even "
+        "if nobody waits for the batch any more. It goes back when the batch is complete.",
+        values={**_figures(stepped), "still in the buffer": _value_of(batch.data())},
+        tables=[Table("The batch of the accumulator", ("batch", "free", "in use"), rows)],
+    )
+
+
+def _value_of(data: bytes) -> str:
+    ((_, value),) = decode_request(data)
+    return shown(value)
+
+
+def _figures(stepped: SteppedPool) -> dict[str, Value]:
+    return {"free list": stepped.pool.pooled_bytes, "unpooled": stepped.pool.available_bytes}
+
+
+def _show(recording: Recording, name: str, data: bytes, size: int) -> None:
+    recording.file(name, data, message_fields(name, KAFKA, 0, data), size_bytes=size)
+
+
+# ---- the steps
+
+
+MAX_TOTAL_BYTES = 1 << 20
+
+
+def default_plan(total_bytes: int, batch_bytes: int) -> list[Act]:
+    """Return a plan that shows each rule once, for a total of at least four batches.
+
+    All memory is back at its end.
+    """
+    return [
+        Take("a", batch_bytes),
+        GiveBack("a"),
+        Take("b", batch_bytes),
+        Take("c", total_bytes - 2 * batch_bytes),
+        GiveBack("b"),
+        Take("d", batch_bytes + batch_bytes // 4),
+        Take("e", batch_bytes),
+        Take("f", batch_bytes // 2),
+        GiveBack("d"),
+        Take("g", total_bytes, wait_ms=300),
+        Take("h", batch_bytes),
+        GiveBack("c"),
+        TimePasses(300),
+        GiveBack("e"),
+        GiveBack("f"),
+        GiveBack("h"),
+    ]
+
+
+def document(
+    total_bytes: int = 256, batch_bytes: int = 64, plan: Sequence[Act] | None = None
+) -> Document:
+    """Return the step-through; its last state has the pool's own figures.
+
+    With a plan of the caller's, nothing comes after it. Raises ValueError for sizes of which the
+    default plan does not work, and for a plan in which somebody gives back what it has not.
+    """
+    if plan is None and not 4 * MESSAGE_ROOM_BYTES <= 4 * batch_bytes <= total_bytes:
+        raise ValueError(
+            f"a total of {total_bytes} bytes, and batches of {batch_bytes}: give batches of at "
+            f"least {MESSAGE_ROOM_BYTES} bytes, and a total of at least four batches"
+        )
+    if total_bytes > MAX_TOTAL_BYTES:
+        raise ValueError(f"a total of {total_bytes} bytes: at most {MAX_TOTAL_BYTES}")
+    recording = Recording("buffer-pool", "The memory of a producer: one pool of buffers")
+    run = PoolRun(total_bytes, batch_bytes)
+    asked: set[str] = set()
+    try:
+        recording.step(
+            f"A producer has one pool of memory, buffer.memory = {total_bytes} bytes here. Buffers "
+            f"of one size only are kept for reuse: those of a batch, batch.size = {batch_bytes}. "
+            "Nothing is made yet.",
+            values=_values(run),
+            tables=_tables(run),
+        )
+        for act in default_plan(total_bytes, batch_bytes) if plan is None else plan:
+            outcome = run.do(act)
+            recording.step(
+                _said(run, outcome),
+                ask=_question(run, outcome, asked),
+                values=_values(run),
+                tables=_tables(run, () if isinstance(act, TimePasses) else (act.who,)),
+            )
+        if plan is None:
+            say_in_flight(recording, run.stepped)
+            recording.step(_at_the_end(run), values=_values(run), tables=_tables(run))
+    finally:
+        run.end()
+    return recording.document()
+
+
+def _at_the_end(run: PoolRun) -> str:
+    missing = run.ledger().other_bytes
+    return (
+        f"The ledger at the end: {missing} bytes are out with a batch that nobody waits for any "
+        "more. They are the price of never sending a wrong message."
+    )
+
+
+def _values(run: PoolRun) -> dict[str, Value]:
+    pool = run.stepped.pool
+    return {
+        "time in ms": run.now_ms,
+        "free list": pool.pooled_bytes,
+        "unpooled": pool.available_bytes,
+        "waiting calls": pool.waiter_count,
+    }
+
+
+def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
+    ledger = run.ledger()
+    rows: list[tuple[Value, ...]] = [
+        ("free list", ledger.pooled_bytes, "buffers of the poolable size, made already"),
+        ("unpooled", ledger.available_bytes, "not made into buffers"),
+        ("in use: lent", ledger.lent_bytes, "buffers that callers have"),
+        (
+            "in use: other",
+            ledger.other_bytes,
+            "collected by the first in the queue, or in flight",
+        ),
+        ("total", sum(ledger), "always the same"),
+    ]
+    tables = [Table("Ledger, in bytes", ("where", "bytes", "what it is"), tuple(rows))]
+    out: list[tuple[Value, ...]] = []
+    for who, caller in run.holders.items():
+        assert caller.buffer is not None
+        out.append((who, caller.size_bytes, run.number_of(caller.buffer)))
+    if out:
+        marked = tuple(place for place, row in enumerate(out) if row[0] in names)
+        tables.append(Table("Who has a buffer", ("who", "bytes", "buffer"), tuple(out), marked))
+    if run.queue:
+        waits = tuple(
+            (who, caller.size_bytes, run.deadlines_ms[who]) for who, caller in run.queue.items()
+        )
+        tables.append(Table("Who waits, first come first", ("who", "needs", "until ms"), waits))
+    return tables
+
+
+def _said(run: PoolRun, outcome: Outcome) -> str:
+    act = outcome.act
+    if isinstance(act, Take):
+        return _said_take(run, outcome, act)
+    if isinstance(act, GiveBack):
+        said = f"{act.who} gives its buffer back."
+        if not outcome.served and outcome.after.pooled_bytes > outcome.before.pooled_bytes:
+            said += " It has the poolable size: the free list keeps it as it is."
+        elif not outcome.served:
+            said += " Only its bytes count: they are unpooled again."
+        return said + _and_then(run, outcome)
+    return f"{act.duration_ms} ms pass." + _and_then(run, outcome)
+
+
+def _said_take(run: PoolRun, outcome: Outcome, act: Take) -> str:
+    wish = f"{act.who} asks for {count(act.size_bytes, 'byte')}"
+    if outcome.error:
+        return f"{wish} and gets an error at once: {outcome.error}"
+    if act.who in run.queue:
+        if len(run.queue) > 1:
+            return f"{wish} and waits at the end of the queue. Only the first may collect memory."
+        got = outcome.after.other_bytes
+        return (
+            f"{wish}; too little is there, so it waits. It is the first: it takes the {got} bytes "
+            "that are there, and collects the rest as it comes back."
+        )
+    if outcome.is_reused:
+        return f"{wish}: a batch. It gets a buffer of the free list, old content and all."
+    broken = outcome.before.pooled_bytes - outcome.after.pooled_bytes
+    if broken > 0:
+        buffers = count(broken // run.stepped.pool.poolable_size_bytes, "buffer")
+        return (
+            f"{wish}, which is not the poolable size. Unpooled memory does not suffice: {buffers} "
+            "of the free list must be given up for it."
+        )
+    return f"{wish} and gets a new buffer, made of unpooled memory."
+
+
+def _and_then(run: PoolRun, outcome: Outcome) -> str:
+    said = ""
+    if outcome.gave_up:
+        names = ", ".join(outcome.gave_up)
+        said += f" The time of {names} is over: an error. What was collected goes back."
+    if outcome.served:
+        is_one = len(outcome.served) == 1
+        names = " and ".join(outcome.served)
+        said += f" The queue goes on in its order: {names} {'is' if is_one else 'are'} served."
+    elif run.queue and not outcome.gave_up:
+        first = next(iter(run.queue))
+        said += f" {first} collects it, and waits on."
+    return said
+
+
+def _question(run: PoolRun, outcome: Outcome, asked: set[str]) -> Ask | None:
+    """Return what is asked, each once: a buffer comes back, the queue, a call that gives up."""
+    kind = ""
+    if outcome.gave_up and outcome.before.other_bytes:
+        kind = "gives up"
+    elif isinstance(outcome.act, GiveBack):
+        kind = "queue" if outcome.served else "comes back" if not run.queue else ""
+    if not kind or kind in asked:
+        return None
+    made = {"gives up": _ask_gives_up, "queue": _ask_queue, "comes back": _ask_comes_back}[kind]
+    question = question_with_enough_choices(made(run, outcome))
+    if question:
+        asked.add(kind)
+    return question
+
+
+def _ask_comes_back(run: PoolRun, outcome: Outcome) -> Ask:
+    assert isinstance(outcome.act, GiveBack)
+    total, before, after = run.stepped.pool.memory_bytes, outcome.before, outcome.after
+    back = before.lent_bytes - after.lent_bytes
+    return ask(
+        f"{outcome.act.who} gives its {back} bytes back. How many bytes are unpooled then?",
+        str(after.available_bytes),
+        "A buffer of the poolable size is kept in the free list, made as it is."
+        if after.pooled_bytes > before.pooled_bytes
+        else "Only the poolable size is kept as a buffer.",
+        {
+            str(before.available_bytes + back): "It is free, but not unpooled: the buffer was of "
+            "the poolable size, so it stays made.",
+            str(before.available_bytes): "Its size is not the poolable one: it is not kept.",
+            str(before.available_bytes - back): "It was taken off already, when it was lent.",
+            str(total + back): "The total never grows.",
+        },
+    )
+
+
+def _ask_queue(run: PoolRun, outcome: Outcome) -> Ask:
+    assert isinstance(outcome.act, GiveBack)
+    waiting = [*outcome.served, *run.queue]
+    right = f"{', '.join(outcome.served)}, in this order"
+    wrong = {
+        f"{waiting[-1]} first": "That would be a stack: who came first might wait for ever.",
+        "who needs the least": "Then a large request might wait for ever. The queue is fair.",
+        "nobody before all of them can": "Each leaves the queue as soon as it has its bytes.",
+    }
+    return ask(
+        f"{' and '.join(waiting)} wait, in this order. {outcome.act.who} gives back "
+        f"{outcome.before.lent_bytes - _still_lent(run, outcome)} bytes. Who is served?",
+        right,
+        "First come, first served: the first collects, and wakes the next if something is left.",
+        wrong,
+    )
+
+
+def _still_lent(run: PoolRun, outcome: Outcome) -> int:
+    """Return what was lent before the act and is lent still."""
+    holders = run.holders.items()
+    return sum(caller.size_bytes for who, caller in holders if who not in outcome.served)
+
+
+def _ask_gives_up(run: PoolRun, outcome: Outcome) -> Ask:
+    who = outcome.gave_up[0]
+    right = "they go back"
+    if outcome.served:
+        right += f", and {outcome.served[0]} is served"
+    return ask(
+        f"{who} has collected {outcome.before.other_bytes} bytes, and its time is over. What "
+        "becomes of them?",
+        right,
+        "A call that fails keeps nothing, and wakes the next one.",
+        {
+            "they are lost": "So it is in the documents' code: each time-out makes the pool "
+            "smaller.",
+            f"{who} keeps them for its next call": "A call that fails leaves nothing behind; the "
+            "next one begins anew.",
+            "they come back when the pool is closed": "Others wait for them now.",
+        },
+    )

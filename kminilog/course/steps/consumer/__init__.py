@@ -1,1 +1,0 @@
-"""Step-throughs of groups: assignment, rebalance, and the whole way of a message."""

@@ -1,0 +1,319 @@
+"""`step docs-vs-bytes`: one message in both dialects, and read by the layout of old web pages.
+
+    documented   offset  size  crc  magic  attributes  key length  key  value
+    kafka        offset  size  crc  magic  attributes  key length  key  value length  value
+    web pages            length  magic  crc  payload
+
+Kafka's web pages of 0.8.1 to 0.9.0 show the third layout, which is on no disk: it is that of the
+time before 0.8, and message offsets and keys came later. The pages add that the crc is computed
+over the payload. `read_by_pages` is a reader that believes them. All else is what the engine
+encodes and decodes. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset; Kafka's documentation
+of 0.8.1 to 0.9.0, 5.4 and 5.5; users@kafka 16375 for the default message, and for a learner who
+compared its bytes with the web pages.
+"""
+
+from typing import NamedTuple
+from zlib import crc32
+
+from kminilog.course.steps.document import UNPARSED, Document, Field, Range, Table, Value
+from kminilog.course.steps.layout import NUMBERS, message_fields, split_fields
+from kminilog.course.steps.recording import Recording, ask
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import (
+    CRC_END,
+    HEADER_BYTES,
+    SIZE_END,
+    CorruptMessage,
+    Message,
+    decode,
+    encode,
+)
+from kminilog.text import count, shown
+
+# ---- the layout of the web pages
+
+
+FILLER_BYTES = 8
+"""What a learner called "some sort of filler" in front of the length: the offset."""
+_PAYLOAD_START = 9  # length, magic, crc
+
+
+class ByPages(NamedTuple):
+    """A message as the web pages have it; `payload_bytes` is what the length leaves for it."""
+
+    length: int
+    magic: int
+    crc: int
+    payload_bytes: int
+
+
+def read_by_pages(data: bytes, position: int) -> ByPages:
+    """Return what a reader finds at a position who follows the web pages; it needs 9 bytes.
+
+    >>> read_by_pages(bytes.fromhex("00000016 e97538bc 00 00"), 0)
+    ByPages(length=22, magic=233, crc=1966652416, payload_bytes=17)
+    """
+    length = int.from_bytes(data[position : position + 4], signed=True)
+    crc = int.from_bytes(data[position + 5 : position + 9])
+    return ByPages(length, data[position + 4], crc, length - 5)
+
+
+def checksums(data: bytes, value: bytes) -> dict[str, tuple[int, int]]:
+    """Return the CRC-32 of parts of a message that others have taken: where each begins, and it.
+
+    >>> from kminilog.format.dialect import KAFKA
+    >>> from kminilog.format.message import encode
+    >>> checksums(encode(KAFKA, 0, None, b"message1"), b"message1")["the value alone"]
+    (26, 1137720874)
+    """
+    zeroed = data[:SIZE_END] + bytes(4) + data[CRC_END:]
+    parts = {
+        "magic to the end": data[CRC_END:],
+        "key length to the end": data[CRC_END + 2 :],
+        "the web pages' payload": data[FILLER_BYTES + _PAYLOAD_START :],
+        "the value alone": value,
+    }
+    sums = {name: (len(data) - len(part), crc32(part)) for name, part in parts.items()}
+    return {**sums, "all bytes, crc set to 0": (0, crc32(zeroed))}
+
+
+def pages_fields(file: str, data: bytes) -> list[Field]:
+    """Return the fields that such a reader sees after the filler; they cover `data`."""
+    found = read_by_pages(data, FILLER_BYTES)
+    # The kinds, so the colours, are those of the fields that a reader takes them for.
+    return [
+        Field(file, 0, 8, "not in the pages", UNPARSED, None),
+        Field(file, 8, 12, "length", "size", found.length),
+        Field(file, 12, 13, "magic", "magic", found.magic),
+        Field(file, 13, 17, "crc", "crc", found.crc),
+        Field(file, 17, len(data), "payload", "value", count(len(data) - 17, "byte")),
+    ]
+
+
+# ---- the steps
+
+
+BROKERS_BYTES = bytes.fromhex(
+    "0000000000000000 00000016 e97538bc 00 00 ffffffff 00000008 6d65737361676531"
+)
+"""Offset 0, no key, value "message1", as a broker of Kafka 0.8 wrote it."""
+
+_DOCUMENTED, _KAFKA, _PAGES = "documented dialect", "kafka dialect", "kafka, read by web pages"
+_SHOWN_BYTES = 40
+
+
+def document(key: bytes | None = None, value: bytes = b"message1") -> Document:
+    """Return the step-through for a message; its last state has what the kafka dialect reads.
+
+    Raises ValueError for a key and a value that are too long to show.
+    """
+    recording = Recording("docs-vs-bytes", "One message, three layouts: two dialects and web pages")
+    documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
+    recording.file(_DOCUMENTED, documented, message_fields(_DOCUMENTED, DOCUMENTED, 0, documented))
+    recording.file(_KAFKA, kafka, message_fields(_KAFKA, KAFKA, 0, kafka), is_shown=False)
+    recording.file(_PAGES, kafka, pages_fields(_PAGES, kafka), is_shown=False)
+    _say_dialects(recording, key, value)
+    _say_exchanged(recording, documented, kafka)
+    _say_pages(recording, kafka)
+    _say_crc(recording, kafka, value)
+    _say_result(recording, kafka)
+    return recording.document()
+
+
+def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None:
+    documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
+    values: dict[str, Value] = {"offset": 0, "key": _text(key), "value": _text(value)}
+    recording.step(
+        f"A message with offset 0 in the documented dialect: a header of {HEADER_BYTES} bytes, "
+        "then the key, then the value. No field holds the length of the value. It goes on to the "
+        "end of the message, which the size gives.",
+        focus=[Range(_DOCUMENTED, 0, len(documented))],
+        values={**values, "bytes": len(documented)},
+    )
+    recording.show(_KAFKA)
+    longer = len(kafka) - len(documented)
+    question = ask(
+        "In the kafka dialect the value has a length of its own. How many bytes longer is the "
+        "same message there?",
+        str(longer),
+        "The value length is an int32, like the key length.",
+        {
+            "0": "The size field is no replacement: both dialects have it, and the kafka dialect "
+            "has the value length in addition.",
+            "1": "One byte would do for short values only. All lengths here have four bytes.",
+            "8": "Only the offset has eight bytes. Lengths have four.",
+        },
+    )
+    same = kafka == BROKERS_BYTES
+    broker = f" A broker of Kafka 0.8 wrote exactly these {len(kafka)} bytes." if same else ""
+    recording.step(
+        f"The same message in the kafka dialect is {longer} bytes longer: a value length stands "
+        f"in front of the value.{broker}",
+        ask=question,
+        focus=[Range(_KAFKA, 0, len(kafka))],
+        values={**values, "bytes": len(kafka)},
+    )
+
+
+def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> None:
+    recording.step(
+        "Field by field. The size counts the four bytes more, and the CRC covers them. So these "
+        "two differ; all other fields are the same.",
+        tables=[_comparison(documented, kafka)],
+    )
+    found = decode(DOCUMENTED, kafka)
+    assert isinstance(found, Message), found  # the CRC covers the same bytes in both dialects
+    question = ask(
+        "A reader of the documented dialect gets the kafka bytes. What does it find?",
+        f"a value of {len(found.value or b'')} bytes",
+        "All bytes after the key are the value, also the four that are its length.",
+        {
+            "a wrong crc": "Both dialects compute it over the same bytes, all after the crc.",
+            "the same value": "This reader knows no value length, so it cannot take it away from "
+            "the value.",
+            "an unfinished message": "The size counts to the end of the message in both dialects.",
+        },
+    )
+    recording.step(
+        "The kafka bytes, read in the documented dialect: the CRC is right, and the value length "
+        "has become the beginning of the value. Nothing reports this; the reader must know the "
+        "dialect.",
+        ask=question,
+        focus=[Range(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
+        values={"key": _text(found.key), "value": _text(found.value)},
+    )
+    outcome = decode(KAFKA, documented)
+    said = "That happens to be a valid message."
+    if isinstance(outcome, CorruptMessage):
+        said = f"It does not fit: {outcome.fault.value}, {outcome.detail}."
+    recording.step(
+        "The documented bytes, read in the kafka dialect: the four bytes after the key are taken "
+        f"for the length of the value. {said}",
+        focus=[Range(_DOCUMENTED, 0, len(documented))],
+    )
+
+
+def _comparison(documented: bytes, kafka: bytes) -> Table:
+    hexes = {part.name: part.data.hex(" ") for part in split_fields(DOCUMENTED, documented)}
+    rows = tuple(
+        (part.start, part.name, hexes.get(part.name, "not there"), part.data.hex(" "))
+        for part in split_fields(KAFKA, kafka)
+        if part.name in NUMBERS
+    )
+    marked = tuple(number for number, row in enumerate(rows) if row[2] != row[3])
+    columns = ("byte in kafka", "field", "documented", "kafka")
+    return Table("The fields that are numbers", columns, rows, marked)
+
+
+def _say_pages(recording: Recording, kafka: bytes) -> None:
+    at_start, behind_filler = read_by_pages(kafka, 0), read_by_pages(kafka, FILLER_BYTES)
+    size = behind_filler.length
+    question = ask(
+        "Kafka's web pages of 0.8.1 to 0.9.0 show a third layout: length (4 bytes), magic (1), "
+        "crc (4), payload. Which length does a reader find who begins at byte 0?",
+        str(at_start.length),
+        "Byte 0 begins the offset, which the pages leave out; its upper four bytes are 0.",
+        {
+            str(size): "That is the size, at byte 8. The pages do not tell that an offset comes "
+            "first.",
+            str(len(kafka)): "That is the whole message. No field holds this number.",
+            "9": "That is what the pages' own fields take. No field holds this number.",
+        },
+    )
+    recording.step(
+        f"Read by the web pages from byte 0: the length is {at_start.length}, so the payload would "
+        f"have {at_start.length} - 5 = {at_start.payload_bytes} bytes. The pages leave out the "
+        "offset, and this reader cannot go on.",
+        ask=question,
+        focus=[Range(_KAFKA, 0, SIZE_END)],
+        values={"length": at_start.length, "payload bytes": at_start.payload_bytes},
+    )
+    recording.hide(_DOCUMENTED)
+    recording.show(_PAGES)
+    values: dict[str, Value] = {"length": size}
+    recording.step(
+        "A learner on Kafka's mailing list took the first eight bytes for a filler. After them "
+        f"the length is {size}, and that is right: in both layouts it counts all bytes after it. "
+        "So this reader finds the end of each message.",
+        focus=[Range(_PAGES, 8, 12)],
+        values=values,
+    )
+    _say_header_by_pages(recording, kafka, behind_filler)
+
+
+def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> None:
+    values: dict[str, Value] = {"length": found.length, "magic": f"0x{found.magic:02x}"}
+    question = ask(
+        "Which byte does this reader take for the magic, the version of the format?",
+        f"0x{found.magic:02x}",
+        "Byte 12 is the first byte of the real CRC.",
+        {
+            "0x00": "That is the real magic, at byte 16. On the disk the CRC comes first.",
+            "0x01": "Magic 1 came with Kafka 0.10; it has nothing to do with these bytes.",
+            f"0x{kafka[11]:02x}": "That is the last byte of the length.",
+        },
+    )
+    ends = "A reader that knows only version 0 ends here." if found.magic else "By chance it is 0."
+    recording.step(
+        f"The magic would be 0x{found.magic:02x}. The pages have magic in front of crc, the disk "
+        f"has crc in front of magic. {ends}",
+        ask=question,
+        focus=[Range(_PAGES, 12, 13)],
+        values=values,
+    )
+    values["crc"] = found.crc
+    recording.step(
+        f"The crc would be {found.crc}: three bytes of the real one, and the magic.",
+        focus=[Range(_PAGES, 13, 17)],
+        values=values,
+    )
+    recording.step(
+        f"The payload would have {found.payload_bytes} bytes: attributes, key length, key and "
+        "value length stand in it, in front of the value.",
+        focus=[Range(_PAGES, 17, len(kafka))],
+        values={**values, "payload bytes": found.payload_bytes},
+    )
+
+
+def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
+    stored = int.from_bytes(kafka[SIZE_END:CRC_END])
+    sums = checksums(kafka, value)
+    question = ask(
+        f"The pages say: a CRC-32 of the payload. Which bytes give the {stored} that is stored?",
+        "magic to the end",
+        "The CRC covers everything after itself; neither offset nor size.",
+        {
+            "the value alone": "The pages say so, but then no fault in the key would be found.",
+            "key length to the end": "Magic and attributes are covered, too.",
+            "all bytes, crc set to 0": "Many formats do so. Here a broker can give a message "
+            "another offset without a new CRC, because the CRC does not cover it.",
+        },
+    )
+    rows = tuple(
+        (name, f"{start} to {len(kafka) - 1}" if start < len(kafka) else "none", crc)
+        for name, (start, crc) in sums.items()
+    )
+    recording.hide(_PAGES)
+    recording.step(
+        f"Only one of these is the stored {stored}: all bytes from the magic to the end. The value "
+        f"alone gives {sums['the value alone'][1]}.",
+        ask=question,
+        focus=[Range(_KAFKA, SIZE_END, len(kafka))],
+        values={"stored crc": stored},
+        tables=[Table("CRC-32 over which bytes?", ("what", "bytes", "CRC-32"), rows, (0,))],
+    )
+
+
+def _say_result(recording: Recording, kafka: bytes) -> None:
+    found = decode(KAFKA, kafka)
+    assert isinstance(found, Message), found
+    recording.step(
+        "What the engine reads. The bytes decide, not the page: hold a file of a real broker "
+        "against any description before you believe it.",
+        focus=[Range(_KAFKA, 0, len(kafka))],
+        values={**found._asdict(), "key": _text(found.key), "value": _text(found.value)},
+    )
+
+
+def _text(data: bytes | None) -> str:
+    return shown(data, _SHOWN_BYTES)

@@ -1,0 +1,106 @@
+"""`step edges`: the searches that go wrong first: at a name, at both ends, and past them.
+
+    first - 1   first   a name - 1   a name   a name + 1   last   last + 1
+
+Source: S1 5.2 and 5.3: which file holds the number in a name depends on the dialect.
+"""
+
+from collections.abc import Iterator
+
+from kminilog.course.steps.document import Document, Table
+from kminilog.course.steps.find_offset import Search, tried
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.format.names import segment_name
+from kminilog.storage.lookup import NAMES
+from kminilog.storage.partition_reader import PartitionReader
+
+_OUT_OF_RANGE = "out of range"
+
+
+def document(reader: PartitionReader) -> Document:
+    """Return the step-through of searches at the edges of a partition and of one of its names.
+
+    Raises what `PartitionReader.find` raises for damage, and ValueError for a partition without
+    segments.
+    """
+    partition = reader.topic_partition
+    if not reader.segments():
+        raise ValueError(f"{partition} has no segment, so there is nothing to search")
+    recording = Recording("edges", f"The edges of {partition}")
+    rows: list[tuple[int, str, str]] = []
+    for offset, where in edges(reader):
+        search = tried(reader, offset)
+        answer = search.segment.name if search.found else _OUT_OF_RANGE
+        rows.append((offset, where, answer))
+        _record(recording, search, where, answer, tuple(rows))
+    return recording.document()
+
+
+def edges(reader: PartitionReader) -> Iterator[tuple[int, str]]:
+    """Yield the offsets at the edges, ascending, and all that each is."""
+    start, end = reader.log_start_offset, reader.log_end_offset
+    names = [segment.base_offset for segment in reader.segments()]
+    name = names[len(names) // 2]
+    places = [
+        (name - 1, "one less than a name"),
+        (name, "the number in a name"),
+        (name + 1, "one more than a name"),
+    ]
+    if start < end:
+        places += [
+            (start - 1, "one before the first message"),
+            (start, "the first message"),
+            (end - 1, "the last message"),
+            (end, "one after the last message"),
+        ]
+    for offset in sorted({offset for offset, _ in places if offset >= 0}):
+        yield offset, " and ".join(where for at, where in places if at == offset)
+
+
+def _record(
+    recording: Recording,
+    search: Search,
+    where: str,
+    answer: str,
+    rows: tuple[tuple[int, str, str], ...],
+) -> None:
+    names = [segment.base_offset for segment in search.reader.segments()]
+    slot = names.index(search.segment.base_offset)
+    near = names[max(slot - 1, 0) : slot + 2]
+    why = {segment_name(name): _wrong(search, name) for name in near}
+    why[_OUT_OF_RANGE] = "The log does hold this offset."
+    question = ask(
+        f"Offset {search.offset}, {where}: which segment holds it?",
+        answer,
+        _right(search),
+        why,
+    )
+    recording.spend(probes=len(search.trace.probes(NAMES)))
+    said = f"Segment {answer} holds it." if search.found else "The log does not hold it."
+    recording.step(
+        f"Offset {search.offset} is {where}. {said}",
+        ask=question_with_enough_choices(question),
+        values={"offset": search.offset, "segment": answer if search.found else None},
+        tables=[Table("Edges", ("offset", "what it is", "segment"), rows, (len(rows) - 1,))],
+    )
+
+
+def _wrong(search: Search, name: int) -> str:
+    if not search.found:
+        return "The log does not hold this offset, and no other message is returned for it."
+    if name > search.offset:
+        return f"{name} is above {search.offset}: all of its messages come later."
+    if name == search.offset:
+        return (
+            "In this dialect the number in a name is the last offset of the segment before, so it "
+            "is there."
+        )
+    return f"{name} is low enough, but not the greatest such name."
+
+
+def _right(search: Search) -> str:
+    if not search.found:
+        start, end = search.reader.log_start_offset, search.reader.log_end_offset
+        return f"The log holds the offsets {start} to {end - 1}."
+    rule = "below" if search.reader.dialect.named_by_previous else "not above"
+    return f"It has the greatest name {rule} {search.offset}; if there is none, it is the first."

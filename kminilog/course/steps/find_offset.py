@@ -1,0 +1,434 @@
+"""`step find-offset`: one search for one message, from the names of files to its bytes.
+
+    names     each probe of the bisection of names, and which slots are left
+    entries   the same in the `.index`, with the bytes of each entry that is shown
+    walk      each message where the walk stood, and what it read there
+
+The reader's `find` runs once, with a recorder (recorded_search.py); nothing is searched again for
+show. Of a large index only the entries around the one that was taken are shown, of a long walk only
+its end. Source: S1 5.3, whose example is offset 368776.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+from kminilog.course.steps.document import Document, Field, Range, Table, Value
+from kminilog.course.steps.layout import index_fields, message_fields
+from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.errors import OffsetOutOfRangeError
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
+from kminilog.format.message import CRC_END, SIZE_END
+from kminilog.format.names import segment_name
+from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
+from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.storage.regular_file import open_regular
+from kminilog.storage.segment import Segment
+from kminilog.text import count, shown_in
+
+_SHOWN_ROWS = 9
+
+
+class Search:
+    """One search in a partition: what it found, and what the recorder saw."""
+
+    def __init__(self, reader: PartitionReader, offset: int) -> None:
+        self.reader = reader
+        self.offset = offset
+        self.trace = Trace()
+        self.found: Found | None = None
+
+    def run(self) -> Found:
+        """Search, and return what `PartitionReader.find` returns; it raises the same errors."""
+        self.found = self.reader.find(self.offset, self.trace)
+        return self.found
+
+    @property
+    def segment(self) -> Segment:
+        """The segment that the names led to."""
+        if self.found:
+            return self.found.segment
+        segments = self.reader.segments()
+        bases = [segment.base_offset for segment in segments]
+        return segments[segment_slot(self.reader.dialect, bases, self.offset)]
+
+    @property
+    def stands(self) -> list[HeaderRead]:
+        """Where the walk stood, in order.
+
+        A header is read again if the bytes at hand ended inside its message. If an index entry was
+        false, the walk began again at byte 0; what it had read before does not count.
+        """
+        stands: dict[int, HeaderRead] = {}
+        for read in self.trace.header_reads:
+            if any(read.position < position for position in stands):
+                stands.clear()
+            stands[read.position] = read
+        return list(stands.values())
+
+
+def tried(reader: PartitionReader, offset: int) -> Search:
+    """Return a search that has run; its `found` is None if the log does not hold the offset.
+
+    Raises what `PartitionReader.find` raises for damage.
+    """
+    search = Search(reader, offset)
+    with suppress(OffsetOutOfRangeError):
+        search.run()
+    return search
+
+
+def window(
+    title: str, columns: tuple[str, ...], rows: Sequence[tuple[Value, ...]], slot: int | None
+) -> Table:
+    """Return the rows around a slot as a table; the slot's row is marked.
+
+    >>> window("Names", ("slot", "name"), [(0, "a"), (1, "b")], 1).marked
+    (1,)
+    """
+    first = first_shown(len(rows), slot or 0, _SHOWN_ROWS)
+    part = rows[first : first + _SHOWN_ROWS]
+    if len(part) < len(rows):
+        title += f", {len(part)} of {len(rows)}"
+    marked = () if slot is None or slot >= len(rows) else (slot - first,)
+    return Table(title, columns, tuple(part), marked)
+
+
+def first_shown(count_of_all: int, slot: int, shown_count: int) -> int:
+    """Return the first of `shown_count` elements around a slot.
+
+    >>> first_shown(100, 50, 10), first_shown(100, 99, 10), first_shown(3, 1, 10)
+    (45, 90, 0)
+    """
+    return max(0, min(slot - shown_count // 2, count_of_all - shown_count))
+
+
+def compared(probe: Probe, wanted: int) -> str:
+    """Return how a probed value compares, as `7 < 9`."""
+    sign = "<" if probe.value < wanted else ">" if probe.value > wanted else "="
+    return f"{probe.value} {sign} {wanted}"
+
+
+# ---- the names
+
+
+def record_names(recording: Recording, search: Search) -> None:
+    """Add the steps from all segments to the one that may hold the offset."""
+    offset, dialect = search.offset, search.reader.dialect
+    names = [one.base_offset for one in search.reader.segments()]
+    rule = "below" if dialect.named_by_previous else "not above"
+    recording.step(
+        f"Where is offset {offset} of {search.reader.topic_partition}? The partition has "
+        f"{count(len(names), 'segment')}. The {dialect.name} dialect wants the greatest name "
+        f"{rule} {offset}; if there is none, the first. The names are sorted, so bisection works.",
+        values={"offset": offset, "low": 0, "high": len(names)},
+        tables=[_names_table(names, None)],
+    )
+    low, high = 0, len(names)
+    for probe in search.trace.probes(NAMES):
+        goes_right = probe.value < offset or (
+            probe.value == offset and not dialect.named_by_previous
+        )
+        low, high = (probe.slot + 1, high) if goes_right else (low, probe.slot)
+        recording.spend(probes=1)
+        recording.step(
+            f"Slot {probe.slot} is {probe.value}: {compared(probe, offset)}. Go on to the "
+            f"{'right' if goes_right else 'left'} of it.",
+            values={"offset": offset, "low": low, "high": high},
+            tables=[_names_table(names, probe.slot)],
+        )
+    _record_segment(recording, search, names, rule)
+
+
+def _record_segment(recording: Recording, search: Search, names: Sequence[int], rule: str) -> None:
+    segment, offset = search.segment, search.offset
+    slot = names.index(segment.base_offset)
+    wrong = {segment_name(names[0]): "That is the first segment. Each name is a bound: go on."}
+    wrong[segment_name(names[-1])] = "That is the last segment, where new messages are written."
+    if slot + 1 < len(names):
+        wrong[segment_name(names[slot + 1])] = (
+            "That is the next greater name, a ceiling. A name says where a segment begins, so the "
+            "offset is in front of it."
+        )
+    question = ask(
+        f"Which segment is searched for offset {offset}?",
+        segment.name,
+        f"It is the greatest name {rule} {offset}, or the first of all.",
+        wrong,
+    )
+    recording.step(
+        f"The search chooses segment {segment.name}: its .index and its .log. Only the walk shows "
+        "if the message is there.",
+        ask=question_with_enough_choices(question),
+        values={"offset": offset, "segment": segment.name},
+        tables=[_names_table(names, slot)],
+    )
+
+
+def _names_table(names: Sequence[int], slot: int | None) -> Table:
+    rows = [(number, segment_name(name)) for number, name in enumerate(names)]
+    return window("Names of the segments", ("slot", "name"), rows, slot)
+
+
+# ---- the index entries
+
+
+_SHOWN_ENTRIES = 64
+_WHOLE_FILE = (
+    "That reads the whole file. The answer is right, but the search does not use the index."
+)
+_IN_ENTRY = "The entry holds this position."
+_PROBED = ("entry", "relative offset", "position", "then")
+
+
+def record_entries(recording: Recording, search: Search) -> None:
+    """Add the steps from all index entries to the byte where the walk begins."""
+    segment = search.segment
+    entries = segment.index.entries()
+    relative = search.offset - segment.base_offset
+    taken = segment.index.lookup(search.offset)
+    name = segment.index.path.name
+    _show_index(recording, name, entries, taken)
+    values: dict[str, Value] = {
+        "offset": search.offset,
+        "segment": segment.name,
+        "relative offset": relative,
+    }
+    recording.step(
+        f"The index has {count(len(entries), 'entry')} of {ENTRY_SIZE_BYTES} bytes: it is sparse, "
+        "not every message has one. Its offsets are relative to the number in the name: "
+        f"{search.offset} - {segment.base_offset} = {relative}. The search wants the greatest "
+        f"entry that is not above {relative}.",
+        values=values,
+        tables=[_entries_table(entries, None, taken)],
+    )
+    low, high = 0, len(entries)
+    probed: list[tuple[Value, ...]] = []
+    for probe in search.trace.probes(ENTRIES):
+        goes_right = probe.value <= relative
+        low, high = (probe.slot + 1, high) if goes_right else (low, probe.slot)
+        side = "right" if goes_right else "left"
+        position = entries[probe.slot].position if probe.slot < len(entries) else None
+        probed.append((probe.slot, probe.value, position, f"on to the {side}"))
+        recording.spend(probes=1)
+        add = partial(_add_entries, recording, entries, probe.slot, 1)
+        with recording.shown_alone(_of_entry(name, probe.slot), add) as focus:
+            recording.step(
+                f"Entry {probe.slot} is for {probe.value}: {compared(probe, relative)}. Go on to "
+                f"the {side} of it.",
+                focus=focus,
+                values={**values, "low": low, "high": high},
+                tables=[Table("Probes", _PROBED, tuple(probed), (len(probed) - 1,))],
+            )
+    _record_entry(recording, search, segment, values)
+
+
+def _record_entry(
+    recording: Recording, search: Search, segment: Segment, values: dict[str, Value]
+) -> None:
+    entries = segment.index.entries()
+    taken = segment.index.lookup(search.offset)
+    entry = search.found.located.index_entry if search.found else taken
+    start = entry.position if entry else 0
+    slot = entries.index(taken) if taken else None
+    if taken is None:
+        said = "No entry is low enough. The walk begins at byte 0 of the log."
+    elif entry is None:
+        said = (
+            f"Entry {taken.relative_offset},{taken.position} is taken, but no message with its "
+            "offset stands there. An index is never trusted: the walk begins at byte 0."
+        )
+    else:
+        said = (
+            f"Entry {entry.relative_offset},{entry.position}: the message with offset "
+            f"{segment.base_offset + entry.relative_offset} begins at byte {entry.position} of the "
+            "log. The walk begins there."
+        )
+    wrong = {"0": _WHOLE_FILE}
+    if slot is not None and slot + 1 < len(entries):
+        wrong[str(entries[slot + 1].position)] = (
+            "That is the next entry, a ceiling. The walk goes forward only, so it would miss the "
+            "message."
+        )
+    if entry:
+        wrong[str(entry.relative_offset)] = "That is the relative offset, not the position."
+    question = ask("At which byte of the log does the walk begin?", str(start), _IN_ENTRY, wrong)
+    recording.step(
+        said,
+        ask=question_with_enough_choices(question),
+        focus=[] if slot is None else recording.in_view(_of_entry(segment.index.path.name, slot)),
+        values={**values, "walk begins at byte": start},
+        tables=[_entries_table(entries, slot, taken)],
+    )
+
+
+def _show_index(
+    recording: Recording, name: str, entries: Sequence[IndexEntry], taken: IndexEntry | None
+) -> None:
+    if recording.has_file(name) or not entries:
+        return
+    slot = entries.index(taken) if taken else 0
+    first = first_shown(len(entries), slot, _SHOWN_ENTRIES)
+    _add_entries(recording, entries, first, _SHOWN_ENTRIES, name)
+
+
+def _add_entries(
+    recording: Recording, entries: Sequence[IndexEntry], first: int, entry_count: int, name: str
+) -> None:
+    """Add the bytes of some entries under a name."""
+    data = b"".join(encode_entry(entry) for entry in entries[first : first + entry_count])
+    start = first * ENTRY_SIZE_BYTES
+    fields = [
+        field._replace(start=field.start + start, end=field.end + start)
+        for field in index_fields(name, data)
+    ]
+    size_bytes = len(entries) * ENTRY_SIZE_BYTES
+    recording.file(name, data, fields, start=start, size_bytes=size_bytes)
+
+
+def _of_entry(name: str, slot: int) -> Range:
+    start = slot * ENTRY_SIZE_BYTES
+    return Range(name, start, start + ENTRY_SIZE_BYTES)
+
+
+def _entries_table(
+    entries: Sequence[IndexEntry], probed: int | None, taken: IndexEntry | None
+) -> Table:
+    rows = [(number, *entry) for number, entry in enumerate(entries)]
+    columns = ("entry", "relative offset", "position")
+    if probed is None and taken:
+        table = window("Index entries", columns, rows, entries.index(taken))
+        return table._replace(marked=())
+    return window("Index entries", columns, rows, probed)
+
+
+# ---- the walk
+
+
+_SHOWN_LOG_BYTES = 1 << 12
+_SHOWN_AT_EACH_END = 3
+
+
+def record_walk(recording: Recording, search: Search) -> None:
+    """Add the steps from where the walk begins to the message, or to the end."""
+    segment, stands = search.segment, search.stands
+    _show_log(recording, search, segment, stands)
+    name = segment.log_path.name
+    passed = stands[:-1] if search.found else stands
+    left_out = len(passed) - 2 * _SHOWN_AT_EACH_END
+    for number, stand in enumerate(passed):
+        offset, size, *_ = stand.fields
+        recording.spend(reads=1, bytes=SIZE_END + size)
+        if left_out > 1 and _SHOWN_AT_EACH_END <= number < len(passed) - _SHOWN_AT_EACH_END:
+            if number == _SHOWN_AT_EACH_END:
+                recording.step(
+                    f"So the walk passes {left_out} more messages, each by its offset, size and "
+                    "checksum.",
+                    values={"byte": stand.position, "offset there": offset},
+                )
+            continue
+        header = Range(name, stand.position, stand.position + CRC_END)
+        add = partial(_add_log, recording, segment, [stand], CRC_END)
+        with recording.shown_alone(header, add) as focus:
+            recording.step(
+                f"At byte {stand.position} stands offset {offset}, not {search.offset}. Its size "
+                f"is {size}: the next message begins {SIZE_END + size} bytes on.",
+                focus=focus,
+                values={"byte": stand.position, "offset there": offset, "size": size},
+            )
+    _record_result(recording, search, segment)
+
+
+def _record_result(recording: Recording, search: Search, segment: Segment) -> None:
+    reader = search.reader
+    values: dict[str, Value] = {
+        "topic": reader.topic_partition.topic,
+        "partition": reader.topic_partition.partition,
+        "offset": search.offset,
+    }
+    if search.found is None:
+        start, end = reader.log_start_offset, reader.log_end_offset
+        recording.step(
+            f"Offset {search.offset} is not there. The log begins with offset {start} and ends "
+            f"with {end - 1}. A search never gives the next message in its place.",
+            values={**values, "segment": None, "log start": start, "log end": end},
+        )
+        return
+    located = search.found.located
+    message, position = located.message, located.position
+    recording.spend(reads=1, bytes=message.length_bytes)
+    recording.step(
+        f"Found: offset {message.offset} stands at byte {position}, after "
+        f"{count(located.scanned_messages, 'message')} and {located.scanned_bytes} bytes. Its key "
+        f"is {shown_in(message.key, 70)}, its value {shown_in(message.value, 70)}.",
+        focus=recording.in_view(
+            Range(segment.log_path.name, position, position + message.length_bytes)
+        ),
+        values={
+            **values,
+            "segment": segment.name,
+            "position": position,
+            "scanned messages": located.scanned_messages,
+            "scanned bytes": located.scanned_bytes,
+        },
+    )
+
+
+def _show_log(
+    recording: Recording, search: Search, segment: Segment, stands: Sequence[HeaderRead]
+) -> None:
+    """Show the log from where the walk began; of a long walk, only its end."""
+    name = segment.log_path.name
+    if recording.has_file(name) or not stands:
+        return
+    last = stands[-1]
+    end = last.position + SIZE_END + last.fields[1]
+    first = next(s for s in stands if s is last or end - s.position <= _SHOWN_LOG_BYTES)
+    bytes_count = min(end - first.position, _SHOWN_LOG_BYTES)
+    _add_log(recording, segment, stands[stands.index(first) :], bytes_count, name)
+
+
+def _add_log(
+    recording: Recording,
+    segment: Segment,
+    stands: Sequence[HeaderRead],
+    bytes_count: int,
+    name: str,
+) -> None:
+    """Add bytes of the log, from the first of some messages on, under a name."""
+    first = stands[0]
+    with open(segment.log_path, "rb", opener=open_regular) as file:
+        size_bytes = file.seek(0, 2)
+        file.seek(first.position)
+        data = file.read(bytes_count)
+    fields: list[Field] = []
+    for stand in stands:
+        at = stand.position - first.position
+        part = data[at : at + SIZE_END + stand.fields[1]]
+        fields += message_fields(name, segment.dialect, stand.position, part)
+    recording.file(name, data, fields, start=first.position, size_bytes=size_bytes)
+
+
+# ---- the whole search
+
+
+def document(reader: PartitionReader, offset: int) -> Document:
+    """Return the step-through of a search; an offset that the log does not hold has one, too.
+
+    Raises what `PartitionReader.find` raises for damage, and ValueError for a partition without
+    segments.
+    """
+    return of_search(tried(reader, offset))
+
+
+def of_search(search: Search) -> Document:
+    """Return the step-through of a search that has run."""
+    partition = search.reader.topic_partition
+    if not search.reader.segments():
+        raise ValueError(f"{partition} has no segment, so there is nothing to search")
+    recording = Recording("find-offset", f"Where is offset {search.offset} of {partition}?")
+    record_names(recording, search)
+    record_entries(recording, search)
+    record_walk(recording, search)
+    return recording.document()

@@ -1,1 +1,0 @@
-"""Step-throughs of the search for an offset."""

@@ -1,1 +1,0 @@
-"""Step-throughs of one message: its bytes, and who notices a change."""

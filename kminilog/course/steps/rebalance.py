@@ -1,0 +1,380 @@
+"""`step rebalance`: members of a group come, go and hang; one step for each second that changes.
+
+    partition  reader  read to  committed  uncommitted
+    orders-0   A            20         16            4     would be read again if A were gone
+
+The seconds are those of `course.replays.rebalance`, which runs the real group on a simulated clock.
+What a step says follows from the plan's events and from what differs between two seconds. The
+questions are computed from what the replay has shown, so they fit any plan. `group demo` prints the
+same document. Source: S1 4; Kafka: rebalance protocols, at-least-once delivery; the misconceptions
+are ours.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from kminilog.consumer.assignors.registry import make_assignor
+from kminilog.consumer.group import PREPARING
+from kminilog.course.replays.rebalance import (
+    HANGS,
+    JOINS,
+    LEAVES,
+    SECOND_MS,
+    TOPIC,
+    WAKES,
+    Event,
+    Plan,
+    Second,
+)
+from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.text import count
+
+# ---- the questions
+
+
+def what_is_given_up(member: str, strategy: str) -> Ask:
+    """Ask what a member gives up when it hears of a rebalance."""
+    everything = "all of its partitions"
+    moving = "only the partitions that another member gets"
+    nothing = "none: it goes on reading until the new generation has begun"
+    is_cooperative = make_assignor(strategy).is_cooperative
+    wrong = {
+        everything: "That is an eager rebalance: everybody stops for a moment. This strategy is "
+        "cooperative.",
+        moving: "That is a cooperative rebalance. This strategy is eager: nobody knows yet which "
+        "partitions will move.",
+        nothing: "Then two members could read one partition at the same time.",
+    }
+    why = {
+        everything: "This strategy is eager: a member commits, gives up everything, and only then "
+        "joins again. It may get the same partitions back.",
+        moving: "This strategy is cooperative: a member joins again with what it has. Then it "
+        "gives up what another one is to get, and a second round hands that over.",
+    }
+    right = moving if is_cooperative else everything
+    question = f"{member} hears of the rebalance. What does it give up, by {strategy}?"
+    return ask(question, right, why[right], wrong)
+
+
+def when_removed(member: str, second: int, plan: Plan) -> Ask | None:
+    """Ask in which second a member that hangs is removed."""
+    hangs = [
+        event.second
+        for event in plan.events
+        if (event.member, event.what) == (member, HANGS) and event.second <= second
+    ]
+    if not hangs:  # it only was too slow for its time-out
+        return None
+    hung = hangs[-1]
+    session, interval = (
+        ms // SECOND_MS for ms in (plan.session_timeout_ms, plan.heartbeat_interval_ms)
+    )
+    return question_with_enough_choices(
+        ask(
+            f"{member} hangs from second {hung} on. In which second does the group remove it? The "
+            f"session time-out is {session} s, the heartbeat interval {interval} s.",
+            str(second),
+            f"The session ends {session} s after the last heartbeat that arrived, which was before "
+            f"second {hung}.",
+            {
+                str(hung): "A group sees no processes, only calls. A member that makes none may "
+                "just be slow.",
+                str(hung + interval): "One heartbeat that does not come is no reason: the session "
+                "time-out counts.",
+                str(hung + session): "The time does not begin when it hangs, which nobody sees. It "
+                "begins with the last heartbeat.",
+            },
+        )
+    )
+
+
+def how_many_again(before: Second, now: Second) -> Ask | None:
+    """Ask how many messages are read a second time when partitions are taken over."""
+    begun = [
+        number
+        for number, reader in now.reader_by_partition.items()
+        if reader is not None and before.reader_by_partition[number] != reader
+    ]
+    taker = now.reader_by_partition[begun[0]]
+    read = sum(now.read_to_by_partition[n] - before.committed_by_partition[n] for n in begun)
+    return question_with_enough_choices(
+        ask(
+            f"{taker} takes over partitions whose reader has stopped without a commit. How many "
+            "messages are read a second time?",
+            str(now.read_again),
+            "Reading goes on at the committed offset. What lies between it and what was read "
+            "comes again.",
+            {
+                "0": "That would be exactly once. A group only knows committed offsets, not what "
+                "was read since.",
+                str(read - now.read_again): "These are read for the first time: they came while "
+                "nobody read.",
+                str(read): "These are all that is read now, from the committed offset on. Most of "
+                "them may be new.",
+            },
+        )
+    )
+
+
+def what_is_answered(member: str, error: str) -> Ask:
+    """Ask what a group answers to a commit of a member that was away."""
+    accepted = "it accepts the commit"
+    refused = "it refuses the commit"
+    greater = "for each partition it keeps the greater offset"
+    wrong = {
+        accepted: "Another member reads these partitions now. The commit would undo its progress.",
+        refused: "Its session is not over: it still is a member, and nobody else has its "
+        "partitions.",
+        greater: "A group never compares offsets: going back is allowed. It asks who commits.",
+    }
+    right = refused if error else accepted
+    why = "It is no member any more: the group has removed it, and must not let it undo the "
+    why += "progress of others. This is called fencing."
+    if not error:
+        why = "Its session is not over, so it is a member of the current generation."
+    return ask(f"{member} wakes up and commits. What does the group do?", right, why, wrong)
+
+
+# ---- the steps
+
+
+NOBODY = "-"
+MOST_STEPS = 40
+_RECENT_ROWS = 4
+_MOST_COLUMNS = 5  # of partitions side by side; more share one column, with a letter for each
+
+
+class Change(NamedTuple):
+    """A second, the one before it, its events, and who hangs or has just gone by then."""
+
+    before: Second
+    now: Second
+    events: tuple[Event, ...]
+    hanging: frozenset[str]
+
+    @property
+    def removed(self) -> list[str]:
+        """Members that the group has removed because nothing was heard of them."""
+        left = {event.member for event in self.events if event.what == LEAVES}
+        return [m for m in self.before.members if m not in {*self.now.members, *left}]
+
+    @property
+    def taken_over(self) -> dict[str, list[int]]:
+        """Reader -> partitions that it has begun to read."""
+        return _by_reader(self.now, self.before)
+
+    @property
+    def given_up(self) -> dict[str, list[int]]:
+        """Reader -> partitions that it has stopped to read, though it neither left nor hangs."""
+        left = {event.member for event in self.events if event.what == LEAVES}
+        gone = left | self.hanging
+        lost = _by_reader(self.before, self.now)
+        return {name: numbers for name, numbers in lost.items() if name not in gone}
+
+    @property
+    def is_news(self) -> bool:
+        """Whether anything is different that a reader of the step-through should know."""
+        return bool(self.events or self.now.read_again) or _kept(self.before) != _kept(self.now)
+
+
+def document(seconds: Sequence[Second], *, strategy: str, plan: Plan) -> Document:
+    """Return the step-through of a replay of at least one second, with this strategy and plan.
+
+    The last state is that of the last second. Of more than MOST_STEPS steps, those before the last
+    one are left out.
+    """
+    title = f"A rebalance, second by second: {count(plan.partitions, 'partition')} of {TOPIC}"
+    recording = Recording("rebalance", f"{title}, shared out by {strategy}")
+    news = [change for change in _changes(seconds, plan) if change.is_news]
+    questions = _Questions(strategy, plan)
+    shown = news[: MOST_STEPS - 1]
+    for number, change in enumerate(shown, start=1):
+        recent = [one.now for one in shown[max(0, number - _RECENT_ROWS) : number]]
+        recording.step(
+            " ".join(_sentences(change, plan)),
+            ask=questions.of(change),
+            values=_values(change.now),
+            tables=[_partitions(change.before, change.now), _timeline(recent)],
+        )
+    last, again = seconds[-1], sum(second.read_again for second in seconds)
+    said = f"In all, {count(again, 'message')} {'was' if again == 1 else 'were'} read twice. "
+    said += "That is at-least-once delivery: what was read but not committed is read again."
+    if len(news) > len(shown):
+        said += f" ({count(len(news) - len(shown), 'change')} before this step are left out.)"
+    recording.step(
+        said,
+        values={**_values(last), "read twice in all": again},
+        tables=[_partitions(last, last), _timeline([change.now for change in news], is_last=False)],
+    )
+    return recording.document()
+
+
+def _changes(seconds: Sequence[Second], plan: Plan) -> Iterator[Change]:
+    """Yield each second with the one before it; before the first one there is nothing."""
+    before = seconds[0]._replace(
+        state="",
+        generation=0,
+        reader_by_partition=dict.fromkeys(seconds[0].reader_by_partition),
+        idle=(),
+        members=(),
+    )
+    hanging: set[str] = set()
+    for now in seconds:
+        events = tuple(event for event in plan.events if event.second == now.second)
+        hanging |= {event.member for event in events if event.what == HANGS}
+        was_hanging = frozenset(hanging)
+        hanging -= {event.member for event in events if event.what in (WAKES, LEAVES)}
+        yield Change(before, now, events, was_hanging)
+        before = now
+
+
+def _kept(second: Second) -> tuple[object, ...]:
+    """Return what stays the same in a second that is no news."""
+    readers = tuple(second.reader_by_partition.values())
+    return second.state, second.generation, readers, second.idle, sorted(second.members)
+
+
+def _by_reader(of: Second, other: Second) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, reader in of.reader_by_partition.items():
+        if reader is not None and other.reader_by_partition[number] != reader:
+            found.setdefault(reader, []).append(number)
+    return found
+
+
+# ---- what is said
+
+
+def _sentences(change: Change, plan: Plan) -> Iterator[str]:
+    before, now = change.before, change.now
+    for event in change.events:
+        yield _event_sentence(event, now)
+    silent_for = f"{plan.session_timeout_ms / SECOND_MS:g} seconds"
+    for name in change.removed:
+        yield f"Nothing was heard of {name} for {silent_for}, so the group removes it."
+    for name, numbers in change.given_up.items():
+        yield f"{name} gives up {_partition_list(numbers)}."
+    if now.state == PREPARING != before.state:
+        if change.events or change.removed:
+            yield "A rebalance begins. Each member hears of it at its next heartbeat."
+        else:
+            yield "A second round begins, to hand over what was given up."
+    if now.generation > before.generation and now.members:
+        begun = ", then ".join(map(str, range(before.generation + 1, now.generation + 1)))
+        yield f"All have joined: generation {begun} begins."
+    for name, numbers in change.taken_over.items():
+        yield f"{name} takes over {_partition_list(numbers)}."
+    if now.idle != before.idle and now.idle:
+        yield f"There are not enough partitions for {' and '.join(now.idle)}."
+    if now.read_again:
+        yield (
+            f"{count(now.read_again, 'message')} are read a second time: they were read, but not "
+            "committed."
+        )
+
+
+def _event_sentence(event: Event, now: Second) -> str:
+    answer = "The group accepts it."
+    if now.error:
+        answer = f"The group answers: {now.error}. So it joins as a new member."
+    return {
+        JOINS: f"{event.member} joins.",
+        LEAVES: f"{event.member} leaves: it commits what it has read, and says goodbye.",
+        HANGS: f"{event.member} hangs: it reads nothing and sends no heartbeat. The group does "
+        "not know that.",
+        WAKES: f"{event.member} wakes up, believes that nothing has happened, and commits what it "
+        f"had read. {answer}",
+    }[event.what]
+
+
+def _partition_list(numbers: Sequence[int]) -> str:
+    noun = "partition" if len(numbers) == 1 else "partitions"
+    return f"{noun} {', '.join(map(str, numbers))}"
+
+
+# ---- what is asked
+
+
+class _Questions:
+    """Asks each question once, where its answer shows for the first time."""
+
+    def __init__(self, strategy: str, plan: Plan) -> None:
+        self._strategy = strategy
+        self._plan = plan
+        self._asked: set[Callable[..., Ask | None]] = set()
+
+    def of(self, change: Change) -> Ask | None:
+        """Return the question in front of a second, if there is one."""
+        woken = [event.member for event in change.events if event.what == WAKES]
+        if change.now.read_again:
+            return self._once(how_many_again, change.before, change.now)
+        if change.removed:
+            return self._once(when_removed, change.removed[0], change.now.second, self._plan)
+        if woken:
+            return self._once(what_is_answered, woken[0], change.now.error)
+        if change.given_up:
+            return self._once(what_is_given_up, next(iter(change.given_up)), self._strategy)
+        return None
+
+    def _once(self, question: Callable[..., Ask | None], *facts: object) -> Ask | None:
+        if question in self._asked:
+            return None
+        self._asked.add(question)
+        return question(*facts)
+
+
+# ---- the state
+
+
+def _values(second: Second) -> dict[str, Value]:
+    return {
+        "second": second.second,
+        "state": second.state,
+        "generation": second.generation,
+        "members": ", ".join(sorted(second.members)) or None,
+        "idle": ", ".join(second.idle) or None,
+    }
+
+
+def _partitions(before: Second, now: Second) -> Table:
+    rows: list[tuple[Value, ...]] = []
+    for number, reader in now.reader_by_partition.items():
+        read_to = now.read_to_by_partition[number]
+        committed = now.committed_by_partition[number]
+        place = f"{TOPIC}-{number}"
+        rows.append((place, reader or NOBODY, read_to, committed, max(0, read_to - committed)))
+    marked = [
+        slot
+        for slot, number in enumerate(now.reader_by_partition)
+        if before.reader_by_partition[number] != now.reader_by_partition[number]
+    ]
+    columns = ("partition", "reader", "read to", "committed", "uncommitted")
+    return Table("partitions at the end of this second", columns, tuple(rows), tuple(marked))
+
+
+def _readers(second: Second) -> list[str]:
+    return [reader or NOBODY for reader in second.reader_by_partition.values()]
+
+
+def _timeline(seconds: Sequence[Second], *, is_last: bool = True) -> Table:
+    """Return seconds as rows, with who reads each partition; the last one is marked."""
+    columns = ["second", "what happens", "state", "gen"]
+    numbers = list(seconds[0].reader_by_partition)
+    is_narrow = len(numbers) <= _MOST_COLUMNS
+    columns += [f"p{n}" for n in numbers] if is_narrow else [f"p0 to p{numbers[-1]}"]
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (
+            second.second,
+            second.event,
+            second.state,
+            second.generation,
+            *(_readers(second) if is_narrow else ["".join(_readers(second))]),
+            ", ".join(second.idle),
+            second.read_again,
+        )
+        for second in seconds
+    )
+    title = f"who reads which partition ({NOBODY}: nobody), in the seconds that change something"
+    marked = (len(rows) - 1,) if is_last else ()
+    return Table(title, (*columns, "idle", "again"), rows, marked)

@@ -1,0 +1,229 @@
+"""`step record`: one message of a `.log`, field by field; of damage, as far as its fields go.
+
+    offset  size  crc  magic  attributes  key length  key  (value length)  value
+
+It shows the message that holds a byte, in its file, with its neighbours, what each field means, and
+what is usually thought of it. The last step says what `verify` says of these bytes, whether they
+are valid, and which bytes that is about. Whether the offset is the one that belongs there, no
+single message tells. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kminilog.course.steps.document import Ask, Document, Field, Range, Table, Value
+from kminilog.course.steps.layout import NUMBERS, message_fields
+from kminilog.course.steps.recording import Recording, ask
+from kminilog.course.steps.stretches import (
+    Neighbourhood,
+    Stretch,
+    neighbourhood,
+    read_range,
+)
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END
+from kminilog.text import count, shown
+
+# ---- what the fields mean
+
+
+def meaning(field: Field, start: int) -> str:
+    """Return what a field says, in one or two sentences; its message begins at byte `start`.
+
+    >>> meaning(Field("f", 16, 17, "magic", "magic", 0), 0)
+    'Byte 16: the magic byte, 0: the version of the format. Here it must be 0.'
+    """
+    where = f"Bytes {field.start} to {field.end - 1}"
+    if field.end - field.start == 1:
+        where = f"Byte {field.start}"
+    return f"{where}: {_what(field, start)}."
+
+
+def _what(field: Field, start: int) -> str:
+    value = field.value
+    number = value if isinstance(value, int) else 0
+    match field.name:
+        case "offset":
+            return f"the offset, {value}: the number of the message. No checksum covers it"
+        case "size":
+            after = f"By it the next message begins at byte {start + SIZE_END + number}"
+            return f"the size, {value}: so many bytes follow. {after}"
+        case "crc":
+            covered = f"everything after it, from byte {start + CRC_END} on"
+            return f"the crc, {value}: the CRC-32 of {covered}"
+        case "magic":
+            return f"the magic byte, {value}: the version of the format. Here it must be 0"
+        case "attributes":
+            codec = CODECS.get(number & 7, "unknown")
+            return f"the attributes, {value}. Their lowest three bits name the codec: {codec}"
+        case "key length" | "value length" if value == -1:
+            noun = field.name.split()[0]
+            return f"the {field.name}, -1: there is no {noun}. That is not the same as an empty one"
+        case "key length" | "value length":
+            return f"the {field.name}, {value}"
+        case "key" | "value":
+            return f"the {field.name}: {shown(str(value).encode('utf-8', 'surrogatepass'), 60)}"
+        case _:
+            return "no field: by the lengths in front of them, nothing belongs here"
+
+
+def question(field: Field, start: int, end: int) -> Ask | None:
+    """Return what to ask of a field of the message in bytes `start` to `end`; None for most."""
+    if field.name == "size" and isinstance(field.value, int):
+        return _of_size(field.value, start)
+    if field.name == "crc":
+        return _of_crc(start, end)
+    return None
+
+
+def _of_size(size: int, start: int) -> Ask:
+    return ask(
+        f"The message begins at byte {start}, its size is {size}. Where does the next one begin?",
+        str(start + SIZE_END + size),
+        f"The size counts what follows it: {start} + {SIZE_END} + {size}.",
+        {
+            str(start + size): "That takes the size for the whole message. It counts neither the "
+            "offset nor itself.",
+            str(start + 8 + size): "That leaves out the size field itself, 4 bytes.",
+            str(start + HEADER_BYTES + size): "That counts the header twice: the size includes all "
+            "of it after byte 12.",
+        },
+    )
+
+
+def _of_crc(start: int, end: int) -> Ask:
+    return ask(
+        "Which bytes does the crc cover?",
+        f"{start + CRC_END} to {end - 1}",
+        "All that follows the crc: magic, attributes, lengths, key and value.",
+        {
+            f"{start} to {end - 1}": "It cannot cover itself. Nor does it cover the offset: so a "
+            "broker can give a message its offset without a new crc.",
+            f"{start + SIZE_END} to {end - 1}": "It cannot cover itself.",
+            f"{start + HEADER_BYTES} to {end - 1}": "That leaves out magic, attributes and key "
+            "length. The crc covers the header after it, too.",
+        },
+    )
+
+
+# ---- the steps
+
+
+SOUND = "ok"
+_SHOWN_BYTES = 4096
+_SHOWN_ROWS = 12
+
+
+def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
+    """Return the step-through for the message that holds byte `at`; its last state has `finding`.
+
+    By default, the first damage, else the first message. O(file). Raises ValueError for a byte
+    after the end, and OSError.
+    """
+    around = neighbourhood(path, dialect, at)
+    recording = Recording("record", f"{path.name}, byte by byte")
+    chosen = around.chosen
+    if chosen is None:
+        recording.step(
+            f"{path.name} is empty: a segment that has no message yet.", values={"finding": SOUND}
+        )
+        return recording.document()
+    _show_file(recording, path, dialect, around, chosen)
+    data = read_range(path, chosen.start, min(chosen.end, chosen.start + _SHOWN_BYTES))
+    fields = message_fields(path.name, dialect, chosen.start, data)
+    _say_file(recording, path, around, chosen)
+    for field in fields:
+        _say_field(recording, field, chosen, fields)
+    _say_result(recording, path.name, chosen)
+    return recording.document()
+
+
+def _show_file(
+    recording: Recording, path: Path, dialect: Dialect, around: Neighbourhood, chosen: Stretch
+) -> None:
+    """Show the neighbours that fit beside the message; a long message, in part."""
+    near = [one for one in around.near if one is chosen or one.end - one.start <= _SHOWN_BYTES]
+    while sum(one.end - one.start for one in near) > _SHOWN_BYTES and len(near) > 1:
+        near.remove(max(near, key=lambda one: abs(one.start - chosen.start)))
+    start, end = near[0].start, near[-1].end
+    end = min(end, max(start + _SHOWN_BYTES, chosen.start + _SHOWN_BYTES))
+    fields: list[Field] = []
+    for one in near:
+        part = read_range(path, one.start, min(one.end, end))
+        fields += message_fields(path.name, dialect, one.start, part)
+    data = read_range(path, start, end)
+    recording.file(path.name, data, fields, start=start, size_bytes=around.size_bytes)
+
+
+def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: Stretch) -> None:
+    what = "no whole message" if chosen.damage else f"the message with offset {_offset(chosen)}"
+    damaged = f" and {_places(around.damage_count)}" if around.damage_count else ""
+    slot = around.near.index(chosen)
+    first = max(0, min(slot - _SHOWN_ROWS // 2, len(around.near) - _SHOWN_ROWS))
+    rows = tuple(map(_row, around.near[first : first + _SHOWN_ROWS]))
+    columns = ("byte", "bytes", "offset", "finding")
+    recording.step(
+        f"{path.name} has {count(around.size_bytes, 'byte')}: "
+        f"{count(around.message_count, 'message')}{damaged}. Bytes {chosen.start} to "
+        f"{chosen.end - 1} are {what}.",
+        focus=_first_look(recording, path.name, chosen, around),
+        values={"messages": around.message_count, "damaged places": around.damage_count},
+        tables=[Table("In the file", columns, rows, (slot - first,))],
+    )
+
+
+def _first_look(
+    recording: Recording, file: str, chosen: Stretch, around: Neighbourhood
+) -> list[Range]:
+    """Return what the panel of bytes opens at: the damage, or a message after others."""
+    if chosen.damage:
+        return recording.in_view(Range(file, chosen.start, chosen.end))
+    is_behind = chosen is not around.near[0]
+    offset = Range(file, chosen.start, chosen.start + NUMBERS["offset"])
+    return recording.in_view(offset) if is_behind else []
+
+
+def _row(one: Stretch) -> tuple[Value, ...]:
+    finding = str(one.damage.kind) if one.damage else SOUND
+    return one.start, one.end - one.start, _offset(one), finding
+
+
+def _places(number: int) -> str:
+    return "one damaged place" if number == 1 else f"{number} damaged places"
+
+
+def _offset(stretch: Stretch) -> int | None:
+    return stretch.message.offset if stretch.message else None
+
+
+def _say_field(
+    recording: Recording, field: Field, chosen: Stretch, fields: Sequence[Field]
+) -> None:
+    said: dict[str, Value] = {one.name: one.value for one in fields if one.start <= field.start}
+    recording.step(
+        meaning(field, chosen.start),
+        ask=None if chosen.damage else question(field, chosen.start, chosen.end),
+        focus=recording.in_view(Range(field.file, field.start, field.end)),
+        values=said,
+    )
+
+
+def _say_result(recording: Recording, file: str, chosen: Stretch) -> None:
+    values: dict[str, Value] = {"start": chosen.start, "end": chosen.end}
+    focus = recording.in_view(Range(file, chosen.start, chosen.end))
+    message = chosen.message
+    if message:
+        recording.step(
+            f"The crc is right: bytes {chosen.start} to {chosen.end - 1} are a whole message. Key "
+            f"{shown(message.key, 60)}, value {shown(message.value, 60)}. Whether offset "
+            f"{message.offset} belongs here, only the messages around it tell.",
+            focus=focus,
+            values={"finding": SOUND, **values, "offset": message.offset, "crc": message.crc},
+        )
+    elif chosen.damage:
+        recording.step(
+            f"{chosen.damage.kind}: {chosen.damage.detail}. Bytes {chosen.start} to "
+            f"{chosen.end - 1} hold no message.",
+            focus=focus,
+            values={"finding": str(chosen.damage.kind), **values},
+        )

@@ -1,1 +1,0 @@
-"""Step-throughs of a segment: append, index, crash."""

@@ -1,0 +1,320 @@
+"""`step sticky`: the same twelve sends under each partitioner, and what a slow leader does to them.
+
+    one row for each partitioner, one column for each record; a star: a batch began with this record
+
+Most records have no key. Where they go depends on the batches: from Kafka 2.4 on a partitioner is
+asked again when one must begin. Then come the bug of round robin (KAFKA-9965), and the skew of
+changing with the batch (KAFKA-10888), which a replay with the real producer shows. The twelve sends
+are a `dry_run`, which is what `kminilog partition` shows. Source: S0 4, 5 and 7; KIP-480, KIP-794.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from kminilog.clock import Chance, ManualClock
+from kminilog.cluster.metadata import ClusterMetadata
+from kminilog.course.replays.slow_leader import FAST_MS, RECORDS, SLOW_MS, replay_slow_leader
+from kminilog.course.steps.choice import BY_MURMUR2, asked_again
+from kminilog.course.steps.document import Ask, Document, Table, Value
+from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
+from kminilog.partitioners.dry_run import Choice, dry_run
+from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
+from kminilog.text import count
+
+# ---- twelve sends
+
+
+KEYS = (None, None, None, "ann", None, None, None, "eve", None, None, None, "ann")
+BUG = "round-robin.double-call-bug"
+_TOPIC = "orders"
+
+
+class Run(NamedTuple):
+    """A partitioner with its settings, and where it sends each record."""
+
+    label: str
+    config: Mapping[str, object]
+    choices: tuple[Choice, ...]
+
+    @property
+    def name(self) -> str:
+        """What `--partitioner` calls it."""
+        return str(self.config["partitioner.class"])
+
+    @property
+    def partitions(self) -> list[int]:
+        """Where the records go."""
+        return [choice.partition for choice in self.choices]
+
+
+def send_twelve(
+    name: str, new_chance: Callable[[], Chance], partitions: int, batch_bytes: int
+) -> list[Run]:
+    """Return the run of a partitioner by its name; of round robin also the one with its bug."""
+    config: dict[str, object] = {"partitioner.class": name, "batch.size": batch_bytes}
+    variants = [(name, config)]
+    if name == "round-robin":
+        variants.append((f"{name} (bug)", {**config, BUG: True}))
+    cluster = ClusterMetadata.of_one_topic(_TOPIC, range(partitions))
+    runs = []
+    for label, settings in variants:
+        chooser = make_partitioner(name, settings, chance=new_chance(), clock=ManualClock())
+        choices = tuple(dry_run(chooser, KEYS, _TOPIC, cluster, batch_bytes))
+        chooser.close()
+        runs.append(Run(label, settings, choices))
+    return runs
+
+
+def grid(runs: Sequence[Run], sent: int, *, has_stars: bool = True) -> Table:
+    """Return who sent what where so far; the partitioners that began a batch last are marked."""
+    rows: list[tuple[Value, ...]] = [("the key", *KEYS)]
+    for run in runs:
+        cells: list[Value] = [
+            f"{choice.partition}*" if has_stars and choice.is_batch_new else choice.partition
+            for choice in run.choices[:sent]
+        ]
+        rows.append((run.label, *cells, *[None] * (len(KEYS) - sent)))
+    began = [
+        row
+        for row, run in enumerate(runs, start=1)
+        if has_stars and sent and run.choices[sent - 1].is_batch_new
+    ]
+    star = " (*: a batch began)" if has_stars else ""
+    title = f"Partition of each record{star}"
+    columns = ("partitioner", *(str(number + 1) for number in range(len(KEYS))))
+    return Table(title, columns, tuple(rows), tuple(began))
+
+
+def counts(runs: Sequence[Run], partitions: int) -> Table:
+    """Return how many records each partition gets."""
+    rows: list[tuple[Value, ...]] = []
+    for run in runs:
+        counted = Counter(run.partitions)
+        rows.append((run.label, *(counted[number] for number in range(partitions))))
+    columns = ("partitioner", *(f"p{number}" for number in range(partitions)))
+    return Table("Records of each partition", columns, tuple(rows))
+
+
+# ---- the steps
+
+
+MAX_PARTITIONS = 20
+_STICKY = ("default-2.4", "uniform-sticky", "sticky-cache")
+
+
+def document(
+    new_chance: Callable[[], Chance],
+    partitions: int = 4,
+    batch_bytes: int = 78,
+    partitioners: Sequence[str] = tuple(PARTITIONERS),
+) -> Document:
+    """Return the step-through; each partitioner gets a random generator of its own.
+
+    The last state has the grid. `round-robin` has two rows, with and without its bug. Raises
+    ValueError for partitions that are none or too many to show, SettingError for an unknown name,
+    and what a user's own class raises.
+    """
+    if not 1 <= partitions <= MAX_PARTITIONS:
+        raise ValueError(f"{partitions} partitions: give 1 to {MAX_PARTITIONS}")
+    runs = [
+        run
+        for name in dict.fromkeys(partitioners)
+        for run in send_twelve(name, new_chance, partitions, batch_bytes)
+    ]
+    recording = Recording("sticky", "The same twelve sends under each partitioner")
+    recording.step(_beginning(runs, partitions, batch_bytes), tables=[grid(runs, 0)])
+    for number in range(len(KEYS)):
+        _say_record(recording, runs, number, partitions)
+    _say_bug(recording, runs, partitions)
+    _say_slow(recording, runs, partitions, new_chance)
+    recording.step(
+        "All in one: where each record went. The same seed gives the same grid, and `kminilog "
+        "partition` gives the same answers.",
+        values={"partitions": partitions, "batch.size": batch_bytes},
+        tables=[grid(runs, len(KEYS), has_stars=False)],
+    )
+    return recording.document()
+
+
+def _beginning(runs: Sequence[Run], partitions: int, batch_bytes: int) -> str:
+    plain = runs[0].choices[0].size_bytes
+    fitting = max(1, batch_bytes // plain)
+    return (
+        f"Twelve records for a topic of {count(partitions, 'partition')}; three of them have a "
+        f"key. A record without a key takes {plain} bytes, and batch.size is {batch_bytes}, so a "
+        f"batch takes {fitting} of them. No batch is sent while we watch."
+    )
+
+
+def _say_record(recording: Recording, runs: Sequence[Run], number: int, partitions: int) -> None:
+    key = KEYS[number]
+    here = [(run, run.choices[number]) for run in runs]
+    began = sum(choice.is_batch_new for _, choice in here)
+    first = f"the key {key}" if key else "no key"
+    said = [f"Record {number + 1} has {first}: {here[0][1].size_bytes} bytes."]
+    if key:
+        said.append(_of_key(runs, key, partitions))
+    said.append(f"A batch begins under {began} of {count(len(runs), 'partitioner')}.")
+    moved = [run for run, one in here if len(set(one.answers)) > 1]
+    moved.sort(key=lambda run: run.name not in _STICKY)
+    if moved and (moved[0].name in _STICKY or number < 2):
+        said.append(asked_again(moved[0].label, moved[0].choices[number]))
+    full = [run.label for run, one in here if one.is_batch_full]
+    values: dict[str, Value] = {"record": number + 1, "key": key}
+    values["full batches"] = ", ".join(full) or None
+    recording.step(
+        " ".join(said),
+        ask=_question(runs, number, partitions),
+        values=values,
+        tables=[grid(runs, number + 1)],
+    )
+
+
+def _of_key(runs: Sequence[Run], key: str, partitions: int) -> str:
+    by_hash = [run.label for run in runs if run.name in BY_MURMUR2]
+    if not by_hash:
+        return "Each partitioner here has a rule of its own for keys."
+    partition = murmur2_partition(key.encode(), partitions)
+    verb = "sends" if len(by_hash) == 1 else "send"
+    return f"Its murmur2 belongs to partition {partition}: {', '.join(by_hash)} {verb} it there."
+
+
+def _question(runs: Sequence[Run], number: int, partitions: int) -> Ask | None:
+    """Return what is asked at a record: at the second one, and where a key comes again."""
+    if partitions < 3:
+        return None
+    sticky = next((run for run in runs if run.name in _STICKY), None)
+    if number == 1 and sticky:
+        return _ask_second(sticky)
+    hashing = next((run for run in runs if run.name in BY_MURMUR2), None)
+    if KEYS[number] in KEYS[:number] and KEYS[number] and hashing:
+        return _ask_key(hashing, number, partitions)
+    return None
+
+
+def _ask_second(run: Run) -> Ask:
+    one, two = run.choices[:2]
+    answers = {
+        "the same partition again": "That would hold if the batch had room for it.",
+        "the next partition in turn": "That is round robin. Sticky partitioners do not count.",
+        "another partition, at random": "Only when a batch must begin. This batch has room.",
+    }
+    if one.partition == two.partition:
+        right, why = "the same partition again", "Its batch has room: that is what sticky means."
+    else:
+        right, why = "another partition, at random", "The batch has no room, so another one begins."
+    return ask(
+        f"{run.label} sent record 1 to partition {one.partition}. Where does record 2 go, which "
+        "has no key either?",
+        right,
+        why,
+        answers,
+    )
+
+
+def _ask_key(run: Run, number: int, partitions: int) -> Ask:
+    before = KEYS.index(KEYS[number])
+    right = run.choices[number].partition
+    previous = run.choices[number - 1].partition
+    wrong = {
+        str(other): "The same key goes where it went before; else its order would be lost."
+        for other in range(min(partitions, 5))
+    }
+    wrong[str((right + 1) % partitions)] = "That is the next one in turn; a key has no turns."
+    wrong[str(previous)] = (
+        f"Record {number} without a key went there. A record with a key goes by its hash alone."
+    )
+    return ask(
+        f"Record {number + 1} has the key {KEYS[number]} again, as record {before + 1} had. Where "
+        f"does {run.label} send it?",
+        str(right),
+        f"The hash of the key decides, and the number of partitions: as record {before + 1}.",
+        wrong,
+    )
+
+
+def _say_bug(recording: Recording, runs: Sequence[Run], partitions: int) -> None:
+    """Show how many partitions round robin uses, if it is among the partitioners."""
+    both = [run for run in runs if run.name == "round-robin"]
+    if not both:
+        return
+    used = len(set(both[-1].partitions))
+    lost = "It is asked twice when a batch begins, and the first answer is lost."
+    reached = "It loses turns, but still reaches each partition in the end."
+    question = ask(
+        f"With its bug, round robin counts a turn each time it is asked. How many of the "
+        f"{count(partitions, 'partition')} get any of the {len(KEYS)} records?",
+        str(used),
+        lost if used < min(partitions, len(KEYS)) else reached,
+        {
+            str(partitions): "So it is without the bug, as long as there are enough records.",
+            str(partitions // 2): "That is so if each record begins a batch, and the number of "
+            "partitions is even.",
+            "1": "The turn does move on, by one or by two.",
+            "0": "Each record goes somewhere.",
+        },
+    )
+    recording.step(
+        f"KAFKA-9965: {used} of {partitions} get records. The producer asks again when a batch "
+        "begins, as sticky partitioners need it; round robin counted that as a turn, in Kafka 2.4 "
+        "to 3.9. Mended, it repeats its answer.",
+        ask=question_with_enough_choices(question),
+        tables=[counts(both, partitions)],
+    )
+
+
+def _say_slow(
+    recording: Recording, runs: Sequence[Run], partitions: int, new_chance: Callable[[], Chance]
+) -> None:
+    """Show what each partition gets if one leader is slow."""
+    got = {run.label: replay_slow_leader(run.config, partitions, new_chance()) for run in runs}
+    columns = ("partitioner", "p0, slow", *(f"p{number}" for number in range(1, partitions)))
+    rows: tuple[tuple[Value, ...], ...] = tuple((label, *each) for label, each in got.items())
+    fair = RECORDS // partitions
+
+    def say(said: str, names: Sequence[str], question: Ask | None) -> None:
+        marked = tuple(row for row, run in enumerate(runs) if run.name in names)
+        table = Table("Records of each partition", columns, rows, marked)
+        recording.step(said, ask=question, values={"fair share": fair}, tables=[table])
+
+    say(
+        f"KAFKA-10888: {RECORDS} records without a key, one each millisecond, by the real "
+        f"producer. The leader of partition 0 takes {SLOW_MS} ms for a batch, the others "
+        f"{FAST_MS} ms. A batch that waits for the slow leader stays open and fills, and a sticky "
+        "partitioner stays with it.",
+        _STICKY,
+        _ask_slow(runs, got, fair),
+    )
+    if "built-in" in got:
+        say(
+            "Kafka 3.3 counts the bytes that a partition got, not its batches. And partitions "
+            "with a short queue are likelier to be drawn, so a slow leader gets less.",
+            ("built-in",),
+            None,
+        )
+
+
+def _ask_slow(runs: Sequence[Run], got: Mapping[str, Sequence[int]], fair: int) -> Ask | None:
+    sticky = next((run for run in runs if run.name in _STICKY), None)
+    if sticky is None or len(got[sticky.label]) < 2:
+        return None
+    slow = got[sticky.label][0]
+    answers = {
+        "more than the others": "Its batches stay open longer, so the partitioner stays longer.",
+        "fewer than the others": "So one would wish it. But the partitioner does not look at "
+        "leaders: a batch that waits stays open, and is not left until it is full.",
+        "as many as the others": "So it is if each visit brings as many records. A fast leader "
+        "takes a batch with one record in it; a slow one lets it fill.",
+    }
+    right = "as many as the others"
+    if abs(slow - fair) > fair // 5:
+        right = "more than the others" if slow > fair else "fewer than the others"
+    return ask(
+        f"The leader of partition 0 gets slow. {sticky.label} changes its partition with each "
+        "batch. How many records does partition 0 get?",
+        right,
+        answers[right] if right == "more than the others" else f"It gets {slow}; fair is {fair}.",
+        answers,
+    )

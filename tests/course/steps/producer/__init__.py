@@ -1,1 +1,0 @@
-"""Step-throughs of the producer."""

@@ -1,0 +1,56 @@
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kminilog.course.steps.docs_vs_bytes import BROKERS_BYTES, checksums, document, read_by_pages
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import decode, encode
+from kminilog.text import shown
+
+keys = st.none() | st.binary(max_size=40)
+
+
+def test_docs_vs_bytes_default_is_the_message_of_a_real_broker():
+    documented, kafka, by_pages = document().files
+    assert kafka.data == by_pages.data == BROKERS_BYTES
+    assert documented.data == encode(DOCUMENTED, 0, None, b"message1")
+
+
+def test_docs_vs_bytes_checksums_are_those_that_others_have_computed():
+    rows = document().steps[-2].state.tables[0].rows  # course.md
+    assert {name: crc for name, _, crc in rows} == {
+        "magic to the end": 0xE97538BC,
+        "key length to the end": 1658174628,
+        "the web pages' payload": 1199638092,
+        "the value alone": 1137720874,
+        "all bytes, crc set to 0": 598175725,
+    }
+
+
+def test_docs_vs_bytes_web_pages_lead_to_wrong_numbers():
+    assert read_by_pages(BROKERS_BYTES, 0) == (0, 0, 0, -5)
+    assert read_by_pages(BROKERS_BYTES, 8) == (22, 0xE9, 0x7538BC00, 17)
+
+
+@given(keys, st.binary(max_size=60))
+@example(None, b"\0\0\0\1x")  # read in the kafka dialect, it is a length and a value of one byte
+def test_docs_vs_bytes_final_state_is_what_the_engine_reads(key, value):
+    made = document(key, value)
+    message = decode(KAFKA, encode(KAFKA, 0, key, value))
+    assert (message.key, message.value) == (key, value)
+    told = {"key": shown(key, 40), "value": shown(value, 40)}
+    assert made.final.values == {**message._asdict(), **told}
+    kafka = made.files[1].data
+    assert checksums(kafka, value)["magic to the end"] == (16, message.crc)
+
+
+@given(keys, st.binary(max_size=60))
+def test_docs_vs_bytes_files_are_what_the_engine_writes(key, value):
+    documented, kafka, _ = document(key, value).files
+    assert documented.data == encode(DOCUMENTED, 0, key, value)
+    assert kafka.data == encode(KAFKA, 0, key, value)
+
+
+def test_docs_vs_bytes_questions_have_the_right_answers():
+    asks = [step.ask for step in document().steps if step.ask]
+    right = [choice.answer for ask in asks for choice in ask.choices if choice.is_right]
+    assert right == ["4", "a value of 12 bytes", "0", "0xe9", "magic to the end"]

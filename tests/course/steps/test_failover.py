@@ -1,0 +1,82 @@
+import tempfile
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, Plan, replay_failover
+from kminilog.course.steps.failover import document
+from tests.cli.command_line import CommandLine
+
+pytestmark = pytest.mark.usefixtures("without_fsync")
+PLANS = st.integers(0, 3).flatmap(
+    lambda dies: st.integers(dies + 1, dies + 3).flatmap(
+        lambda returns: st.builds(
+            Plan, st.just(dies), st.just(returns), st.integers(dies + 1, 7), st.integers(1, 4)
+        )
+    )
+)
+
+
+def replayed(is_switch_on, is_stopping=False, seed=0, plan=DEFAULT_PLAN):
+    with tempfile.TemporaryDirectory() as path:
+        chance = Random(seed)
+        replay = replay_failover(
+            Path(path), is_switch_on=is_switch_on, is_stopping=is_stopping, chance=chance, plan=plan
+        )
+        return list(replay)
+
+
+def asked(found):
+    return [step.ask for step in found.steps if step.ask]
+
+
+def right(ask):
+    return next(choice.answer for choice in ask.choices if choice.is_right)
+
+
+@settings(max_examples=25)
+@given(st.booleans(), st.booleans(), st.integers(0, 2**16), PLANS)
+def test_failover_final_state_is_the_sum_of_the_replay(is_switch_on, is_stopping, seed, plan):
+    seconds = replayed(is_switch_on, is_stopping, seed, plan)
+    found = document(seconds, is_switch_on=is_switch_on, plan=plan)
+    sums = {
+        name: sum(getattr(second.report, name) for second in seconds)
+        for name in ("acknowledged", "lost", "retries", "in_doubt")
+    }
+    assert found.final.values == sums
+    (table,) = found.final.tables
+    arrived = [sum(one.by_partition[n] for one in seconds) for n in range(PARTITIONS)]
+    assert table.rows[-1] == (None, *arrived, sums["retries"], sums["lost"], "in all")
+    assert sum(arrived) == sums["acknowledged"]
+    assert [row[0] for row in table.rows[:-1]] == [second.second for second in seconds]
+
+
+@pytest.mark.parametrize(
+    ("is_switch_on", "wanted"), [(True, ["8", "2"]), (False, ["6", "2"])], ids=["on", "off"]
+)
+def test_failover_asks_what_arrives_without_a_broker_and_with_it_again(is_switch_on, wanted):
+    found = document(replayed(is_switch_on), is_switch_on=is_switch_on)
+    assert [right(ask) for ask in asked(found)] == wanted
+
+
+def test_failover_says_what_becomes_of_messages_without_a_leader():
+    on = document(replayed(True), is_switch_on=True)
+    assert on.steps[4].say.endswith("drawn at random for each: 2 to p2.")
+    off = document(replayed(False), is_switch_on=False)
+    assert "is tried 4 times, and 2 messages are lost." in off.steps[4].say
+    assert '"No leader for partition 0 of topic orders;' in off.steps[4].say
+    stopped = document(replayed(False, is_stopping=True), is_switch_on=False)
+    assert stopped.steps[4].say.endswith("The sender stops.")
+    assert len(stopped.steps) == 6
+
+
+def test_step_failover_takes_the_options_of_the_replay(tmp_path):
+    run = CommandLine(tmp_path)
+    on = run.ok("step", "failover", "--switch", "on", "--seed", 3, "--json").document
+    assert on["steps"][-1]["state"]["values"]["lost"] == 0
+    options = ["--switch", "off", "--on-failure", "stop"]
+    stopped = run.ok("step", "failover", *options, "--json").document
+    assert stopped["steps"][-1]["state"]["values"]["acknowledged"] == 30
