@@ -5,8 +5,8 @@
 
 The job holds the log dir's lock from the beginning; tasks write in staging. An engine runs the
 tasks: this process (local_engine.py) or Spark (spark/ingest). The partition of a record depends
-only on its key and its place (columns/partitioning.py), so the same source gives the same files each
-time. Source: ours.
+only on its key and its place (columns/partitioning.py), so the same source gives the same files
+each time. Source: ours.
 """
 
 import random
