@@ -6,8 +6,8 @@
 
 A task reads neighbouring pieces of files, or neighbouring row groups: one run. Joining is a second,
 small job: it copies the messages, and puts only offsets into them (columns/staged_logs.py). It
-reads the runs and writes a directory of its own. So it is idempotent: Spark may repeat it, or run two
-attempts at once. This module does not know when this plan is taken. Source: ours.
+reads the runs and writes a directory of its own. So it is idempotent: Spark may repeat it, or run
+two attempts at once. This module does not know when this plan is taken. Source: ours.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,8 @@
                 three columns of a place
     messages    one message, or several that follow each other in source and partition. They are
                 valid, but each has its partition where its offset will stand
-                (columns/unnumbered.py). A rejected record has a number below 0 there, then place, reason, key and value
+                (columns/unnumbered.py). A rejected record has a number below 0 there, then place,
+                reason, key and value
 
 So the JVM shuffles and sorts byte strings, and the task that gets them only has to write them.
 Tasks read stretches of the source that no other task reads a part of. A row has about as many bytes
