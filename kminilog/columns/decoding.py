@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kminilog.columns.boundaries import Positions
-from kminilog.columns.structure import Structure
+from kminilog.columns.checking import Structure
 from kminilog.format.message import HEADER_BYTES
 
 SCHEMA = pa.schema(

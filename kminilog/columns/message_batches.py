@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from kminilog.columns.checking import Structure
 from kminilog.columns.decoding import SCHEMA
 from kminilog.columns.decoding import to_batch as to_columns
-from kminilog.columns.structure import Structure
 from kminilog.columns.windows import checked_windows, index_hints
 from kminilog.format.message import Message
 from kminilog.format.names import TopicPartition

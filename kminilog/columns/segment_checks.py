@@ -22,12 +22,12 @@ from itertools import takewhile
 import numpy as np
 
 from kminilog.columns.boundaries import Positions
+from kminilog.columns.checking import Structure
 from kminilog.columns.decoding import keys_of
 from kminilog.columns.fingerprints import add_messages
 from kminilog.columns.layout import are_due
 from kminilog.columns.murmur2 import partition_column
 from kminilog.columns.segment_scan import count_following
-from kminilog.columns.structure import Structure
 from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import SIZE_END

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kminilog.columns.boundaries import Positions
+from kminilog.columns.checking import Structure
 from kminilog.columns.layout import are_due, due
-from kminilog.columns.structure import Structure
 from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import MAX_INSIDE

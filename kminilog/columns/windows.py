@@ -19,8 +19,7 @@ import numpy as np
 
 from kminilog.columns.arrow_columns import allocate
 from kminilog.columns.boundaries import Positions, find_beginnings
-from kminilog.columns.checking import check
-from kminilog.columns.structure import Structure
+from kminilog.columns.checking import Structure, check
 from kminilog.errors import CorruptLogError
 from kminilog.format.message import HEADER_BYTES, NeedMoreBytes, decode
 from kminilog.storage.regular_file import open_regular, read_regular

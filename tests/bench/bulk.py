@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.columns.boundaries import Positions, find_beginnings
-from kminilog.columns.checking import check
+from kminilog.columns.checking import check, read_structure
 from kminilog.columns.crc import crc32
 from kminilog.columns.decoding import to_batch
 from kminilog.columns.encoding import encode_columns
@@ -35,7 +35,6 @@ from kminilog.columns.fingerprints import fingerprint_messages
 from kminilog.columns.murmur2 import partition_column
 from kminilog.columns.segment_checks import check_segment
 from kminilog.columns.segment_scan import scan_segment
-from kminilog.columns.structure import read_structure
 from kminilog.columns.unnumbered import put_numbers
 from kminilog.columns.windows import WINDOW_BYTES, index_hints
 from kminilog.columns.writing import ColumnWriter

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.columns.boundaries import NO_HINTS, find_beginnings
+from kminilog.columns.checking import read_structure
 from kminilog.columns.decoding import SCHEMA, to_batch
-from kminilog.columns.structure import read_structure
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import Message, encode, scan
 from tests.columns.strategies import both_dialects, log_of, messages
