@@ -1,27 +1,39 @@
 """Which brokers run, and who therefore leads what.
 
-The controller starts and stops brokers. By the rules of `leadership` and of `lost_ends` it then
+The controller starts and stops brokers. By the rules of `leadership` and of `outdone` it then
 decides who leads, stores the decision, and only then acts on it. For each partition with a leader
 it keeps what that leader knows of its followers. A paused broker runs and leads, but fetches
 nothing.
 
+A copy that has lost its end does not lead while another in-sync copy has more:
+
+    broker 0   m0            it had m1 and m2 on record, and finds its file without them
+    broker 1   m0 m1 m2      in sync: it leads, and broker 0 copies m1 and m2 from it
+
+If broker 0 led with what is left, broker 1 would have to agree with it and truncate: the last copy
+of committed messages would go. So broker 0 leaves the in-sync replicas when it starts, as a broker
+does that is down, and joins them again when it has copied. If no copy has more, nothing better is
+there than what is left. A broker notices only a loss that it has on record: a log that ends below
+its recovery point, or below the high watermark, which are written from time to time.
+
 One lock protects everything. `mini_cluster` adds what clients ask. Source: Kafka:
-KafkaController, ReplicaStateMachine, PartitionStateMachine. Differs: it sees at once when a broker
-fails; and no leader gives its leadership back to the preferred replica.
+KafkaController, ReplicaStateMachine, PartitionStateMachine, AdminUtils.assignReplicasToBrokers
+without racks, KIP-966; lost ends: ours. Differs: it sees at once when a broker fails, no leader
+gives its leadership back to the preferred replica, and where the placing of replicas begins is an
+argument (docs/differences.md).
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 from typing import NamedTuple
 
 from kminilog.clock import Clock
 from kminilog.cluster.broker import Broker, take_back
 from kminilog.cluster.controller_state import ControllerState
-from kminilog.cluster.follower_progress import FollowerProgress
 from kminilog.cluster.leadership import Leadership, node_of, partition_info, settle, with_in_sync
-from kminilog.cluster.lost_ends import outdone
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.replica import Replica
-from kminilog.cluster.replica_assignment import place_replicas
+from kminilog.cluster.replication import FollowerProgress
 from kminilog.cluster.state_file import MAX_BROKERS
 from kminilog.errors import (
     ClientClosedError,
@@ -32,6 +44,77 @@ from kminilog.errors import (
 from kminilog.format.names import TopicPartition
 from kminilog.storage.partition_directories import Progress
 from kminilog.storage.topics import Topic
+
+# ---- the replicas of a new topic
+
+
+def place_replicas(
+    partitions: int,
+    replication_factor: int,
+    brokers: Sequence[int],
+    *,
+    start: int = 0,
+    shift: int = 0,
+) -> list[tuple[int, ...]]:
+    """Return the brokers of each partition; the first of them is to lead it.
+
+    The first replicas are placed on the brokers in turn. The other replicas of a partition follow
+    its first one at a distance that grows by one with each full round. So a broker that fails is
+    not always replaced by the same one.
+
+    `start` is the slot of the broker that gets the first replica of partition 0; `shift` how many
+    brokers its second replica leaves out. Raises ValueError for a replication factor below 1 or
+    above the number of brokers.
+
+    >>> place_replicas(4, 2, [0, 1, 2])
+    [(0, 1), (1, 2), (2, 0), (0, 2)]
+    """
+    count = len(brokers)
+    if not 1 <= replication_factor <= count:
+        reason = f"replication factor {replication_factor} with {count} available brokers"
+        raise ValueError(f"{reason}; it is 1 to the number of brokers that run")
+    placed = []
+    for partition in range(partitions):
+        first = partition + start
+        distances = [0]
+        for follower in range(replication_factor - 1):
+            distances.append(1 + (shift + partition // count + follower) % (count - 1))
+        placed.append(tuple(brokers[(first + distance) % count] for distance in distances))
+    return placed
+
+
+# ---- copies that have lost their end
+
+
+def outdone(
+    brokers: Mapping[int, Broker],
+    partition: TopicPartition,
+    leadership: Leadership,
+    running: Collection[int],
+) -> set[int]:
+    """Return the in-sync brokers which have lost what another one that runs still has.
+
+    Each loss is told once, in the warnings of its broker; then it counts no more.
+    """
+    copies = {n: brokers[n].replica(partition) for n in leadership.replicas if n in running}
+    in_sync = [node for node in copies if node in leadership.in_sync]
+    longest = max((copies[node].log.log_end_offset for node in in_sync), default=0)
+    found = set()
+    for node, copy in copies.items():
+        lost, copy.lost = copy.lost, range(0)
+        if not lost or node not in in_sync:  # a copy that is not in sync copies in any case
+            continue
+        told = f"it has lost offsets {lost[0]}..{lost[-1]} of {partition}, "
+        if copy.log.log_end_offset < longest:
+            found.add(node)
+            told += "so it copies them from another broker that is in sync"
+        else:
+            told += "and no other live broker that is in sync has them: they are gone"
+        brokers[node].warn(told)
+    return found
+
+
+# ---- the controller
 
 
 class LeaderReplica(NamedTuple):

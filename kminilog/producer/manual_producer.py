@@ -3,28 +3,149 @@
 This module adds what a message does not need on its way: a user's classes, metrics, counts, and the
 news of queues and stalled leaders that the `built-in` partitioner needs.
 
-Source: S0 7, S1 3, S2; Kafka: KafkaProducer, KIP-794.
+A user's class is made without arguments, and configured if it has `configure`. `key.serializer` and
+`value.serializer` name the serialisers. If one of them is not given, `serializer.class` counts in
+its place, as in 0.8.
+
+Source: S0 7, S1 3, S2 2; Kafka: KafkaProducer, RecordAccumulator.NodeLatencyStats (KIP-794); 0.8:
+ProducerConfig.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from kminilog.clock import Chance, Clock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.cluster.requests import Cluster
-from kminilog.config import complete_config
+from kminilog.config import complete_config, short_name
+from kminilog.errors import PluginError
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.interface import Partitioner
 from kminilog.partitioners.registry import make_partitioner
+from kminilog.plugins import guarded, load_class
 from kminilog.producer.batch import Batch
 from kminilog.producer.batch_counts import BatchCounts
 from kminilog.producer.delivery import Step
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.metrics import Metrics
-from kminilog.producer.named_parts import load_interceptors, serializers
 from kminilog.producer.producer import Parts, ProducerCore
 from kminilog.producer.record import ProducerRecord
-from kminilog.producer.stalls import Stalls
+from kminilog.producer.serializers import Serializer, built_in_serializer
 from kminilog.producer_settings import PRODUCER_SETTINGS
+
+# ---- leaders that take nothing
+
+
+class Stalls:
+    """The times at which each node last had a batch ready, and last took one.
+
+    >>> stalls = Stalls()
+    >>> stalls.note(0, ready=[1, 2], served=[1, 2])
+    >>> stalls.note(500, ready=[1, 2], served=[2])
+    >>> stalls.nodes(400), stalls.nodes(500)
+    ({1}, set())
+    """
+
+    def __init__(self) -> None:
+        self._ready_ms: dict[int, int] = {}
+        self._served_ms: dict[int, int] = {}
+
+    def note(self, now_ms: int, *, ready: Iterable[int], served: Iterable[int]) -> None:
+        """Record for which nodes a batch is ready now, and which of them took one."""
+        for node in ready:
+            self._ready_ms[node] = now_ms
+            self._served_ms.setdefault(node, now_ms)
+        for node in served:
+            self._served_ms[node] = now_ms
+
+    def nodes(self, timeout_ms: int) -> set[int]:
+        """Return the nodes that took nothing for longer than this while a batch was ready."""
+        return {
+            node
+            for node, ready_ms in self._ready_ms.items()
+            if ready_ms - self._served_ms[node] > timeout_ms
+        }
+
+
+# ---- what the settings name
+
+
+_INTERCEPTORS = "interceptor.classes"
+
+
+def serializer(name: str, setting: str, config: Mapping[str, Any] | None = None) -> Serializer:
+    """Return the serialiser of a name or dotted path; `setting` is the setting that names it.
+
+    A user's class is made, and configured with `config`. Raises PluginError if that fails, or if
+    the class has no method `serialize`.
+
+    >>> serializer("integer", "key.serializer")("orders", -2)
+    b'\\xff\\xff\\xff\\xfe'
+    """
+    name = short_name(PRODUCER_SETTINGS[setting], name)
+    found = built_in_serializer(name, setting)
+    if found:
+        return found
+    made = _serializing(name, setting, config or {})
+    return Serializer(name, setting, made.serialize, getattr(made, "close", None))
+
+
+def serializers(config: Mapping[str, Any]) -> tuple[Serializer, Serializer]:
+    """Return the serialisers of keys and of values that complete settings of a producer name.
+
+    >>> from kminilog.producer_settings import PRODUCER_SETTINGS
+    >>> from kminilog.config import complete_config
+    >>> given = {"serializer.class": "string", "key.serializer": "integer"}
+    >>> [each.name for each in serializers(complete_config(given, PRODUCER_SETTINGS))]
+    ['integer', 'string']
+    """
+    of_keys, of_values = (
+        serializer(config[setting] or config["serializer.class"], setting, config)
+        for setting in ("key.serializer", "value.serializer")
+    )
+    return of_keys, of_values
+
+
+def load_interceptors(paths: str, config: Mapping[str, Any]) -> list[ProducerInterceptor]:
+    """Return the interceptors of classes named by dotted paths, separated by commas, configured.
+
+    Raises PluginError for one that cannot be imported, made or configured; those made before it
+    are closed again.
+
+    >>> load_interceptors("", {})
+    []
+    >>> path = "kminilog.producer.interceptors:ProducerInterceptor"
+    >>> [type(each).__name__ for each in load_interceptors(f"{path}, {path}", {})]
+    ['ProducerInterceptor', 'ProducerInterceptor']
+    """
+    interceptors: list[ProducerInterceptor] = []
+    try:
+        for path in filter(None, map(str.strip, paths.split(","))):
+            interceptors.append(_interceptor(path, config))
+    except BaseException:
+        ProducerInterceptors(interceptors).close()
+        raise
+    return interceptors
+
+
+def _interceptor(path: str, config: Mapping[str, Any]) -> ProducerInterceptor:
+    interceptor_class = load_class(path, setting=_INTERCEPTORS)
+    interceptor: ProducerInterceptor = guarded(_INTERCEPTORS, path, interceptor_class)
+    if hasattr(interceptor, "configure"):
+        guarded(_INTERCEPTORS, path, interceptor.configure, config)
+    return interceptor
+
+
+def _serializing(path: str, setting: str, config: Mapping[str, Any]) -> Any:
+    made = guarded(setting, path, load_class(path, setting=setting))
+    if hasattr(made, "configure"):
+        guarded(setting, path, made.configure, config)
+    if not callable(getattr(made, "serialize", None)):
+        raise PluginError(setting, path=path, reason="it has no method serialize(topic, data)")
+    return made
+
+
+# ---- the producer
 
 
 def _nothing() -> bool:

@@ -4,8 +4,10 @@
     step   ready batches -> leaders -> futures, callbacks, interceptors
 
 There is no thread here: records wait until `step`, `flush` or `close` is called, or until memory
-runs out. So a debugger can step through a producer, and with a manual clock every run is the same.
-`producer.manual_producer` makes a producer from its settings; `producer.sender` adds a thread.
+runs out. Then the producer sends something itself, because nothing else brings memory back: its
+pool gets a `SteppingCondition` instead of `threading.Condition`. So a debugger can step through a
+producer, and with a manual clock every run is the same. `producer.manual_producer` makes a producer
+from its settings; `producer.sender` adds a thread.
 
 Source: S0 7, S1 3, S2; Kafka: KafkaProducer.
 """
@@ -29,7 +31,38 @@ from kminilog.producer.interceptors import ProducerInterceptors
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
 from kminilog.producer.serializers import Serializer
-from kminilog.producer.stepping import SteppingCondition
+
+# ---- waiting without a second thread
+
+
+class SteppingCondition:
+    """A condition for one thread; `step` gets the time at which the wait ends, in ms."""
+
+    def __init__(self, lock: Lock, step: Callable[[int], object], clock: Clock) -> None:
+        self._lock = lock
+        self._step = step
+        self._clock = clock
+        self._is_notified = False
+
+    def wait(self, timeout: float) -> bool:
+        """Take steps until notified; return False if `timeout` seconds pass before that."""
+        until_ms = self._clock.now_ms() + round(timeout * 1000)
+        self._is_notified = False
+        self._lock.release()
+        try:
+            while not self._is_notified and self._clock.now_ms() < until_ms:
+                self._step(until_ms)
+        finally:
+            self._lock.acquire()
+        return self._is_notified
+
+    def notify(self) -> None:
+        """End the wait after the current step."""
+        self._is_notified = True
+
+
+# ---- the producer
+
 
 _POLL_MS = 1
 METRIC_GROUP = "producer-metrics"

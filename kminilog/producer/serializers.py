@@ -8,7 +8,7 @@
                    `configure(config)` and `close()` if it has them
 
 None is null: a built-in serialiser leaves it as it is, a class of the user's gets it. Settings also
-take the names of Kafka's classes (producer_settings); `named_parts` loads a user's classes.
+take the names of Kafka's classes (producer_settings); `manual_producer` loads a user's classes.
 Source: S0 7, S1 3 (serializer.class); Kafka: StringSerializer, ByteArraySerializer,
 IntegerSerializer; 0.8: StringEncoder, DefaultEncoder.
 """

@@ -7,8 +7,8 @@ import pytest
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
 from kminilog.partitioners.default_2_4 import Default24
+from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.keyed import murmur2_partition
-from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from tests.partitioners.situations import (
     SEEDS,

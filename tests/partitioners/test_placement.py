@@ -5,8 +5,8 @@ import pytest
 
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import UnknownTopicOrPartitionError
+from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.interface import Partitioner
-from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.sticky import UniformSticky
 

@@ -11,8 +11,8 @@ from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import LeaderNotAvailableError
 from kminilog.format.hashing import murmur2
+from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.interface import checked_partition
-from kminilog.partitioners.open_batches import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.registry import PARTITIONERS, make_partitioner
 

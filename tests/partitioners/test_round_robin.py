@@ -4,7 +4,7 @@ import pytest
 
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config
-from kminilog.partitioners.open_batches import OpenBatches
+from kminilog.partitioners.dry_run import OpenBatches
 from kminilog.partitioners.placement import Placement
 from kminilog.partitioners.round_robin import RoundRobin
 from kminilog.producer_settings import PRODUCER_SETTINGS

@@ -14,7 +14,7 @@ from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch, SendFuture, Waiting, request_bytes
 from kminilog.producer.buffer_pool import BufferPool
 from kminilog.producer.metrics import Metrics
-from kminilog.producer.stepping import SteppingCondition
+from kminilog.producer.producer import SteppingCondition
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
 ORDERS_0, ORDERS_1 = TopicPartition("orders", 0), TopicPartition("orders", 1)

@@ -2,7 +2,7 @@ import pytest
 
 from kminilog.errors import LeaderNotAvailableError, PluginError
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
-from kminilog.producer.named_parts import load_interceptors
+from kminilog.producer.manual_producer import load_interceptors
 from kminilog.producer.record import NO_OFFSET, UNKNOWN_PARTITION, ProducerRecord, RecordMetadata
 
 RECORD = ProducerRecord("orders", b"key", "value")

@@ -4,7 +4,7 @@ import pytest
 
 from kminilog.config import complete_config
 from kminilog.errors import PluginError, SerializationError
-from kminilog.producer.named_parts import serializer, serializers
+from kminilog.producer.manual_producer import serializer, serializers
 from kminilog.producer_settings import PRODUCER_SETTINGS
 
 

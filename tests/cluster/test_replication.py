@@ -1,6 +1,6 @@
 import pytest
 
-from kminilog.cluster.follower_progress import FollowerProgress
+from kminilog.cluster.replication import FollowerProgress
 
 LIMIT_MS = 10_000
 
