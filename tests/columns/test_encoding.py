@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.columns import columns
+from kminilog.columns import arrow_columns
 from kminilog.columns.encoding import encode_columns
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -40,7 +40,9 @@ def test_encode_columns_of_many_blocks_counts_offsets_on(dialect, data):
     rows = data.draw(messages(dialect, max_size=30)) * 7
     keys, values = data.draw(columns_of(rows))
     whole = pa.table([keys, values], names=["k", "v"])
-    with patch.object(columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}):
+    with patch.object(
+        arrow_columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}
+    ):
         found = list(encode_columns(dialect, 3, whole["k"], whole["v"]))
     assert len(found) >= len(rows) / 5
     assert b"".join(bytes(encoded.data) for encoded in found) == log_of(dialect, rows, 3)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.columns import columns, unnumbered
+from kminilog.columns import arrow_columns, unnumbered
 from kminilog.columns.unnumbered import (
     encode_unnumbered,
     join_groups,
@@ -42,7 +42,9 @@ def number(dialect, column, first_offset):
 def test_whole_messages_with_offsets_give_the_bytes_of_the_plain_codec(dialect, data, first_offset):
     rows = data.draw(messages(dialect, max_size=30))
     marks = np.array([data.draw(MARKS) for _ in rows], np.int64)
-    with patch.object(columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}):
+    with patch.object(
+        arrow_columns.blocks, "__kwdefaults__", {"block_rows": 5, "block_bytes": 1 << 20}
+    ):
         column = encode_unnumbered(dialect, *data.draw(columns_of(rows)), marks)
         assert marks_of(column).tolist() == marks.tolist()
         assert number(dialect, column, first_offset) == log_of(dialect, rows, first_offset)
