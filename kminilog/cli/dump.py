@@ -30,8 +30,7 @@ from kminilog.cli.output import (
 )
 from kminilog.cli.unpacking import MAX_UNPACKED_BYTES, Unpacking
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
-from kminilog.format.names import INDEX_SUFFIX, parse_segment_file
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import INDEX_SUFFIX, parse_segment_file, parse_topic_partition
 
 _NO_SUCH_PLACE = 1
 _NOT_ALL = 2

@@ -16,7 +16,7 @@ from typing import Any
 from kminilog.cli.log_dump import Dumped
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import CODECS, SIZE_END
+from kminilog.format.message import SIZE_END
 
 Entry = dict[str, Any]
 
@@ -101,8 +101,7 @@ def _holds(one: Dumped, before: int, offset: int) -> bool:
     """Tell if a message has an offset, or is compressed and may hold the message that has it."""
     message = one.message
     assert message is not None
-    is_compressed = message.codec != CODECS[0]
-    return message.offset == offset or (is_compressed and before < offset < message.offset)
+    return message.offset == offset or (message.is_compressed and before < offset < message.offset)
 
 
 def _most_messages(damage: Dumped, dialect: Dialect) -> int:

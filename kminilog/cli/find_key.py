@@ -14,8 +14,7 @@ from kminilog.cli.message_fields import key_and_value, message_json
 from kminilog.cli.output import flush, warn, write_lines, write_record
 from kminilog.cli.places import broker_of, topics_at
 from kminilog.errors import UnknownTopicOrPartitionError
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader

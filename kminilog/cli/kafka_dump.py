@@ -140,7 +140,7 @@ def _inside(
 ) -> Iterator[bytes]:
     """Yield a message, or those inside it up to the first that is not whole: `damage` names it."""
     message = decode(dialect, data)
-    if not isinstance(message, Message) or message.codec == CODECS[0]:
+    if not isinstance(message, Message) or not message.is_compressed:
         yield data
         return
     where = f"kminilog: {path}, offset {message.offset}, byte {position}"

@@ -15,8 +15,7 @@ from kminilog.cli.interrupts import interruptible
 from kminilog.cli.output import warn
 from kminilog.errors import KMiniLogError
 from kminilog.format.dialect import Dialect
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import PartitionReader

@@ -20,7 +20,6 @@ from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries
 from kminilog.format.message import (
-    CODECS,
     CRC_END,
     HEADER_BYTES,
     LATER_FORMATS,
@@ -108,7 +107,7 @@ def read_log(
             yield Dumped(at, damage_end, None, kind, detail, data, damage_end - at)
         if step.message is None:
             return
-        if unpacking and step.message.codec != CODECS[0]:
+        if unpacking and step.message.is_compressed:
             yield from _messages_inside(path, dialect, step.position, step.message, unpacking)
         else:
             yield Dumped(step.position, step.position + step.message.length_bytes, step.message)

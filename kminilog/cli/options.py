@@ -13,8 +13,7 @@ import click
 
 from kminilog.cli.output import gap_teller
 from kminilog.format.dialect import DIALECTS, Dialect
-from kminilog.format.names import MAX_OFFSET, TopicPartition
-from kminilog.format.topic_names import check_topic, parse_topic_partition
+from kminilog.format.names import MAX_OFFSET, TopicPartition, check_topic, parse_topic_partition
 from kminilog.storage.notices import OnGap
 from kminilog.storage.topics import MAX_PARTITIONS
 

@@ -20,14 +20,13 @@ from pathlib import Path
 
 from kminilog.cluster.replica import Replica
 from kminilog.errors import KMiniLogError, LogDirError, LogDirLockedError, TopicExistsError
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.checkpoint import read_checkpoint, write_checkpoint
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress, delete_directories, holds_messages
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 from kminilog.storage.topics import Topic, read_topics, write_topic
-from kminilog.storage.truncation import truncate_log
 
 HIGH_WATERMARK_FILE = "replication-offset-checkpoint"
 

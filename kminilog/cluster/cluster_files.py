@@ -22,8 +22,7 @@ from kminilog.errors import (
     NoClusterError,
     UnknownTopicOrPartitionError,
 )
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic
+from kminilog.format.names import TopicPartition, check_topic
 from kminilog.storage.checkpoint import read_checkpoint
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.errors import CompressedMessageError, CorruptBytesError
 from kminilog.format.dialect import KAFKA
-from kminilog.format.message import CODECS, CorruptMessage, NeedMoreBytes, scan
+from kminilog.format.message import CorruptMessage, NeedMoreBytes, scan
 from kminilog.format.names import TopicPartition
 
 UNKNOWN_OFFSET = -1
@@ -73,7 +73,7 @@ def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
             raise CorruptBytesError(f"{outcome.fault}, {outcome.detail}", position=position)
         if isinstance(outcome, NeedMoreBytes):
             raise CorruptBytesError("an unfinished message", position=position)
-        if outcome.codec != CODECS[0]:
+        if outcome.is_compressed:
             where = f"byte {position} of a produce request"
             raise CompressedMessageError(outcome.codec, where=where, remedy="send it plain")
         messages.append((outcome.key, outcome.value))

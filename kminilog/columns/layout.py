@@ -3,7 +3,7 @@
 The layout is that of `storage.partition_log`, except for rolls by age. The lengths of the messages
 are enough to compute it. `due` is `format.index_entry.is_due` for all positions at once; tests
 compare the two. This module does not know files. Source: storage/partition_log.py,
-storage/rolling.py, storage/segment.py (`add`).
+storage/segment.py (`add`).
 """
 
 from bisect import bisect_right

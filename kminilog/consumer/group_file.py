@@ -27,8 +27,7 @@ from kminilog.consumer.errors import InvalidGroupError, UnknownGroupError
 from kminilog.consumer.group import EMPTY, PREPARING, STABLE, Group
 from kminilog.consumer.members import KnownMember
 from kminilog.errors import InvalidTopicError
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic, parse_topic_partition
+from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
 from kminilog.settings import INT32_MAX
 from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.json_file import number, read_json, typed

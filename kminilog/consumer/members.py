@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kminilog.consumer.settings import CONSUMER_SETTINGS
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 
 
 class Membership(NamedTuple):

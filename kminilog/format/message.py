@@ -85,6 +85,11 @@ class Message(NamedTuple):
         return SIZE_END + self.size
 
     @property
+    def is_compressed(self) -> bool:
+        """Whether the value is a compressed set of messages; kminilog itself writes none."""
+        return self.attributes & 7 != 0
+
+    @property
     def codec(self) -> str:
         """The codec that the attributes name; "none" for a plain message."""
         return CODECS.get(self.attributes & 7, "unknown")
@@ -302,7 +307,7 @@ def is_next_message(message: Message, next_offset: int) -> bool:
     """
     if message.offset == next_offset:
         return True
-    return message.codec != CODECS[0] and 0 < message.offset - next_offset < MAX_INSIDE
+    return message.is_compressed and 0 < message.offset - next_offset < MAX_INSIDE
 
 
 def possible_beginnings(data: bytes) -> Iterator[int]:

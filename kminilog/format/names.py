@@ -1,4 +1,4 @@
-"""The names of directories and files, and the numbers in them.
+"""The names of topics, directories and files, and the numbers in them.
 
     orders-0/                      topic, hyphen, partition: the partition follows the LAST hyphen
       00000000000000368769.log     base offset in 20 digits, then the suffix
@@ -10,13 +10,18 @@ Source: S1 5.1 and 5.2 (the text says 19 digits, its examples show 20); Kafka: L
 import re
 from typing import NamedTuple
 
+from kminilog.errors import InvalidTopicError
+
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
 DELETED_SUFFIX = ".deleted"  # retention has renamed this file, and removes it later
 CUT_SUFFIX = ".cut"  # a side file of recovery: it keeps the bytes that were cut off
 MAX_OFFSET = 2**63 - 1
+MAX_TOPIC_LENGTH = 249
 _MAX_FILE_NAME_BYTES = 255  # of the usual file systems
 
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
+_PARTITION_DIR = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,8})")
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.log|\.index)")
 
 
@@ -32,6 +37,36 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def check_topic(topic: str) -> None:
+    """Raise InvalidTopicError if Kafka's rules do not allow this name.
+
+    >>> check_topic("page-views")
+    >>> check_topic("page/views")
+    Traceback (most recent call last):
+    ...
+    kminilog.errors.InvalidTopicError: illegal topic name 'page/views': \
+use letters, digits, '.', '_' and '-' only
+    """
+    if topic in {"", ".", ".."}:
+        raise InvalidTopicError(topic, reason="empty, '.' and '..' are not names")
+    if len(topic) > MAX_TOPIC_LENGTH:
+        raise InvalidTopicError(topic, reason=f"longer than {MAX_TOPIC_LENGTH} characters")
+    if not _TOPIC.fullmatch(topic):
+        raise InvalidTopicError(topic, reason="use letters, digits, '.', '_' and '-' only")
+
+
+def parse_topic_partition(name: str) -> TopicPartition | None:
+    """Return topic and partition of a directory's name; None for any other name.
+
+    >>> parse_topic_partition("page-views-7")
+    TopicPartition(topic='page-views', partition=7)
+    >>> parse_topic_partition("page") is parse_topic_partition("page-07") is None
+    True
+    """
+    match = _PARTITION_DIR.fullmatch(name)
+    return TopicPartition(match[1], int(match[2])) if match else None
 
 
 def segment_name(base_offset: int) -> str:

@@ -17,8 +17,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import number
 from kminilog.storage.regular_file import read_regular

@@ -1,4 +1,4 @@
-"""A permanent record of messages that were whole, but were cut off the end of a log.
+"""Cut messages off the end of a log, and keep a record of that for ever.
 
     .cuts   {"cuts": [{"topic": "orders", "partition": 0, "first_offset": 5, "next_offset": 40,
                        "reason": "lost", "jobs": ["load-1"], "is_done": true}]}
@@ -7,11 +7,19 @@
     recovery     forced recovery cut the log at damage, and whole messages stood after it
     truncation   a follower cut off what its leader does not have; this loses no message
 
-The log assigns the offsets from `first_offset` on again. So verification must know, for ever, that
-other messages had them, and which `jobs` wrote those. A torn tail needs no record: it holds no
-whole message. The record is durable before the cut. If a crash interrupts the cut, the next writer
-that opens the partition compares the record with the log's end (`finish_cut`). Deleting a topic
-deletes its records. Source: ours.
+After a cut the log assigns the offsets from `first_offset` on again. So verification must know, for
+ever, that other messages had them, and which `jobs` wrote those. A torn tail needs no record: it
+holds no whole message. The record is durable before the cut. If a crash interrupts the cut, the
+next writer that opens the partition compares the record with the log's end (`finish_cut`). Deleting
+a topic deletes its records.
+
+*Truncation* leaves the files of a log that never had the messages. So a segment whose first message
+is cut is deleted, unless it is the first segment. Segments are deleted from the last one backwards,
+each durably before the next. So after a crash the log only ends later than asked, perhaps with an
+index that recovery rebuilds.
+
+Source: Kafka: Log.truncateTo; the record is ours. Differs: Kafka keeps an empty segment if the cut
+falls on its first message.
 """
 
 import json
@@ -22,18 +30,20 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic
-from kminilog.storage.changes import change_count
+from kminilog.format.names import TopicPartition, check_topic
+from kminilog.storage.changes import change_count, count_change
 from kminilog.storage.checkpoint import lower_checkpoint
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.durable_file import replace_file, sync
 from kminilog.storage.json_file import number, read_json, typed
+from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
     Manifest,
     StagedPartition,
     check_job_id,
     committed_manifests,
 )
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_search import locate
 
 CUTS_FILE = ".cuts"
 
@@ -126,6 +136,45 @@ def finish_cut(log_dir: Path, topic_partition: TopicPartition, log_end_offset: i
         return [replace(cut, first_offset=first_offset, is_done=True)]
 
     _rewrite(log_dir, finish)
+
+
+def truncate_log(log: PartitionLog, offset: int) -> None:
+    """Cut off the messages of a log from `offset` on, and an empty segment at its end.
+
+    Records the cut first (cuts.py); once it returns, the cut survives a power failure. Does nothing
+    above the log end. Raises ValueError below the first message, LogClosedError, CorruptLogError.
+    """
+    log.check_is_open()
+    if offset < log.log_start_offset:
+        raise ValueError(f"{log.topic_partition} has nothing below {log.log_start_offset}")
+    if offset <= log.log_end_offset:
+        log_dir, cut = log.directory.parent, range(offset, log.log_end_offset)
+        with recorded_cut(log_dir, log.topic_partition, cut, Reason.TRUNCATION):
+            gone = cut_off(log.segments(), offset)
+            count_change(log_dir)
+        log.continue_from(offset, gone)
+
+
+def cut_off(segments: list[Segment], offset: int) -> list[Segment]:
+    """Cut off all messages from `offset` on, and return the segments that it deleted.
+
+    `segments` are those of a partition, ascending; `offset` is not below the first message. Once it
+    returns, the cut survives a power failure. Modification times stay. Raises CorruptLogError, with
+    nothing changed, if the search for `offset` meets damage.
+    """
+    gone = [segment for segment in segments[1:] if segment.first_offset >= offset]
+    last = segments[-len(gone) - 1]
+    last.open()
+    located = locate(last, offset, following_offset=gone[0].first_offset if gone else None)
+    for segment in reversed(gone):
+        segment.remove()
+        sync(segment.log_path.parent)
+    if located:
+        entries = last.index.entries()
+        kept = sum(entry.position < located.position for entry in entries)
+        last.truncate_to(located.position, kept)
+        last.flush()
+    return gone
 
 
 def forget_cuts(log_dir: Path, topic: str) -> None:

@@ -25,8 +25,7 @@ from kminilog.errors import (
     TopicBeingDeletedError,
     UnknownTopicOrPartitionError,
 )
-from kminilog.format.names import TopicPartition, parse_segment_file
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_segment_file, parse_topic_partition
 from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE
 from kminilog.storage.json_file import read_json, typed

@@ -4,24 +4,53 @@
     entries    [(1, 0)  (3, 497)  (6, 1407)] bisect: the nearest message that the index knows
     messages   1407  1500  1686  ...         walk: one after the other, until the offset is there
 
-Every search for an offset uses these functions: `find`, `read`, `consume` and all others. `find
---explain` passes a recording tracer and prints what they touched. They open no files: the caller
-passes names, entries and bytes. Source: S1 5.3; Kafka: Log.read, OffsetIndex.lookup,
-FileMessageSet.searchFor. Differs: Kafka's walk checks no checksum.
+Every search for an offset uses these functions: `find`, `read`, `consume` and all others. They open
+no files: the caller passes names, entries and bytes.
+
+A *tracer* may watch a search, as `find --explain` does. A search is `bisect` on a plain sequence; a
+walk reads headers with a plain function. A tracer may wrap either, and the same code runs on the
+wrapper. The default, `UNTRACED`, wraps nothing, so an unwatched search costs nothing extra.
+Source: S1 5.3; Kafka: Log.read, OffsetIndex.lookup, FileMessageSet.searchFor. Differs: Kafka's walk
+checks no checksum.
 """
 
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 from zlib import crc32
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CRC_END, MIN_SIZE, SIZE_END
-from kminilog.storage.trace import UNTRACED, Tracer
 
 NAMES, ENTRIES = "names", "entries"  # what a tracer calls the first two searches
 
 _OFFSET_SIZE_CRC = struct.Struct(">qiI")
+
+Reads = Callable[[bytes, int], tuple[int, ...]]
+"""Reads the fields of a header that begins at a position of some bytes."""
+
+
+class Tracer(Protocol):
+    def begin(self) -> None: ...
+    def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]: ...
+    def watch_reads(self, read: Reads, start: int) -> Reads: ...
+
+
+class Untraced:
+    """Records nothing: `watch` and `watch_reads` return their argument."""
+
+    def begin(self) -> None:
+        """Nothing to forget."""
+
+    def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]:
+        return sequence
+
+    def watch_reads(self, read: Reads, start: int) -> Reads:
+        return read
+
+
+UNTRACED = Untraced()
 
 
 def segment_slot(

@@ -16,7 +16,7 @@ from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
 from kminilog.storage.durable_file import append_to
-from kminilog.storage.lookup import entry_slot
+from kminilog.storage.lookup import UNTRACED, Tracer, entry_slot
 from kminilog.storage.regular_file import (
     naming,
     open_regular,
@@ -24,7 +24,6 @@ from kminilog.storage.regular_file import (
     regular_status,
     truncate,
 )
-from kminilog.storage.trace import UNTRACED, Tracer
 
 
 class OffsetIndex:

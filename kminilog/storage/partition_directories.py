@@ -22,10 +22,10 @@ from kminilog.format.names import (
     LOG_SUFFIX,
     TopicPartition,
     parse_segment_file,
+    parse_topic_partition,
     segment_name,
     with_suffix,
 )
-from kminilog.format.topic_names import parse_topic_partition
 from kminilog.storage.changes import count_change
 from kminilog.storage.durable_file import sync
 from kminilog.storage.regular_file import check_real_directory

@@ -10,8 +10,9 @@ Invariants
     P3  only the last segment may be empty, and none is above segment.bytes (but see `_must_roll`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
-passes the time, and a function that counts removed files (changes.py). Source: S1 5.2; Kafka:
-Log.append, Log.roll. Differs: Kafka rolls and indexes once per appended set (docs/differences.md).
+passes the time, and a function that counts removed files (changes.py).
+Source: S1 5.1 and 5.2; Kafka: Log.append, Log.maybeRoll, Log.roll. Differs: Kafka rolls and indexes
+once per appended set (docs/differences.md).
 """
 
 import os
@@ -23,16 +24,43 @@ from sortedcontainers import SortedDict
 
 from kminilog.errors import LogClosedError, WriteFailedError
 from kminilog.format.dialect import Dialect
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KeyValue, encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
 from kminilog.storage.lookup import segment_slot
-from kminilog.storage.partition_files import no_reader_to_tell, segments_among
-from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.rolling import must_roll
+from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import check_segment, next_offset
+
+
+def must_roll(
+    settings: TopicSettings, *, size_bytes: int, incoming_bytes: int, entry_count: int, age_ms: int
+) -> bool:
+    """Tell if the log must begin a new segment before a message of `incoming_bytes`. O(1).
+
+    `size_bytes`, `entry_count` and `age_ms`, the time since its first append, are those of the last
+    segment. It must roll if the message does not fit, if one more index entry does not fit, or if
+    it is too old. An empty segment never rolls.
+
+    >>> settings = TopicSettings(segment_bytes=1000, segment_ms=60_000)
+    >>> facts = dict(size_bytes=900, entry_count=0, age_ms=0)
+    >>> must_roll(settings, incoming_bytes=100, **facts)
+    False
+    >>> must_roll(settings, incoming_bytes=101, **facts)
+    True
+    """
+    index_bytes = (entry_count + 1) * ENTRY_SIZE_BYTES
+    return size_bytes > 0 and (
+        size_bytes + incoming_bytes > settings.segment_bytes
+        or age_ms > settings.segment_ms
+        or index_bytes > settings.segment_index_bytes
+    )
+
+
+def no_reader_to_tell() -> None:
+    """Do nothing: no reader keeps files of this log open."""
 
 
 class _Mark(NamedTuple):

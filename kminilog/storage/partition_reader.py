@@ -1,9 +1,12 @@
 """Read a partition: which segments it has, and the messages in them. Needs no lock.
 
-A reader may work beside the writer, in another thread or process, with an object of its own. Its
-list of segments may be old. So it lists the directory again at the end of the segments it knows,
-and when a file has vanished. It sees at once what the writer has put into the page cache. An
-unfinished message at the end of the last segment is the end of the log.
+A reader may work beside the writer, in another thread or process, with an object of its own. It
+sees at once what the writer has put into the page cache. An unfinished message at the end of the
+last segment is the end of the log. Segments come and go, and a reader does not list them before
+each search. So a search that does not find the message lists them, and repeats if they are others.
+
+`PartitionFiles` says which files a reader may see. `PlainFiles` shows a directory as it is.
+publish/visibility.py leaves out what a job has not committed yet.
 
 kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
 a log of another program pass `on_gap`: a read then skips gaps, and calls it with each one.
@@ -11,31 +14,84 @@ a log of another program pass `on_gap`: a read then skips gaps, and calls it wit
     find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
 
 The segments are a SortedDict by base offset; its keys are the names that the search bisects.
-Source: S1 5.3; Kafka: Log.read.
+Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from sortedcontainers import SortedDict
 
 from kminilog.errors import CorruptLogError, LogDirError, OffsetOutOfRangeError
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
 from kminilog.settings import TopicSettings
-from kminilog.storage.lookup import segment_slot
+from kminilog.storage.lookup import UNTRACED, Tracer, segment_slot
 from kminilog.storage.notices import Gap, OnGap
-from kminilog.storage.partition_files import PartitionFiles, PlainFiles
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located, locate, misplaced_segment, refuse_compressed
-from kminilog.storage.sequence import messages_from
-from kminilog.storage.trace import UNTRACED, Tracer
 
 Result = TypeVar("Result")
 OpenLog = Callable[[Segment], int | None]
+SegmentAfter = Callable[[Segment], Segment | None]
+_MAX_WINDOW_BYTES = 1 << 20
 _GONE = "no such partition directory; put it back, or let `kminilog topic delete` delete the rest"
+
+
+class PartitionFiles(Protocol):
+    """What a reader may see of one partition's directory."""
+
+    def names(self) -> list[str]:
+        """Return the names of all files; FileNotFoundError if the directory is gone."""
+        ...
+
+    def segments(self) -> dict[int, Path]:
+        """Return the directory of each segment, by base offset; FileNotFoundError as `names`."""
+        ...
+
+    def has_changed(self) -> bool:
+        """Tell if a job has come or gone since the last listing: what was read may be wrong."""
+        ...
+
+    def retry_if_changed(
+        self, work: Callable[[], Result], list_again: Callable[[], object]
+    ) -> Result:
+        """Return what `work` reads; if a job has changed that, call `list_again` and retry."""
+        ...
+
+
+class PlainFiles:
+    """The files of a directory as they are; no job changes them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def names(self) -> list[str]:
+        return os.listdir(self._directory)
+
+    def segments(self) -> dict[int, Path]:
+        return dict.fromkeys(segments_among(self.names()), self._directory)
+
+    def has_changed(self) -> bool:
+        return False
+
+    def retry_if_changed(
+        self, work: Callable[[], Result], list_again: Callable[[], object]
+    ) -> Result:
+        return work()
+
+
+def segments_among(names: list[str]) -> list[int]:
+    """Return the base offsets of the segments whose `.log` is among these names.
+
+    >>> segments_among(["00000000000000000007.log", "00000000000000000007.index", "notes.txt"])
+    [7]
+    """
+    parsed = filter(None, map(parse_segment_file, names))
+    return [base_offset for base_offset, suffix in parsed if suffix == LOG_SUFFIX]
 
 
 class Found(NamedTuple):
@@ -247,3 +303,45 @@ class PartitionReader:
             log_end_offset=self.log_end_offset,
             is_in_gap=is_followed and offset >= self.log_start_offset,
         )
+
+
+def messages_from(
+    segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
+) -> list[Message]:
+    """Return a located message and those that follow it, within `max_bytes`; at least one.
+
+    Ends also in front of a compressed message. An empty list if the file was deleted meanwhile.
+    """
+    messages: list[Message] = []
+    total_bytes = 0
+    for message in _in_turn(segment, located, max_bytes, segment_after):
+        total_bytes += message.length_bytes
+        if messages and (total_bytes > max_bytes or message.is_compressed):
+            break
+        messages.append(message)
+    return messages
+
+
+def _in_turn(
+    segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
+) -> Iterator[Message]:
+    """Yield what stands in the order of the offsets, up to anything that is not the next message.
+
+    It ends also in front of a segment that does not begin with the next offset. A new search from
+    there tells what it is.
+    """
+    window_bytes = min(max(max_bytes, located.message.length_bytes), _MAX_WINDOW_BYTES)
+    position, next_offset = located.position, located.message.offset
+    following: Segment | None = segment
+    while following:
+        try:
+            for _, outcome in following.scan(position, window_bytes):
+                if not isinstance(outcome, Message) or outcome.offset != next_offset:
+                    return
+                yield outcome
+                next_offset = outcome.offset + 1
+        except FileNotFoundError:
+            return
+        following, position = segment_after(following), 0
+        if following and following.first_offset != next_offset:
+            return

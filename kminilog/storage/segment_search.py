@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import CODECS, CorruptMessage, Message, NeedMoreBytes, Outcome, decode
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, decode
 from kminilog.storage.log_file import message_at, whole_messages
-from kminilog.storage.lookup import walk
+from kminilog.storage.lookup import UNTRACED, Tracer, walk
 from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
-from kminilog.storage.trace import UNTRACED, Tracer
 
 _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20
@@ -145,7 +144,7 @@ def locate(
 
 def refuse_compressed(segment: Segment, located: Located) -> None:
     """Raise CompressedMessageError if the located message is a compressed one."""
-    if located.message.codec != CODECS[0]:
+    if located.message.is_compressed:
         raise CompressedMessageError(
             located.message.codec,
             where=f"{segment.log_path}, byte {located.position}",

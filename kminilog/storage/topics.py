@@ -26,8 +26,7 @@ from kminilog.clock import Chance
 from kminilog.config import topic_settings
 from kminilog.errors import KMiniLogError, LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic, parse_topic_partition
+from kminilog.format.names import TopicPartition, check_topic, parse_topic_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import replace_file
 from kminilog.storage.json_file import read_json, typed

@@ -19,7 +19,7 @@ beginning of a segment, the neighbouring segment decides (partition_checks). Sou
 
 from typing import NamedTuple
 
-from kminilog.format.message import CODECS, Message, is_next_message
+from kminilog.format.message import Message, is_next_message
 from kminilog.verification.findings import FindingClass
 
 _NOTHING = range(0)
@@ -96,7 +96,7 @@ def goes_on(offset: int, after: Message | None, reach: int = 1) -> bool:
 
 def is_plain(message: Message) -> bool:
     """Tell if a message is not compressed."""
-    return message.codec == CODECS[0]
+    return not message.is_compressed
 
 
 def gap(missing: range) -> OffsetFault:

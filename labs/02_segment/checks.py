@@ -14,7 +14,7 @@ from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage import rolling as library_rolling
+from kminilog.storage import partition_log as library_log
 from kminilog.storage import segment_scan as library_scan
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
@@ -299,7 +299,7 @@ def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
         compare.equal(
             f"[n if must_roll({what})]",
             lambda c=changed, v=values, f=facts: _that_roll(must_roll, settings, c, v, YOUNG | f),
-            _that_roll(library_rolling.must_roll, settings, changed, values, YOUNG | facts),
+            _that_roll(library_log.must_roll, settings, changed, values, YOUNG | facts),
             mistakes,
         )
     for what, changed, values in (
@@ -308,11 +308,11 @@ def exercise_3(compare: Comparer, must_roll: Callable[..., Any]) -> None:
         ("age n of 1000 ms", "age_ms", (999, 1000, 1001, 60_001)),
         ("n index entries, room for 10.5", "entry_count", (8, 9, 10, 11)),
     ):
-        fixed = _that_roll(library_rolling.must_roll, settings, changed, values, YOUNG)
+        fixed = _that_roll(library_log.must_roll, settings, changed, values, YOUNG)
         compare.equal(
             f"[n if must_roll({what})]",
             lambda c=changed, v=values: _that_roll(must_roll, OTHER_SETTINGS, c, v, YOUNG),
-            _that_roll(library_rolling.must_roll, OTHER_SETTINGS, changed, values, YOUNG),
+            _that_roll(library_log.must_roll, OTHER_SETTINGS, changed, values, YOUNG),
             {"ignores-settings": fixed, "index-entry-in-part": [11]},
         )
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
+from kminilog.storage.lookup import Tracer, UNTRACED
+from kminilog.storage.partition_reader import SegmentAfter
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import Located
-from kminilog.storage.sequence import SegmentAfter
-from kminilog.storage.trace import Tracer, UNTRACED
 
 
 # 4.1  Which segment holds an offset?

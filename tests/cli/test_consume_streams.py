@@ -11,8 +11,8 @@ import pytest
 
 from kminilog.cli.consume_run import Wanted
 from kminilog.cli.consume_streams import StreamsRun
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.truncation import truncate_log
 from tests.cli.command_line import CommandLine, assert_one_line
 
 PARTITIONS, EACH = 4, 50

@@ -13,8 +13,8 @@ import pytest
 from kminilog.clock import ManualClock
 from kminilog.errors import SparkUnavailableError
 from kminilog.format.names import TopicPartition
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
-from kminilog.storage.truncation import truncate_log
 from tests.cli.command_line import CommandLine, Run, assert_one_line
 from tests.damage import files_of
 

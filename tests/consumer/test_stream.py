@@ -16,11 +16,11 @@ from kminilog.consumer.members import JoinRequest, Membership
 from kminilog.consumer.readers import LogDirSource
 from kminilog.consumer.stream import KafkaStream, open_streams
 from kminilog.format.names import TopicPartition
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic, new_topic_id
-from kminilog.storage.truncation import truncate_log
 from kminilog.system import SystemClock
 
 pytestmark = pytest.mark.usefixtures("without_fsync")

@@ -10,7 +10,7 @@ from tests.course.student import start_lab, told
 
 SLOT = """\
 from math import isqrt
-from kminilog.storage.trace import UNTRACED
+from kminilog.storage.lookup import UNTRACED
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
     def follows(slot):
         name = names[slot]
@@ -247,7 +247,7 @@ def murmur2(data):
 """
 FIRST = """\
 from bisect import bisect_left, bisect_right
-from kminilog.storage.trace import UNTRACED
+from kminilog.storage.lookup import UNTRACED
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
     search = bisect_left if dialect.named_by_previous else bisect_right
     slot = search(tracer.watch("names", base_offsets), offset) - 1

@@ -3,8 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import InvalidTopicError
-from kminilog.format.names import TopicPartition, parse_segment_file, segment_name
-from kminilog.format.topic_names import check_topic, parse_topic_partition
+from kminilog.format.names import (
+    TopicPartition,
+    check_topic,
+    parse_segment_file,
+    parse_topic_partition,
+    segment_name,
+)
 
 topics = st.from_regex(r"[a-zA-Z0-9._-]{1,30}", fullmatch=True)
 

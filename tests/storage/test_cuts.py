@@ -15,12 +15,19 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage.changes import CHANGES_FILE, begin_counting
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, read_checkpoint
-from kminilog.storage.cuts import CUTS_FILE, Cut, Reason, cuts_of_job, read_cuts, recorded_cut
+from kminilog.storage.cuts import (
+    CUTS_FILE,
+    Cut,
+    Reason,
+    cuts_of_job,
+    read_cuts,
+    recorded_cut,
+    truncate_log,
+)
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import Manifest, StagedPartition, committed_path
 from kminilog.storage.topics import Topic
-from kminilog.storage.truncation import truncate_log
 from tests.damage import flip_byte, message_positions
 
 ORDERS = TopicPartition("orders", 0)

@@ -12,13 +12,13 @@ from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import open_segments
 from kminilog.storage.changes import CHANGES_FILE
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
-from kminilog.storage.truncation import truncate_log
 
 ORDERS_0 = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=300, index_interval_bytes=60)

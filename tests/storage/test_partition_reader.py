@@ -9,10 +9,10 @@ from kminilog.format.dialect import DIALECTS, Dialect
 from kminilog.format.message import encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.truncation import truncate_log
 from tests.damage import message_positions
 
 ORDERS = TopicPartition("orders", 0)

@@ -12,11 +12,11 @@ from kminilog.errors import CorruptLogError, LogClosedError
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.recovery import plan_recovery
 from kminilog.storage.retention import delete_expired
-from kminilog.storage.truncation import truncate_log
 from tests.damage import flip_byte
 from tests.properties.strategies import expected_log, key_values
 

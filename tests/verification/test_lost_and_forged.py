@@ -22,6 +22,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, read_checkpoint
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import (
@@ -33,7 +34,6 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
-from kminilog.storage.truncation import truncate_log
 from kminilog.verification import job_records
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records

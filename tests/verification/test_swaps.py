@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish import fingerprints
-from kminilog.storage.truncation import truncate_log
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.records import read_records
 from kminilog.verification.swaps import name_swaps

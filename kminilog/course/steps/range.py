@@ -23,8 +23,7 @@ from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.consumer.assignors.registry import make_assignor
 from kminilog.course.steps.document import Ask, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import check_topic
+from kminilog.format.names import TopicPartition, check_topic
 from kminilog.text import count
 
 # ---- the grid

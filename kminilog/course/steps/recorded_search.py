@@ -1,13 +1,13 @@
 """A recorder of searches: which elements a search probed, and which headers it read.
 
-The engine is handed a `Trace` in place of `storage.trace.UNTRACED`, and the same code runs on what
+The engine is handed a `Trace` in place of `storage.lookup.UNTRACED`, and the same code runs on what
 it wraps. This module knows neither segments nor messages.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from kminilog.storage.trace import Reads
+from kminilog.storage.lookup import Reads
 
 
 class Probe(NamedTuple):

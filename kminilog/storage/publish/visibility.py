@@ -23,7 +23,7 @@ from kminilog.errors import LogDirError
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition, parse_segment_file
 from kminilog.storage.changes import change_count
-from kminilog.storage.partition_files import T, segments_among
+from kminilog.storage.partition_reader import Result, segments_among
 from kminilog.storage.publish.manifests import Manifest, pending_path, read_manifest
 
 STAGING_DIR = ".staging"
@@ -96,7 +96,9 @@ class VisibleFiles:
         near the end of the log, may be part of it. One system call."""
         return self._pending() != self._pending_seen
 
-    def retry_if_changed(self, work: Callable[[], T], list_again: Callable[[], object]) -> T:
+    def retry_if_changed(
+        self, work: Callable[[], Result], list_again: Callable[[], object]
+    ) -> Result:
         """Return the result of `work`, which reads this partition. If a job began or finished
         meanwhile, part of what `work` saw may not be committed: call `list_again`, and repeat."""
         while True:

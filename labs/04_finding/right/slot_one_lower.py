@@ -2,8 +2,7 @@
 # differs: one bisect for both dialects; the documented one looks for the offset before
 from bisect import bisect_right
 
-from kminilog.storage.lookup import NAMES
-from kminilog.storage.trace import UNTRACED
+from kminilog.storage.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -1,7 +1,6 @@
 # exercise: 1
 # reason: linear-scan
-from kminilog.storage.lookup import NAMES
-from kminilog.storage.trace import UNTRACED
+from kminilog.storage.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

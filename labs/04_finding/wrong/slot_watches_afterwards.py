@@ -2,8 +2,7 @@
 # reason: unwatched-search
 from bisect import bisect_left, bisect_right
 
-from kminilog.storage.lookup import NAMES
-from kminilog.storage.trace import UNTRACED
+from kminilog.storage.lookup import NAMES, UNTRACED
 
 
 def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):

@@ -35,12 +35,12 @@ from kminilog.jobs.spark.datasource.writer import RowPartitioner
 from kminilog.jobs.spark.runtime.failures import spark_failures
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
+from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.storage.publish.visibility import STAGING_DIR
 from kminilog.storage.topics import Topic
-from kminilog.storage.truncation import truncate_log
 from kminilog.verification.report import verify_storage
 from tests import processes
 from tests.log_content import content_of, files_of

@@ -22,8 +22,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from kminilog.format.names import TopicPartition
-from kminilog.format.topic_names import parse_topic_partition
+from kminilog.format.names import TopicPartition, parse_topic_partition
 from kminilog.jobs.spark.datasource.batch_reader import RangeGroup, ranges_to_batches
 from kminilog.jobs.spark.datasource.options import ReadOptions
 from kminilog.jobs.spark.datasource.ranges import (
