@@ -22,7 +22,7 @@ for room in rooms:
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
 
-from kminilog.cli.step import SCENES, scene_command
+from kminilog.cli.step.command import SCENES, scene_command
 from kminilog.course.steps.page.render import render_page
 for name in SCENES:
     try:

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.cli.output import json_bytes
+from kminilog.cli.shared.output import json_bytes
 from kminilog.text import printable, printable_bytes
 
 BIDIRECTIONAL = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from kminilog.cli.main import main
-from kminilog.cli.step import SCENES
+from kminilog.cli.step.command import SCENES
 from kminilog.course.material import all_labs
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
-from kminilog.cli.step import SCENES, write_pages
+from kminilog.cli.step.command import SCENES, write_pages
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "step-throughs.md").read_text()

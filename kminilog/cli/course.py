@@ -5,10 +5,10 @@ from importlib.util import find_spec
 
 import click
 
-from kminilog.cli.interrupts import interruptible
-from kminilog.cli.labs.processes import judged
-from kminilog.cli.options import example, json_option
-from kminilog.cli.output import flush, write_document, write_line
+from kminilog.cli.lab.judging import judged
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import flush, write_document, write_line
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.proof import Flaw, flaws_of
 

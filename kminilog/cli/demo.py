@@ -3,7 +3,7 @@
     access log --Spark ingest--> topic `access`, keyed by client address --Spark verify--> verdict
                                                                          --find------> one message
 
-The access log is generated (access_log.py) or given. All files are in a temporary directory, or in
+The access log is generated or given. All files are in a temporary directory, or in
 one that is kept. The exit code is that of the verification.
 """
 
@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kminilog.cli.access_log import access_log
-from kminilog.cli.documents_log import OFFSET, write_documents_log
 from kminilog.cli.find import found_json
 from kminilog.cli.ingest import ingest_lines
-from kminilog.cli.interrupts import interruptible
-from kminilog.cli.layout import describe_topic, offset_range
-from kminilog.cli.named_files import DirectoryName, InputFile
-from kminilog.cli.options import example, json_option
-from kminilog.cli.output import write_document, write_lines
-from kminilog.cli.spark_options import master_option, spark_at_work
+from kminilog.cli.shared.engines import master_option, spark_at_work
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.named_files import DirectoryName, InputFile
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import write_document, write_lines
+from kminilog.cli.shared.topic_files import describe_topic, offset_range
+from kminilog.course.steps.documents_log import OFFSET, write_documents_log
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.settings import TopicSettings
@@ -36,6 +35,9 @@ from kminilog.text import count, table
 
 if TYPE_CHECKING:
     from kminilog.verification.report import Report
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from random import Random
 
 TOPIC = "access"
 PARTITIONS = 3
@@ -250,3 +252,59 @@ def _partition_table(log_dir: LogDir) -> list[str]:
         for partition in describe_topic(log_dir, log_dir.topic(TOPIC))["partitions"]
     ]
     return table(("partition", "offsets", "bytes", "segments", "index entries"), rows)
+
+
+# ---- the generated access log
+
+_BEGINNING = datetime(2015, 5, 17, 10, 5, 3, tzinfo=UTC)
+_NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
+_PATHS = (
+    "/",
+    "/robots.txt",
+    "/favicon.ico",
+    "/blog/what-is-a-log",
+    "/blog/offsets-and-positions",
+    "/images/segment.png",
+    "/style.css",
+    "/search?q=partition+%D0%BA%D0%BB%D1%8E%D1%87",
+)
+_AGENTS = (
+    "Mozilla/5.0 (X11; Linux x86_64; rv:38.0) Gecko/20100101 Firefox/38.0",
+    "Mozilla/5.0 (compatible; ExampleBot/1.0; +http://example.org/bot.html)",
+    "curl/7.42.1",
+)
+
+
+def access_log(rows: int, seed: int = 0) -> Iterator[bytes]:
+    """Yield so many lines in the format of web servers, each with its newline; O(rows).
+
+    The same seed gives the same lines. Addresses are skewed as they are in real logs: the n-th most
+    frequent has a weight of 1/n, so a few clients make most of the lines and many appear once. All
+    addresses are reserved for documentation (RFC 5737, 3849).
+
+    >>> lines = list(access_log(3, seed=1))
+    >>> len(lines), lines == list(access_log(3, seed=1)), lines == list(access_log(3, seed=2))
+    (3, True, False)
+    """
+    chance = Random(seed)
+    clients = _clients(max(rows // 6, 1), chance)
+    weights = list(accumulate(1 / rank for rank in range(1, len(clients) + 1)))
+    at = _BEGINNING
+    for client in chance.choices(clients, cum_weights=weights, k=rows):
+        at += timedelta(seconds=chance.randrange(3))
+        path, agent = chance.choice(_PATHS), chance.choice(_AGENTS)
+        status = chance.choices((200, 304, 404, 500), weights=(90, 5, 4, 1))[0]
+        size = chance.randrange(100, 60_000) if status == 200 else 0
+        line = (
+            f'{client} - - [{at:%d/%b/%Y:%H:%M:%S %z}] "GET {path} HTTP/1.1" '
+            f'{status} {size} "-" "{agent}"\n'
+        )
+        yield line.encode()
+
+
+def _clients(number: int, chance: Random) -> list[str]:
+    """Return different addresses in random order, IPv6 ones when there are no more of IPv4."""
+    short = [f"{network}.{host}" for network in _NETWORKS for host in range(1, 255)]
+    long = [f"2001:db8::{host:x}" for host in range(1, max(number - len(short), 0) + 1)]
+    chance.shuffle(short)
+    return (short + long)[:number]

@@ -1,17 +1,23 @@
 """`kminilog find`: locate one message, and with --explain show every step of the search.
 
-With --key it locates all messages with a key (find_key.py). The steps are those of `kminilog step
-find-offset`, as text, and of the search that has run.
+The steps are those of `kminilog step find-offset`, as text, and of the search that has run.
+
+With --key it locates all messages with a key. A log has an index of offsets and none of keys. So
+that search costs one read of the partitions; if the user names a topic, of all of its partitions,
+because the topic does not know its partitioner. Source: ours.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
-from kminilog.cli.find_key import find_key, found_lines
-from kminilog.cli.message_fields import message_json
-from kminilog.cli.options import (
+from kminilog.cli.shared.interrupts import check_interrupt
+from kminilog.cli.shared.message_fields import key_and_value, message_json
+from kminilog.cli.shared.options import (
     allow_gaps_option,
     example,
     json_option,
@@ -19,15 +25,20 @@ from kminilog.cli.options import (
     to_offset,
     to_topic_partition,
 )
-from kminilog.cli.output import write_document, write_lines
-from kminilog.cli.places import broker_of, topics_at
+from kminilog.cli.shared.output import flush, warn, write_document, write_lines, write_record
+from kminilog.cli.shared.places import broker_of, topics_at
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
-from kminilog.errors import OffsetOutOfRangeError
-from kminilog.format.names import segment_name
+from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError
+from kminilog.format.names import TopicPartition, parse_topic_partition, segment_name
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.notices import OnGap
 from kminilog.storage.partition_reader import Found, PartitionReader
+from kminilog.text import FIT_COLUMNS, Span, StyledText, columns, count, shown
+
+_READ_BYTES = 2**20
+_INDENT = "    "
 
 
 def _to_offset(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -134,3 +145,86 @@ def found_json(search: Search, found: Found) -> dict[str, Any]:
         "position": located.position,
         "message": message_json(located.position, located.message),
     }
+
+
+# ---- by key
+
+
+def find_key(path: Path, where: str, key: bytes, *, on_gap: OnGap | None, as_json: bool) -> int:
+    """Print the place of each message with this key; return the exit code, 1 if there is none.
+
+    `where` is a partition such as orders-0, or a topic. Raises what PartitionReader.read raises.
+    """
+    log_dir = topics_at(path)
+    read_count = found_count = 0
+    for partition in _partitions(log_dir, where):
+        reader, broker = log_dir.reader(partition, on_gap=on_gap), broker_of(path, partition)
+        for offset, is_found in _matches(reader, key):
+            read_count += 1
+            if is_found:
+                found_count += 1
+                _write(partition, reader.find(offset), broker, as_json)
+    if found_count:
+        return 0
+    warn(f"no message of {where} has the key {shown(key)}; {count(read_count, 'message')} read")
+    return 1
+
+
+def found_lines(partition: TopicPartition, found: Found, broker: int | None) -> list[str]:
+    """Return the place of a message, its key and its value: as one line, or as two if it is long.
+
+    In two lines, key and value are cut where they do not fit.
+    """
+    message = found.located.message
+    at = partition if broker is None else f"broker-{broker}/{partition}"
+    place = (
+        f"{at}/{found.segment.log_path.name}, ",
+        Span(f"offset {message.offset}", "offset"),
+        f", byte {found.located.position}:",
+    )
+    line = StyledText(*place, " ", *key_and_value(message, FIT_COLUMNS))
+    if columns(line) <= FIT_COLUMNS:
+        return [line]
+    return [
+        StyledText(*place),
+        StyledText(_INDENT, *key_and_value(message, FIT_COLUMNS - len(_INDENT))),
+    ]
+
+
+def _matches(reader: PartitionReader, key: bytes) -> Iterator[tuple[int, bool]]:
+    """Yield the offset of each message, and whether it has this key."""
+    offset = reader.log_start_offset
+    while messages := reader.read(offset, _READ_BYTES):
+        check_interrupt()
+        for message in messages:
+            yield message.offset, message.key == key
+        flush()  # what was found is shown while the search goes on
+        offset = messages[-1].offset + 1
+
+
+def _partitions(log_dir: LogDir, where: str) -> list[TopicPartition]:
+    """Return the partition of this name, or all partitions of the topic of this name."""
+    named = parse_topic_partition(where)
+    if named:
+        try:
+            return [log_dir.topic(named.topic).partition(named.partition)]
+        except UnknownTopicOrPartitionError:
+            with suppress(UnknownTopicOrPartitionError):  # a topic may have a name like a-0
+                return log_dir.topic(where).all_partitions()
+            raise
+    return log_dir.topic(where).all_partitions()
+
+
+def _write(partition: TopicPartition, found: Found, broker: int | None, as_json: bool) -> None:
+    located = found.located
+    if as_json:
+        place = {
+            **({} if broker is None else {"broker": broker}),
+            **partition._asdict(),
+            "offset": located.message.offset,
+            "segment": found.segment.name,
+            "position": located.position,
+        }
+        write_record({**place, "message": message_json(located.position, located.message)})
+    else:
+        write_lines(found_lines(partition, found, broker))

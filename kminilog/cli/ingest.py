@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kminilog.cli.current_directory import make_importable
-from kminilog.cli.engines import engine_for, engine_option
-from kminilog.cli.interrupts import interruptible_anywhere, interruptible_call
-from kminilog.cli.layout import offset_range
-from kminilog.cli.options import config_option, dialect_option, example, json_option
-from kminilog.cli.output import warn, write_document, write_lines
-from kminilog.cli.progress import working
-from kminilog.cli.spark_options import master_option, reading_options, spark_at_work, to_source
+from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
+from kminilog.cli.shared.interrupts import interruptible_anywhere, interruptible_call
+from kminilog.cli.shared.options import config_option, dialect_option, example, json_option
+from kminilog.cli.shared.output import warn, write_document, write_lines
+from kminilog.cli.shared.progress import working
+from kminilog.cli.shared.source_options import (
+    reading_options,
+    to_source,
+)
+from kminilog.cli.shared.topic_files import offset_range
 from kminilog.config import parse_config, topic_settings
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
+from kminilog.plugins import look_in_current_directory
 from kminilog.settings import TOPIC_SETTINGS
 from kminilog.storage.publish.publication import staging_path
 from kminilog.storage.topics import Topic
@@ -128,7 +131,7 @@ def command(
     """
     from kminilog.columns.partitioning import checked_partitioner
 
-    make_importable()
+    look_in_current_directory()
     checked_partitioner(partitioner)
     settings = topic_settings(parse_config(config, TOPIC_SETTINGS)) if config else None
     # Bad ones end here, before Spark starts.

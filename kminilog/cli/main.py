@@ -24,35 +24,35 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from kminilog.cli.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
-from kminilog.cli.named_files import DirectoryName
-from kminilog.cli.options import ARGUMENTS, CLUSTER, example, to_directory
-from kminilog.cli.output import complain, flush, flush_stderr, lose_rest_of, warn
-from kminilog.cli.places import CLUSTER_COMMANDS, placed
+from kminilog.cli.shared.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
+from kminilog.cli.shared.named_files import DirectoryName
+from kminilog.cli.shared.options import ARGUMENTS, CLUSTER, example, to_directory
+from kminilog.cli.shared.output import complain, flush, flush_stderr, lose_rest_of, warn
+from kminilog.cli.shared.places import CLUSTER_COMMANDS, placed
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
 from kminilog.storage.notices import KMiniLogWarning
 
-# In the order in which a new user needs them; each is kminilog.cli.<name>.command.
-COMMANDS = (
-    "demo",
-    "topic",
-    "produce",
-    "consume",
-    "find",
-    "dump",
-    "ls",
-    "verify",
-    "recover",
-    "retain",
-    "ingest",
-    "partition",
-    "assign",
-    "cluster",
-    "group",
-    "step",
-    "lab",
-    "course",
-)
+COMMANDS = {
+    "demo": "demo",
+    "topic": "topic",
+    "produce": "produce.command",
+    "consume": "consume.command",
+    "find": "find",
+    "dump": "dump.command",
+    "ls": "ls.command",
+    "verify": "verify.command",
+    "recover": "recover",
+    "retain": "retain",
+    "ingest": "ingest",
+    "partition": "partition",
+    "assign": "assign",
+    "cluster": "cluster.command",
+    "group": "group.command",
+    "step": "step.command",
+    "lab": "lab.command",
+    "course": "course",
+}
+"""The module of each command, in the order in which a new user needs them."""
 WITHOUT_CLUSTER = {
     "cluster": "name the directory after the command",
     "dump": "leave it out, and name a file of a broker, like {path}/broker-0/TOPIC-0/FILE",
@@ -88,7 +88,7 @@ class CommandLine(click.Group):
         """Return a command of that name, None if there is none."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"kminilog.cli.{cmd_name}").command
+        command: click.Command = import_module(f"kminilog.cli.{COMMANDS[cmd_name]}").command
         return command
 
     def main(  # type: ignore[override]

@@ -7,36 +7,39 @@ the cached partition of `default-0.8` changes after ten minutes.
 
 `--key` gives a string, and its bytes to those partitioners that hash bytes; if it is not valid
 UTF-8, and with `--key-hex`, the key is the bytes themselves. A user's own class may be in the
-current directory. Several partitioners stand side by side, each with the same seed. Source: ours.
+current directory. Several partitioners stand side by side, each with the same seed. The document
+`course.steps.choice` says why; `--explain` shows its last step. Source: ours.
 """
 
+from collections.abc import Iterator
 from random import Random, SystemRandom
 from typing import Any
 
 import click
 
-from kminilog.cli.current_directory import make_importable
-from kminilog.cli.explain_partition import explanation_fields, explanation_lines
-from kminilog.cli.interrupts import interruptible
-from kminilog.cli.options import config_option, example, hex_bytes, json_option
-from kminilog.cli.output import bytes_field, write_document, write_line, write_lines
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import config_option, example, hex_bytes, json_option
+from kminilog.cli.shared.output import bytes_field, write_document, write_line, write_lines
 from kminilog.clock import ManualClock
 from kminilog.cluster.metadata import ClusterMetadata
 from kminilog.config import complete_config, parse_config
-from kminilog.course.steps.choice import Asked
+from kminilog.course.steps.choice import Asked, document
+from kminilog.course.steps.text import step_command, step_lines
 from kminilog.partitioners.default_0_8 import Default08
 from kminilog.partitioners.dry_run import Choice, dry_run
 from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path, make_partitioner
+from kminilog.plugins import look_in_current_directory
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.settings import INT64_MAX
 from kminilog.storage.topics import MAX_PARTITIONS
-from kminilog.text import shown, table
+from kminilog.text import FIT_COLUMNS, SHOWN_BYTES, count, indented, shown, table
 
 _ORDER = "kminilog.cli.partition.order"
 _TOPIC = "dry-run"
 _SEED_BITS = 32
 _MOST_WITHOUT_KEY = 1_000_000  # each is a line of the answer
 _CLASS = "partitioner.class"
+_INDENT = "    "
 
 
 class KeysInOrder(click.Command):
@@ -152,7 +155,7 @@ def command(
     if not ordered:
         raise click.UsageError("give at least one --key, --key-hex or --no-key")
     if any(is_path(name) for name in names):
-        make_importable()
+        look_in_current_directory()
     if seed is None:
         seed = SystemRandom().getrandbits(_SEED_BITS)
     runs = [
@@ -284,3 +287,28 @@ def _cluster(numbers: list[int], unavailable: tuple[int, ...]) -> ClusterMetadat
             reason = f"--unavailable {partition}: partitions run from 0 to {len(numbers) - 1}"
             raise click.UsageError(reason)
     return ClusterMetadata.of_one_topic(_TOPIC, numbers, unavailable)
+
+
+# ---- why
+
+
+def explanation_fields(choice: Choice, asked: Asked) -> dict[str, Any]:
+    """Return the JSON fields that explain a choice: the values of the document's last state."""
+    lists = {"available": list(asked.available), "answers": list(choice.answers)}
+    values = document(choice, asked).final.values
+    return {name: lists.get(name, value) for name, value in values.items()}
+
+
+def explanation_lines(choice: Choice, asked: Asked) -> Iterator[str]:
+    """Yield the lines of text that explain a choice."""
+    key = choice.key_bytes if asked.hashes_bytes(choice) else None
+    if key is not None:
+        yield f"    {count(len(key), 'byte')}: {key.hex(' ') or 'none, and still a key'}"
+    made = document(choice, asked)
+    told = step_lines(made, made.steps[-1]._replace(ask=None), width=FIT_COLUMNS - len(_INDENT))
+    yield from (indented(line, _INDENT) for line in told if line)
+    if key is not None and len(key) <= SHOWN_BYTES:
+        is_text = isinstance(choice.key, str) and choice.key.isprintable()
+        shown = ("--key", choice.key) if is_text else ("--key-hex", key.hex())
+        command = step_command("murmur2", [*shown, "--partitions", len(asked.order)])
+        yield f"    Round by round: {command}"

@@ -6,18 +6,97 @@ exit code 1; `--force` cuts it, and first reports the loss. Side files keep what
 `--dry-run` the exit code is 1, too, if the log would lose something, or has lost something.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from kminilog.cli.options import example, json_option, topic_partition_argument
-from kminilog.cli.output import warn, warn_all, write_document, write_line, write_lines
-from kminilog.cli.progress import working_if_long
-from kminilog.cli.recovery_reading import shown_scanner
-from kminilog.cli.recovery_words import Diagnosis, diagnose, loss_of, words_of
+from kminilog.cli.shared.interrupts import interruptible_anywhere
+from kminilog.cli.shared.options import example, json_option, topic_partition_argument
+from kminilog.cli.shared.output import warn, warn_all, write_document, write_line, write_lines
+from kminilog.cli.shared.progress import working_if_long
+from kminilog.cli.shared.recovery_reading import shown_scanner
 from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.recovery import Break, RecoveryPlan
+from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
+from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
+from kminilog.verification.partition_checks import check_partition
+from kminilog.verification.records import read_records
+
+
+class Diagnosis(NamedTuple):
+    """A plan, and the findings of `verify` that it is about."""
+
+    plan: RecoveryPlan
+    findings: list[Finding]
+
+    @property
+    def has_lost_messages(self) -> bool:
+        """Tell if the log would lose something at its end, or has lost something already."""
+        return bool(self.plan.cut or self.plan.damage or self.lost)
+
+    @property
+    def lost(self) -> list[Finding]:
+        """What the log has lost."""
+        return [found for found in self.findings if found.kind == FindingClass.LOST_END]
+
+    def of_break(self, found: Break) -> str:
+        """Return class, place and fault of the place where the valid part of the log ends."""
+        finding = self._finding_of(found)
+        if finding:
+            return words_of(finding)
+        where = f"{self.plan.topic_partition}/{found.segment.log_path.name}"
+        return f"{where}, offset {self.plan.log_end_offset}, byte {found.position}: {found.reason}"
+
+    def break_json(self, found: Break | None) -> dict[str, Any] | None:
+        """Return such a place as `recover --json` has it."""
+        if found is None:
+            return None
+        finding = self._finding_of(found)
+        said = {"class": finding and finding.kind.value}
+        reason = f"{finding.kind}: {finding.detail}" if finding else found.reason
+        return {**found._asdict(), "segment": found.segment.name, "reason": reason, **said}
+
+    def lines(self, would: str) -> Iterator[str]:
+        """Yield what is wrong, and below each what is done, or `would` be."""
+        for finding in self.lost:
+            yield StyledText(Span(words_of(finding), BAD))
+        for found in (self.plan.cut, self.plan.damage):
+            if found:
+                yield StyledText(Span(self.of_break(found), BAD))
+                yield f"    {would}cut: {loss_of(found)}"
+        for segment, _ in self.plan.rebuilt_indexes:
+            of_it = [f for f in self.findings if f.segment == segment.name and _is_of_index(f)]
+            what = f"{self.plan.topic_partition}/{segment.index.path.name}"
+            said = (
+                map(words_of, of_it)
+                if of_it
+                else [f"{what}: its entries are not those of the valid messages"]
+            )
+            yield from (StyledText(Span(words, DOUBTFUL)) for words in said)
+            yield f"    {would}rebuilt: {segment.index.path}"
+        for finding in self.findings:
+            if finding.kind == FindingClass.ORPHAN_FILE:
+                yield StyledText(Span(words_of(finding), DOUBTFUL))
+        yield from (f"    {would}removed: {path}" for path in self.plan.leftovers)
+        yield from (f"    left alone: {path}" for path in self.plan.strays)
+
+    def _finding_of(self, found: Break) -> Finding | None:
+        """The first finding at such a place or after it: there may be none before it."""
+        place = (found.segment.base_offset, found.position)
+        at_or_behind = [
+            (where, finding)
+            for finding in self.findings
+            if severity(finding.kind) == "error"
+            and finding.kind != FindingClass.LOST_END
+            and (where := _place_in_file_order(finding))
+            and where >= place
+        ]
+        return min(at_or_behind, key=lambda pair: pair[0])[1] if at_or_behind else None
 
 
 @click.command("recover", epilog=example("kminilog recover orders-0 --dry-run"))
@@ -86,3 +165,35 @@ def _to_json(
         "stray_files": [str(path) for path in plan.strays],
         "warnings": [words_of(found) for found in diagnosis.lost],
     }
+
+
+def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> Diagnosis:
+    """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
+    from kminilog.columns.twins import segment_check
+
+    topic = log_dir.topic(topic_partition.topic)
+    known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
+    jobs = replace(known, placement=())  # recovery does not ask where keys belong
+    reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
+    return Diagnosis(plan, check_partition(reader, jobs, check_segment=check).findings)
+
+
+def words_of(finding: Finding) -> str:
+    """Return a finding as `verify` says it: its place, its class, its fault."""
+    return f"{finding.place}: {finding.kind}: {finding.detail}"
+
+
+def loss_of(found: Break) -> str:
+    """Return how much a cut loses."""
+    lost_bytes, messages = count(found.lost_bytes, "byte"), found.lost_messages
+    return f"{lost_bytes} with {count(messages, 'whole message')} lost"
+
+
+def _is_of_index(finding: Finding) -> bool:
+    return is_in_index(finding.kind) or finding.kind == FindingClass.INDEX_SPARSE
+
+
+def _place_in_file_order(finding: Finding) -> tuple[int, int] | None:
+    if finding.segment is None or finding.position is None:
+        return None
+    return int(finding.segment), finding.position

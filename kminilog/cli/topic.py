@@ -8,18 +8,30 @@ from typing import Any
 
 import click
 
-from kminilog.cli.layout import describe_topic, offset_range, topic_size, warn_of_orphans
-from kminilog.cli.options import (
+from kminilog.cli.shared.options import (
     allow_gaps_option,
     config_option,
     dialect_option,
     example,
     json_option,
 )
-from kminilog.cli.output import Broken, warn, warn_all, write_document, write_line, write_lines
-from kminilog.cli.places import cluster_at, is_cluster, topics_at
-from kminilog.cli.progress import working_if_long
-from kminilog.cli.recovery_reading import open_writer
+from kminilog.cli.shared.output import (
+    Broken,
+    warn,
+    warn_all,
+    write_document,
+    write_line,
+    write_lines,
+)
+from kminilog.cli.shared.places import cluster_at, is_cluster, topics_at
+from kminilog.cli.shared.progress import working_if_long
+from kminilog.cli.shared.recovery_reading import open_writer
+from kminilog.cli.shared.topic_files import (
+    describe_topic,
+    offset_range,
+    topic_size,
+    warn_of_orphans,
+)
 from kminilog.config import parse_config, topic_settings
 from kminilog.consumer.coordinator import forget_topic
 from kminilog.errors import TopicExistsError, UnknownTopicOrPartitionError
@@ -135,7 +147,7 @@ def _differences(
 
 def _create(log_dir_path: Path, topic: Topic, replicas: int) -> None:
     if is_cluster():
-        from kminilog.cli.clusters import create_in_cluster
+        from kminilog.cli.shared.clusters import create_in_cluster
 
         create_in_cluster(log_dir_path, topic, replicas)
     else:

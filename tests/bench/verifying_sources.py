@@ -11,7 +11,7 @@ in Parquet. Spark has two cores. All works of a table take turns.
 
 The last lines say for which size the local engine, cold, takes as long as Spark for the smallest
 source, which is about what its start takes. On more cores Spark is not faster than that. `--engine
-auto` takes the local engine up to LOCAL_BYTES of `cli.engines`.
+auto` takes the local engine up to LOCAL_BYTES of `cli.shared.engines`.
 `python -m tests.bench.verifying_sources [RECORDS [MORE_RECORDS]]` shows this part only; the last
 table shows what each record costs from RECORDS to MORE_RECORDS.
 """
@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from kminilog.cli.engines import LOCAL_BYTES
+from kminilog.cli.shared.engines import LOCAL_BYTES
 from kminilog.format.message import Message, encode
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.accounting.local_engine import LocalEngine

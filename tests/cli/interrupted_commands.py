@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
+from kminilog.cli.main import COMMANDS as MODULES
 from kminilog.cli.main import main as kminilog
 from kminilog.columns.segment_checks import check_segment
 from kminilog.errors import TopicBeingDeletedError, UnknownTopicOrPartitionError
@@ -222,7 +223,7 @@ def main(directory: str, seed: str, times: str, *names: str) -> None:
     log_dir, chance = make(Path(directory)), Random(int(seed))
     codes, wrong = {}, []
     for name in names or COMMANDS:
-        import_module(f"kminilog.cli.{name.split()[0]}")
+        import_module(f"kminilog.cli.{MODULES[name.split()[0]]}")
         codes[name], found = interrupt(log_dir, name, int(times), chance)
         wrong += found
     print(json.dumps({"codes": codes, "wrong": wrong}))

@@ -846,7 +846,7 @@ def test_state_that_is_no_file_is_one_line(one_copy):
     assert_one_line(one_copy.produce(), 2, "not a regular file")
 
 
-@pytest.mark.parametrize("module", ["ls", "find", "topic", "produce"])
+@pytest.mark.parametrize("module", ["ls.command", "find", "topic", "produce.command"])
 def test_command_without_cluster_does_not_load_one(module):
     loaded = "'kminilog.cluster.mini_cluster' in sys.modules"
     code = f"import sys, kminilog.cli.{module}; print({loaded})"
@@ -898,7 +898,7 @@ def test_killed_producer_leaves_a_cluster_that_goes_on(two_copies):
 
 
 def test_second_writer_waits_and_then_says_who_has_the_cluster(two_copies, monkeypatch):
-    monkeypatch.setattr("kminilog.cli.clusters.LOCK_TIMEOUT_MS", 0)
+    monkeypatch.setattr("kminilog.cli.shared.clusters.LOCK_TIMEOUT_MS", 0)
     with closing(MiniCluster.reopen(two_copies.path, clock=SystemClock())) as cluster:
         for run in (two_copies.act("crash", "0"), two_copies.produce()):
             assert_one_line(run, 2, f"{two_copies.path}: process {os.getpid()} is writing")

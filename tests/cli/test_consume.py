@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from kminilog.cli import consume
+from kminilog.cli.consume import command as consume
 from kminilog.clock import ManualClock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.format.names import TopicPartition

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from kminilog.cli import consume, consume_run
+from kminilog.cli.consume import command as consume
+from kminilog.cli.consume import run as consume_run
 from kminilog.clock import ManualClock
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.members import JoinRequest

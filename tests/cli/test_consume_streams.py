@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from kminilog.cli.consume_run import Wanted
-from kminilog.cli.consume_streams import StreamsRun
+from kminilog.cli.consume.run import Wanted
+from kminilog.cli.consume.streams import StreamsRun
 from kminilog.storage.cuts import truncate_log
 from kminilog.storage.log_dir_writer import LogDirWriter
 from tests.cli.command_line import CommandLine, assert_one_line

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from kminilog.cli.access_log import access_log
+from kminilog.cli.demo import access_log
 from tests.cli.command_line import PROGRAM, CommandLine, assert_one_line, environment
 
 LINE = re.compile(

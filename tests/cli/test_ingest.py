@@ -305,7 +305,7 @@ def test_engine_is_chosen_by_bytes_and_master(
 
     monkeypatch.setattr("kminilog.jobs.spark.runtime.session.existing_session", lambda: None)
     monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", started)
-    monkeypatch.setattr("kminilog.cli.engines.LOCAL_BYTES", limit)
+    monkeypatch.setattr("kminilog.cli.shared.engines.LOCAL_BYTES", limit)
     source = small_source(tmp_path)
     kminilog.ok("topic", "create", "t", "--partitions", 1)
     for words in (["ingest", source, "--topic", "t"], ["verify", "t", "--against", source]):

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 import pytest
 
-from kminilog.cli import input_lines
-from kminilog.cli.input_lines import InputLines
+from kminilog.cli.produce import input_lines
+from kminilog.cli.produce.input_lines import InputLines
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from kminilog.cli import interrupts
+from kminilog.cli.shared import interrupts
 from kminilog.errors import SparkUnavailableError
 from kminilog.storage import partition_directories
 from tests.cli.pressed_keys import press_and_go_on, press_at_call
@@ -39,24 +39,24 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
 @pytest.mark.parametrize(
     ("words", "function"),
     [
-        (["consume", "orders"], "kminilog.cli.consume_run.flush"),
-        (["find", "orders", "--key", "key1"], "kminilog.cli.find_key._matches"),
-        (["produce", "orders"], "kminilog.cli.produce._send"),
+        (["consume", "orders"], "kminilog.cli.consume.run.flush"),
+        (["find", "orders", "--key", "key1"], "kminilog.cli.find._matches"),
+        (["produce", "orders"], "kminilog.cli.produce.command._send"),
         (["verify"], "kminilog.columns.segment_checks.check_segment"),
-        (["dump", "LOG"], "kminilog.cli.dump.message_lines"),
-        (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.is_complaint"),
-        (["dump", "INDEX"], "kminilog.cli.dump.read_index"),
+        (["dump", "LOG"], "kminilog.cli.dump.command.message_lines"),
+        (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.command.is_complaint"),
+        (["dump", "INDEX"], "kminilog.cli.dump.command.read_index"),
         (["recover", "orders-0", "--dry-run"], "kminilog.columns.twins.segment_scanner"),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
-        (["ls"], "kminilog.cli.layout._describe_segment"),
+        (["ls"], "kminilog.cli.shared.topic_files._describe_segment"),
         (["ls", "--html", "PAGE"], "kminilog.columns.segment_checks.check_segment"),
-        (["ls", "--html", "PAGE"], "kminilog.cli.log_dir_look.describe_partition"),
+        (["ls", "--html", "PAGE"], "kminilog.cli.ls.page_data.describe_partition"),
         (
             ["partition", "--partitions", "3", "--no-key", "9"],
             "kminilog.partitioners.dry_run.Choice",
         ),
-        (["cluster", "demo"], "kminilog.cli.cluster.replay_failover"),
-        (["group", "demo"], "kminilog.cli.group.replay_rebalance"),
+        (["cluster", "demo"], "kminilog.cli.cluster.demo.replay_failover"),
+        (["group", "demo"], "kminilog.cli.group.demo.replay_rebalance"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )
@@ -134,7 +134,7 @@ def test_interrupt_of_an_ingest_comes_between_the_partitions_that_it_creates(
 def test_interrupt_of_a_member_leaves_the_group_and_commits_what_was_printed(
     orders, monkeypatch, number, code
 ):
-    press_before(monkeypatch, "kminilog.cli.consume_run.flush", number)
+    press_before(monkeypatch, "kminilog.cli.consume.run.flush", number)
     options = ["--group", "g", "--config", "max.poll.records=7"]
     run = orders("consume", "orders", *options)
     assert (run.code, run.err) == (code, "")
@@ -345,7 +345,7 @@ NO_SAFE_POINT = """
 import fcntl, os, termios, time
 os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from kminilog.cli.interrupts import interrupts_heard
+from kminilog.cli.shared.interrupts import interrupts_heard
 with interrupts_heard():
     print("ready", flush=True)
     time.sleep(60)

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kminilog.cli.labs import judging, watching
-from kminilog.cli.labs.watching import Watched, wait_for_save_or_key
+from kminilog.cli.lab import judging
+from kminilog.cli.lab.judging import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
 from kminilog.course.judging.checking import check
 from kminilog.course.judging.outcome import Outcome
@@ -182,8 +182,8 @@ def test_watch_begins_to_check_within_half_a_second_of_a_save(folder, monkeypatc
             folder.answers_path.write_text(HEADER)
         return [], [], []
 
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=wait_and_save))
-    monkeypatch.setattr(watching, "select", SimpleNamespace(select=wait_and_save))
+    monkeypatch.setattr(judging, "time", SimpleNamespace(sleep=wait_and_save))
+    monkeypatch.setattr(judging, "select", SimpleNamespace(select=wait_and_save))
     key = wait_for_save_or_key(Watched(folder.answers_path), input if has_keys else None)
     assert (key, len(waited)) == (None, 3)
     assert max(waited) <= 0.5
@@ -200,7 +200,7 @@ def test_watch_checks_a_save_that_it_has_seen_without_waiting_again(folder, monk
         events.append("checks")
         return check(*words)
 
-    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=save))
+    monkeypatch.setattr(judging, "time", SimpleNamespace(sleep=save))
     monkeypatch.setattr(judging, "check", checked)
     monkeypatch.chdir(folder.path)
     run = CliRunner().invoke(main, ["lab", "watch", "1.1"])

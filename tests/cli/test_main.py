@@ -11,7 +11,7 @@ import click
 import pytest
 
 import kminilog as package
-from kminilog.cli import ls
+from kminilog.cli.ls import command as ls
 from kminilog.cli.main import COMMANDS
 from tests.cli.command_line import PROGRAM, PROJECT, CommandLine, assert_one_line, environment
 

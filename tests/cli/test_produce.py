@@ -13,7 +13,9 @@ from typing import ClassVar
 
 import pytest
 
-from kminilog.cli import input_lines, interrupts, produce
+from kminilog.cli.produce import command as produce
+from kminilog.cli.produce import input_lines
+from kminilog.cli.shared import interrupts
 from kminilog.format.dialect import KAFKA
 from kminilog.format.java_hashing import java_bytes_hash, java_string_hash
 from kminilog.format.message import encode

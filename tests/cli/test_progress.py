@@ -7,7 +7,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from kminilog.cli import progress, recover
+from kminilog.cli import recover
+from kminilog.cli.shared import progress
 from tests.cli.command_line import PROGRAM, CommandLine, environment
 from tests.processes import Process
 

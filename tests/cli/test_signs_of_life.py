@@ -13,13 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from kminilog.cli.interrupts import interrupts_heard
-from kminilog.cli.spark_options import spark_at_work
+from kminilog.cli.shared.engines import spark_at_work
+from kminilog.cli.shared.interrupts import interrupts_heard
 from tests.cli.command_line import environment
 from tests.processes import Process
 
 SOON_TOLD = """
-from kminilog.cli import progress
+from kminilog.cli.shared import progress
 progress.SECONDS_BETWEEN_LINES = 0.2
 from kminilog.cli.main import main
 main()
@@ -85,7 +85,7 @@ def test_end_says_how_long_the_start_and_the_work_took(monkeypatch, capsys):
         clock.now += 3.0
         return spark
 
-    monkeypatch.setattr("kminilog.cli.spark_options.time", clock)
+    monkeypatch.setattr("kminilog.cli.shared.engines.time", clock)
     monkeypatch.setattr("kminilog.jobs.spark.datasource.door.register", lambda session: None)
     monkeypatch.setattr("kminilog.jobs.spark.runtime.session.stop", lambda session: None)
     monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", start)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 import kminilog
-from kminilog.cli import verify
+from kminilog.cli.verify import command as verify
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from tests.cli.command_line import assert_one_line

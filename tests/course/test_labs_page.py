@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from kminilog.cli.lab import command as lab_group
+from kminilog.cli.lab.command import command as lab_group
 from kminilog.cli.main import main
 from kminilog.course.judging import limits
 from kminilog.course.judging.patching import room_of

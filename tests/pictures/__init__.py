@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from kminilog.cli.step import scene_command
+from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import Document
 from tests.pictures.memory import memory
 from tests.pictures.rebalance import rebalance

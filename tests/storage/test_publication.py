@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kminilog.cli.layout import describe_topic
+from kminilog.cli.shared.topic_files import describe_topic
 from kminilog.columns.staged_logs import seal
 from kminilog.errors import LogDirError, OffsetOutOfRangeError, PublicationError
 from kminilog.format.dialect import KAFKA, Dialect

@@ -58,7 +58,7 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
         symbols = ",".join(each.symbol for each in together)
         words = shlex.split(one.command)
         ran = run_module(
-            "cli.labs.patched",
+            "cli.lab.patched",
             source,
             "RESULT",
             str(one.lab),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
-from kminilog.cli.step import SCENES, scene_command
+from kminilog.cli.step.command import SCENES, scene_command
 from kminilog.course.steps.document import Document
 
 NAMES = tuple(SCENES)

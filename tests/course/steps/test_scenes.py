@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from kminilog.cli.step import scene_command
+from kminilog.cli.step.command import scene_command
 from kminilog.course.steps.document import compact
 from kminilog.course.steps.text import render_short, render_text
 from tests.cli.command_line import CommandLine, assert_one_line

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.cli.documents_log import write_documents_log
+from kminilog.course.steps.documents_log import write_documents_log
 from kminilog.course.steps.indexed_segment import LATER_BYTES
 from kminilog.course.steps.sparse_index import MOST_MESSAGES, document
 from kminilog.errors import SettingError

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from kminilog.cli.spark_options import spark_at_work
+from kminilog.cli.shared.engines import spark_at_work
 from kminilog.columns import message_batches
 from kminilog.errors import (
     CompressedMessageError,

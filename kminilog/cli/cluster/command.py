@@ -1,0 +1,294 @@
+"""`kminilog cluster`: a cluster in a directory, made, shown, broken and mended.
+
+Each command finds the cluster as the one before has left it. `crash` ends a broker as kill -9 ends
+a process, and it stays down until `start`. `describe` takes no lock: it shows the metadata that any
+live broker can tell a client, and how far each log goes. Source: S0 1, S4; Kafka: TopicCommand.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.cluster.demo import demo
+from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
+from kminilog.cli.shared.interrupts import check_interrupt
+from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
+from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
+from kminilog.cli.shared.places import cluster_at
+from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
+from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
+from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.cluster.state_file import MAX_BROKERS, StoredState
+from kminilog.errors import KMiniLogError, in_words
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import holds_cluster
+from kminilog.storage.topics import TOPIC_SUFFIX
+from kminilog.system import SystemClock
+from kminilog.text import FIT_COLUMNS, count, table, wrap
+
+NONE = "-"
+HEADINGS = ("partition", "leader", "copies", "in sync", "offline", "log end", "high watermark")
+
+
+@click.group("cluster", no_args_is_help=False, epilog=example("kminilog cluster demo"))
+def command() -> None:
+    """Make a small cluster, break it and mend it; or watch a replay."""
+
+
+command.add_command(demo)
+
+
+def _to_cluster(ctx: click.Context, param: click.Parameter, value: str) -> Path | None:
+    directory = ctx.meta[CLUSTER] = to_directory(ctx, param, value)
+    return directory
+
+
+def _directory(command: Command) -> Command:
+    return click.argument("directory", metavar="DIR", callback=_to_cluster)(command)
+
+
+def _broker(command: Command) -> Command:
+    return click.argument("broker", metavar="BROKER", type=int)(command)
+
+
+@command.command("create", epilog=example("kminilog cluster create shop --brokers 4"))
+@_directory
+@click.option(
+    "--brokers",
+    type=click.IntRange(1, MAX_BROKERS),
+    required=True,
+    metavar="N",
+    help="Number of brokers; they get the numbers 0 to N - 1.",
+)
+@json_option
+def create(directory: Path, brokers: int, as_json: bool) -> None:
+    """Make a cluster in DIR, which is new or empty; all of its brokers are live."""
+    try:
+        _refuse_used(directory)
+        clock = SystemClock()
+        MiniCluster.open(
+            directory, brokers=brokers, clock=clock, safe_point=check_interrupt
+        ).close()
+    except OSError as error:
+        error.add_note("name a new or empty directory where you can write")
+        raise
+    if as_json:
+        write_document(_description(cluster_at(directory), None, None, Broken()))
+    else:
+        write_line(f"created a cluster of {count(brokers, 'broker')} in {directory}")
+
+
+@command.command("describe", epilog=example("kminilog cluster describe shop"))
+@_directory
+@click.argument("topic", required=False)
+@click.option(
+    "--ask",
+    type=int,
+    metavar="BROKER",
+    help="Broker to ask; each live one gives the same answer.  [default: the first live one]",
+)
+@json_option
+def describe(directory: Path, topic: str | None, ask: int | None, as_json: bool) -> int:
+    """Show the brokers of the cluster in DIR, and who leads and copies TOPIC, or all topics.
+
+    If a partition cannot be read, the others are shown, and the exit code is 2.
+    """
+    files = cluster_at(directory)
+    if ask is not None:
+        _check_live(files.state(), directory, ask)
+    broken = Broken()
+    description = _description(files, topic, ask, broken)
+    if as_json:
+        write_document(description)
+    else:
+        write_lines(_lines(description))
+    return broken.exit_code
+
+
+@command.command("crash", epilog=example("kminilog cluster crash shop 0"))
+@_directory
+@_broker
+@json_option
+def crash(directory: Path, broker: int, as_json: bool) -> None:
+    """End BROKER of the cluster in DIR as if its process were killed.
+
+    The followers copy nothing first. Messages that only this broker has are lost if another broker
+    becomes the leader.
+    """
+    _check_live(cluster_at(directory).state(), directory, broker)
+    with open_cluster(directory) as cluster:
+        before = cluster.metadata()
+        cluster.crash(broker)
+        changes = _changes(before, cluster.metadata())
+    _tell({"broker": broker, "live": False, "changes": changes}, as_json)
+
+
+@command.command("start", epilog=example("kminilog cluster start shop 0"))
+@_directory
+@_broker
+@json_option
+def start(directory: Path, broker: int, as_json: bool) -> None:
+    """Start BROKER of the cluster in DIR, which is down; followers then copy what they lack."""
+    state = cluster_at(directory).state()
+    _check_known(state, broker)
+    if state.brokers[broker]:
+        raise ValueError(f"broker {broker} is live already")
+    with open_cluster(directory) as cluster:
+        before = cluster.metadata()
+        cluster.start(broker)
+        copied = let_followers_copy(cluster)
+        changes = _changes(before, cluster.metadata())
+    _tell({"broker": broker, "live": True, "copied": copied, "changes": changes}, as_json)
+
+
+@command.command("add-broker", epilog=example("kminilog cluster add-broker shop"))
+@_directory
+@json_option
+def add_broker(directory: Path, as_json: bool) -> None:
+    """Add a broker to the cluster in DIR and start it; new topics may use it."""
+    with open_cluster(directory) as cluster:
+        broker = cluster.add_broker()
+    _tell({"broker": broker, "live": True, "copied": 0, "changes": []}, as_json)
+
+
+# ---- checks
+
+
+def _refuse_used(directory: Path) -> None:
+    """Raise ValueError if other files are in a directory than a `create` that was ended leaves."""
+    if holds_cluster(directory):
+        advice = f"`kminilog cluster describe {directory}` shows it"
+        raise ValueError(f"{directory}: there is a cluster already; {advice}")
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{directory}: it is a file; name a new or empty directory")
+    found = directory.iterdir() if directory.exists() else ()
+    for path in found:
+        is_left_over = path.name == ".lock" or path.name.startswith("broker-")
+        if not is_left_over or any(path.glob(f"*{TOPIC_SUFFIX}")):
+            raise ValueError(f"{directory}: {path.name} is in it; name a new or empty directory")
+
+
+def _check_known(state: StoredState, broker: int) -> None:
+    if broker not in state.brokers:
+        there_are = ", ".join(map(str, state.brokers))
+        raise ValueError(f"there is no broker {broker}; the brokers are {there_are}")
+
+
+def _check_live(state: StoredState, directory: Path, broker: int) -> None:
+    _check_known(state, broker)
+    if not state.brokers[broker]:
+        advice = f"`kminilog cluster start {directory} {broker}` starts it"
+        raise ValueError(f"broker {broker} is down; {advice}")
+
+
+# ---- what is told
+
+
+def _changes(before: ClusterMetadata, after: ClusterMetadata) -> list[dict[str, Any]]:
+    """Return the partitions that have another leader, or none, or one again."""
+    return [
+        {
+            "topic": info.topic,
+            "partition": info.partition,
+            "leader": _id(info.leader),
+            "leader_before": _id(before.leader_for(info.topic, info.partition)),
+        }
+        for topic in after.topics
+        for info in after.partitions_for_topic(topic)
+        if info.leader != before.leader_for(info.topic, info.partition)
+    ]
+
+
+def _tell(done: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        write_document(done)
+        return
+    write_line(f"broker {done['broker']} is {'live' if done['live'] else 'down'}")
+    for change in done["changes"]:
+        now, before = (
+            "no leader" if node is None else f"leader {node}"
+            for node in (change["leader"], change["leader_before"])
+        )
+        write_line(f"{change['topic']}-{change['partition']}: {now}, before: {before}")
+    if done.get("copied"):
+        write_line(f"{count(done['copied'], 'message')} copied by followers")
+
+
+def _description(
+    files: ClusterFiles, topic: str | None, ask: int | None, broken: Broken
+) -> dict[str, Any]:
+    """Return what `cluster describe --json` prints."""
+    state, metadata = files.state(), files.metadata()
+    names = [
+        found.name for found in ([files.topic(topic)] if topic is not None else files.topics())
+    ]
+    return {
+        "brokers": [{"id": node, "live": is_live} for node, is_live in state.brokers.items()],
+        "answered_by": ask if ask is not None else next(iter(state.live), None),
+        "topics": [
+            {
+                "topic": name,
+                "partitions": [
+                    _partition(files, info, broken) for info in metadata.partitions_for_topic(name)
+                ],
+            }
+            for name in names
+        ],
+    }
+
+
+def _partition(files: ClusterFiles, info: PartitionInfo, broken: Broken) -> dict[str, Any]:
+    end, high_watermark = None, None
+    if info.leader:
+        partition = TopicPartition(info.topic, info.partition)
+        try:
+            end = files.reader(partition).log_end_offset
+            high_watermark = files.high_watermark(partition)
+            refuse_lost_end(files, partition)
+        except (KMiniLogError, OSError) as error:  # the other partitions are shown all the same
+            broken(KMiniLogError(f"{partition}: {in_words(error)}"))
+    return {
+        "partition": info.partition,
+        "leader": _id(info.leader),
+        "replicas": [node.id for node in info.replicas],
+        "in_sync": [node.id for node in info.in_sync_replicas],
+        "offline": [node.id for node in info.offline_replicas],
+        "log_end_offset": end,
+        "high_watermark": high_watermark,
+    }
+
+
+def _lines(description: dict[str, Any]) -> Iterator[str]:
+    # A number stays beside its state: a no-break space is none where lines are broken.
+    states = [
+        f"{one['id']}\xa0{'live' if one['live'] else 'down'}" for one in description["brokers"]
+    ]
+    answer = f"broker {description['answered_by']} answers, as any live one would"
+    if description["answered_by"] is None:
+        answer = "none is live to answer: this is what the cluster has stored"
+    for line in wrap(f"brokers: {', '.join(states)}", FIT_COLUMNS, later=" " * len("brokers: ")):
+        yield line.replace("\xa0", " ")
+    yield answer
+    for topic in description["topics"]:
+        yield ""
+        yield f"{topic['topic']} (M leads, S copies)"
+        yield from table(HEADINGS, [_row(one) for one in topic["partitions"]])
+
+
+def _row(one: dict[str, Any]) -> list[object]:
+    copies = [f"{node}{'M' if node == one['leader'] else 'S'}" for node in one["replicas"]]
+    lists = [
+        " ".join(map(str, nodes)) or NONE for nodes in (copies, one["in_sync"], one["offline"])
+    ]
+    ends = (_shown(one["log_end_offset"]), _shown(one["high_watermark"]))
+    return [str(one["partition"]), _shown(one["leader"]), *lists, *ends]
+
+
+def _id(node: Node | None) -> int | None:
+    return node.id if node else None
+
+
+def _shown(number: int | None) -> str:
+    return NONE if number is None else str(number)

@@ -1,0 +1,128 @@
+"""`kminilog cluster demo`: a broker dies and comes back.
+
+It replays both figures of S4 in a small cluster with real files and a simulated clock. The text
+is the step-through `failover`, in short; with another partitioner than 0.8's, the figures alone.
+"""
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import write_document, write_line, write_lines
+from kminilog.course.replays.failover import (
+    DEFAULT_PARTITIONER,
+    PARTITIONS,
+    Second,
+    replay_failover,
+)
+from kminilog.course.steps.failover import SWITCH, document, total
+from kminilog.course.steps.text import render_short
+from kminilog.partitioners.registry import checked_name, is_path
+from kminilog.plugins import look_in_current_directory
+from kminilog.text import count, table
+
+
+@click.command("demo", epilog=example("kminilog cluster demo --switch on"))
+@click.option(
+    "--switch",
+    type=click.Choice(["on", "off", "both"]),
+    default="both",
+    show_default=True,
+    help=f"Value of the setting {SWITCH}.",
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["go-on", "stop"]),
+    default="go-on",
+    show_default=True,
+    help="What the producer does after it has lost a message.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed for the random choice of substitute partitions.",
+)
+@click.option(
+    "--partitioner",
+    default=DEFAULT_PARTITIONER,
+    show_default=True,
+    metavar="NAME",
+    help="Partitioner: its name (`kminilog partition --help` lists them), or your own class as "
+    "package.module.Class.",
+)
+@json_option
+def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: bool) -> None:
+    """Stop one of four brokers and start it again, second by second.
+
+    While it is down, messages for its partition go to other partitions, or are lost.
+    """
+    partitioner = checked_name(partitioner)
+    if is_path(partitioner):
+        look_in_current_directory()
+    is_stopping = on_failure == "stop"
+    replays = {
+        which: replay(which, is_stopping=is_stopping, seed=seed, partitioner=partitioner)
+        for which in ("on", "off")
+        if switch in (which, "both")
+    }
+    if as_json:
+        write_document({"replays": [_fields(which, seen) for which, seen in replays.items()]})
+        return
+    for place, (which, seen) in enumerate(replays.items()):
+        if place:
+            write_line()
+        if partitioner != DEFAULT_PARTITIONER:
+            write_lines(_figures(seen, f"{partitioner}, {SWITCH} {which}"))
+            continue
+        arguments = ("--switch", which, "--on-failure", on_failure, "--seed", seed)
+        write_lines(render_short(document(seen, is_switch_on=which == "on"), arguments))
+
+
+def replay(
+    which: str, *, is_stopping: bool, seed: int, partitioner: str = DEFAULT_PARTITIONER
+) -> list[Second]:
+    """Return the seconds of a replay, for a switch that is "on" or "off"; its files are gone."""
+    with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
+        replay = replay_failover(
+            Path(path),
+            is_switch_on=which == "on",
+            is_stopping=is_stopping,
+            chance=random.Random(seed),
+            partitioner=partitioner,
+        )
+        return list(interruptible(replay))
+
+
+def _figures(seen: list[Second], title: str) -> list[str]:
+    """Return the messages that arrived in each partition, second by second, as lines."""
+    headings = ["second", *(f"p{number}" for number in range(PARTITIONS)), "lost", "what happens"]
+    rows = [
+        [one.second, *one.by_partition.values(), one.report.lost, one.event or "-"] for one in seen
+    ]
+    report = total(seen)
+    told = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost."
+    return [title, *table(headings, rows), told]
+
+
+def _fields(which: str, seen: list[Second]) -> dict[str, Any]:
+    return {
+        "switch": which == "on",
+        "seconds": [
+            {
+                "second": second.second,
+                "event": second.event or None,
+                "partitions": {str(n): sent for n, sent in second.by_partition.items()},
+                **second.report._asdict(),
+                "error": second.error or None,
+            }
+            for second in seen
+        ],
+        **total(seen)._asdict(),
+    }

@@ -1,0 +1,348 @@
+"""`kminilog group`: list groups, show how far each has read, reset and delete them.
+
+`reset` moves the committed offsets of a group, `delete` forgets it. Both say what they would do,
+and do it with `--yes`. Neither touches a group that has members: a member would go on where it is,
+and commit that over the change. Nothing else here writes to the log dir. `describe` shows the
+group's file, without the members whose session has timed out. Lag is the number of messages left to
+read: log end minus committed offset. If the committed offset is above the log end, the lag is
+unknown, and the output says so. Source: Kafka: ConsumerGroupCommand.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.group.demo import demo
+from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
+from kminilog.cli.shared.output import warn, write_document, write_line, write_lines
+from kminilog.cli.shared.places import topics_at
+from kminilog.consumer.assignors.interface import text_order
+from kminilog.consumer.coordinator import Coordinator, delete_group
+from kminilog.consumer.errors import UnknownGroupError
+from kminilog.consumer.group import Group
+from kminilog.consumer.group_moves import EARLIEST, LATEST, Move, plan_moves
+from kminilog.consumer.interface import MessageSource
+from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
+from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
+from kminilog.system import WallClock
+from kminilog.text import count, table
+
+NONE = "-"
+_MOVE_HEADINGS = ("partition", "committed", "new offset", "log start", "log end")
+
+
+@click.group("group", no_args_is_help=False, epilog=example("kminilog group list"))
+def command() -> None:
+    """Show, reset and delete consumer groups, and replay rebalances."""
+
+
+command.add_command(demo)
+
+
+@command.command("list", epilog=example("kminilog group list"))
+@json_option
+@click.pass_obj
+def list_groups(log_dir_path: Path, as_json: bool) -> int:
+    """List all groups.
+
+    If the file of a group cannot be read, the others are listed, and the exit code is 2.
+    """
+    log_dir = topics_at(log_dir_path)
+    coordinator = coordinator_of(log_dir, offsets_of(log_dir, on_gap=None))
+    groups, code = [], 0
+    for name in interruptible(coordinator.groups()):
+        try:
+            groups.append(coordinator.describe(name))
+        except LogDirError as error:
+            warn(str(error))
+            code = 2
+    if as_json:
+        write_document([_summary(group) | {"members": len(group.members)} for group in groups])
+        return code
+    rows = [
+        (group.name, group.state, group.generation, len(group.members), group.strategy or NONE)
+        for group in groups
+    ]
+    headings = ("group", "state", "generation", "members", "strategy")
+    write_lines(table(headings, rows) if rows else ["no groups"])
+    return code
+
+
+@command.command("describe", epilog=example("kminilog group describe readers"))
+@click.argument("name", metavar="GROUP")
+@allow_gaps_option
+@json_option
+@click.pass_obj
+def describe(log_dir_path: Path, name: str, on_gap: OnGap | None, as_json: bool) -> None:
+    """Show members, assignment, committed offsets and lag of GROUP."""
+    log_dir = topics_at(log_dir_path)
+    source = offsets_of(log_dir, on_gap=on_gap)
+    coordinator = coordinator_of(log_dir, source)
+    group = coordinator.describe(name)
+    for partition, offset in sorted(coordinator.outdated(name).items()):
+        why = f"topic {partition.topic} was deleted and created again"
+        warn(f"{partition}: the committed offset {offset} does not count any more: {why}")
+    description = _describe(group, source, WallClock().now_ms())
+    if as_json:
+        write_document(description)
+    else:
+        write_lines(_lines(description))
+
+
+# ---- describe
+
+
+def _summary(group: Group) -> dict[str, Any]:
+    return {
+        "group": group.name,
+        "state": group.state,
+        "generation": group.generation,
+        "strategy": group.strategy or None,
+    }
+
+
+def _describe(group: Group, source: MessageSource, now_ms: int) -> dict[str, Any]:
+    idle = group.idle
+    return {
+        **_summary(group),
+        "members": [
+            {
+                "id": member.id,
+                "instance_id": member.instance_id,
+                "topics": list(member.topics),
+                "partitions": [list(p) for p in group.assignment.get(member.id, ())],
+                "idle": member.id in idle,
+                "heard_ms_ago": max(0, now_ms - member.heard_ms),
+            }
+            for member in sorted(group.members.values(), key=lambda member: text_order(member.id))
+        ],
+        "partitions": group_offsets(group, source),
+        "idle": idle,
+    }
+
+
+def _lines(description: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{description['group']}: {description['state']}, generation {description['generation']}"
+        + (f", shared out by {description['strategy']}" if description["strategy"] else "")
+    ]
+    if description["members"]:
+        rows = [
+            (
+                member["id"],
+                member["instance_id"] or NONE,
+                ", ".join(member["topics"]),
+                len(member["partitions"]),
+                f"{member['heard_ms_ago'] / 1000:.1f} s ago",
+            )
+            for member in description["members"]
+        ]
+        headings = ("member", "static id", "topics", "partitions", "heard of")
+        lines += ["", *table(headings, rows)]
+    if description["partitions"]:
+        fields = ("member", "committed", "log_end_offset", "lag")
+        cells = [
+            (f"{p['topic']}-{p['partition']}", *(NONE if p[f] is None else p[f] for f in fields))
+            for p in description["partitions"]
+        ]
+        lines += ["", *table(("partition", "member", "committed", "log end", "lag"), cells)]
+    lines += [_above_log_end(p) for p in description["partitions"] if p["above_log_end"]]
+    if description["idle"]:
+        idle = ", ".join(description["idle"])
+        lines += ["", f"idle, because there are not partitions enough: {idle}"]
+    return lines
+
+
+def _above_log_end(partition: dict[str, Any]) -> str:
+    where = f"{partition['topic']}-{partition['partition']}"
+    return (
+        f"{where}: committed {partition['committed']} is above the log end "
+        f"{partition['log_end_offset']}: the log was cut since, or is damaged there; "
+        "reading goes on where auto.offset.reset says"
+    )
+
+
+# ---- reset and delete
+
+
+def _to_target(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
+    """Return "earliest", "latest", an offset, or below zero a distance from the log end."""
+    if value in (EARLIEST, LATEST):
+        return value
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or value == "-0":
+        reason = f"{value!r}: write {EARLIEST}, {LATEST}, an offset, or -N for N before the end"
+        raise click.BadParameter(reason, ctx, param)
+    if not value.startswith("-"):
+        return to_offset(ctx, param, value)
+    return -min(int(digits), MAX_OFFSET)
+
+
+def _to_names(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, int | None]]:
+    """Return topics, each with the number of a partition or None for all of them."""
+    names: list[tuple[str, int | None]] = []
+    for text in texts:
+        topic, colon, number = text.partition(":")
+        if not topic or (colon and not (number.isascii() and number.isdigit())):
+            reason = f"{text!r}: write TOPIC or TOPIC:PARTITION, like orders:0"
+            raise click.BadParameter(reason, ctx, param)
+        names.append((topic, int(number) if colon else None))
+    return names
+
+
+@command.command("reset", epilog=example("kminilog group reset readers --to earliest"))
+@click.argument("name", metavar="GROUP")
+@click.option(
+    "--topic",
+    "names",
+    multiple=True,
+    metavar="T[:P]",
+    callback=_to_names,
+    help="Topic, or one partition of it, to reset. Repeatable.  [default: all that it has read]",
+)
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="earliest|latest|OFFSET|-N",
+    callback=_to_target,
+    help="Offset to read next. -N is N messages before the log end. OFFSET needs one partition.",
+)
+@click.option("--yes", "is_done", is_flag=True, help="Change the offsets; else only show them.")
+@allow_gaps_option
+@json_option
+@click.pass_obj
+def reset(
+    log_dir_path: Path,
+    name: str,
+    names: list[tuple[str, int | None]],
+    target: int | str,
+    is_done: bool,
+    on_gap: OnGap | None,
+    as_json: bool,
+) -> None:
+    """Move the committed offsets of GROUP, which must have no members.
+
+    A group that does not exist is made, if --topic says for which partitions. Without --yes the
+    command shows what would change, and changes nothing. Messages are counted by their offsets: a
+    gap in a log of another program is counted, too.
+    """
+    log_dir = topics_at(log_dir_path)
+    source = offsets_of(log_dir, on_gap=on_gap)
+    coordinator, group = _group_without_members(log_dir, source, name, is_made=bool(names))
+    partitions = _named(log_dir, names) if names else _read_before(log_dir, group)
+    if isinstance(target, int) and target >= 0 and len(partitions) > 1:
+        raise click.UsageError("an offset belongs to one partition: name it with --topic T:P")
+    topic_ids = {partition: source.topic_id(partition.topic) for partition in partitions}
+    moves = plan_moves(source, group.committed, partitions, target)
+    if is_done:
+        offsets = {move.topic_partition: move.new_offset for move in moves}
+        coordinator.commit(name, offsets, topic_ids=topic_ids)
+    if as_json:
+        fields = [_move_fields(move) for move in moves]
+        write_document({"group": name, "changed": is_done, "partitions": fields})
+    else:
+        write_lines(_move_lines(moves, name, is_done=is_done))
+
+
+@command.command("delete", epilog=example("kminilog group delete readers"))
+@click.argument("name", metavar="GROUP")
+@click.option("--yes", "is_done", is_flag=True, help="Delete the group; else only show it.")
+@json_option
+@click.pass_obj
+def delete(log_dir_path: Path, name: str, is_done: bool, as_json: bool) -> None:
+    """Delete GROUP with its committed offsets. It must have no members.
+
+    Without --yes the command shows what would be lost, and deletes nothing.
+    """
+    log_dir = topics_at(log_dir_path)
+    _, group = _group_without_members(log_dir, offsets_of(log_dir, on_gap=None), name)
+    if is_done:
+        delete_group(log_dir_path, name, now_ms=WallClock().now_ms())
+    if as_json:
+        lost = [{**found._asdict(), "committed": at} for found, at in _committed(group)]
+        write_document({"group": name, "deleted": is_done, "partitions": lost})
+        return
+    what = f"group {name} with {count(len(group.committed), 'committed offset')}"
+    if is_done:
+        write_line(f"deleted {what}")
+    else:
+        if group.committed:
+            write_lines([*table(_MOVE_HEADINGS[:2], _committed(group)), ""])
+        write_line(f"nothing was deleted: --yes deletes {what}")
+
+
+def _group_without_members(
+    log_dir: LogDir, source: MessageSource, name: str, *, is_made: bool = False
+) -> tuple[Coordinator, Group]:
+    coordinator = coordinator_of(log_dir, source)
+    try:
+        group = coordinator.describe(name)
+    except UnknownGroupError:
+        if not is_made:
+            raise
+        group = Group(name)
+    group.refuse_members()
+    return coordinator, group
+
+
+def _named(log_dir: LogDir, names: Iterable[tuple[str, int | None]]) -> list[TopicPartition]:
+    found: set[TopicPartition] = set()
+    for name, partition in names:
+        topic = log_dir.topic(name)
+        found.update(topic.all_partitions() if partition is None else [topic.partition(partition)])
+    return sorted(found)
+
+
+def _read_before(log_dir: LogDir, group: Group) -> list[TopicPartition]:
+    """Return the partitions with a committed offset; a line tells of those that are gone."""
+    found = []
+    for partition, _ in _committed(group):
+        try:
+            found.append(log_dir.topic(partition.topic).partition(partition.partition))
+        except UnknownTopicOrPartitionError:
+            warn(f"{partition} does not exist any more: its committed offset stays as it is")
+    if not found:
+        raise ValueError(f"group {group.name} has read nothing that is there: give --topic")
+    return found
+
+
+def _committed(group: Group) -> list[tuple[TopicPartition, int]]:
+    return sorted(group.committed.items())
+
+
+def _move_fields(move: Move) -> dict[str, Any]:
+    return {
+        **move.topic_partition._asdict(),
+        "committed": move.committed,
+        "new_offset": move.new_offset,
+        "log_start_offset": move.log_start_offset,
+        "log_end_offset": move.log_end_offset,
+        "again_count": move.again_count,
+        "skipped_count": move.skipped_count,
+    }
+
+
+def _move_lines(moves: list[Move], name: str, *, is_done: bool) -> list[str]:
+    rows = [["-" if cell is None else cell for cell in move] for move in moves]
+    again_count = sum(move.again_count for move in moves)
+    skipped_count = sum(move.skipped_count for move in moves)
+    reads, skips = ("reads", "skips") if is_done else ("would read", "skip")
+    lines = [
+        *table(_MOVE_HEADINGS, rows),
+        "",
+        f"group {name} {reads} {_some(again_count)} again, and {skips} {_some(skipped_count)}",
+    ]
+    return lines if is_done else [*lines, "nothing was changed: --yes moves the offsets"]
+
+
+def _some(messages: int) -> str:
+    return count(messages, "message") if messages else "none"

@@ -1,0 +1,85 @@
+"""`kminilog group demo`: a rebalance, second by second.
+
+The text is the step-through `rebalance`, in short; `step rebalance` takes the same options.
+"""
+
+import random
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.options import Command, example, json_option
+from kminilog.cli.shared.output import write_document, write_lines
+from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
+from kminilog.course.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
+from kminilog.course.steps.rebalance import document
+from kminilog.course.steps.text import render_short
+from kminilog.plugins import look_in_current_directory
+
+
+def rebalance_options(command: Command) -> Command:
+    """Add the options of a replay of a rebalance."""
+    strategy = click.option(
+        "--strategy",
+        default="range",
+        show_default=True,
+        callback=lambda ctx, param, name: assignor_name(name),
+        metavar="NAME",
+        help=f"Assignor: {', '.join(ASSIGNORS)}, or your own class as package.module.Class.",
+    )
+    partitions = click.option(
+        "--partitions",
+        type=click.IntRange(1, 20),
+        default=DEFAULT_PLAN.partitions,
+        show_default=True,
+        metavar="N",
+        help="Number of partitions of the topic.",
+    )
+    return strategy(partitions(command))
+
+
+def replayed_rebalance(strategy: str, plan: Plan, seed: int) -> list[Second]:
+    """Return all seconds of a replay; a user's own strategy may be in the current directory."""
+    look_in_current_directory()
+    with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
+        chance = random.Random(seed)
+        seconds = replay_rebalance(Path(path), strategy=strategy, chance=chance, plan=plan)
+        return list(interruptible(seconds))
+
+
+@click.command("demo", epilog=example("kminilog group demo --strategy cooperative-sticky"))
+@rebalance_options
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for the members' ids.")
+@json_option
+def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
+    """Replay three members that join, leave and hang, and show who reads what."""
+    plan = DEFAULT_PLAN._replace(partitions=partitions)
+    seconds = replayed_rebalance(strategy, plan, seed)
+    if as_json:
+        write_document(
+            {
+                "strategy": strategy,
+                "seconds": [_second_fields(second) for second in seconds],
+                "read_again": sum(second.read_again for second in seconds),
+            }
+        )
+    else:
+        arguments = ("--strategy", strategy, "--partitions", partitions, "--seed", seed)
+        write_lines(render_short(document(seconds, strategy=strategy, plan=plan), arguments))
+
+
+def _second_fields(second: Second) -> dict[str, Any]:
+    readers = {str(n): reader for n, reader in second.reader_by_partition.items()}
+    return {
+        "second": second.second,
+        "event": second.event or None,
+        "state": second.state,
+        "generation": second.generation,
+        "reader_by_partition": readers,
+        "idle": list(second.idle),
+        "read_again": second.read_again,
+        "error": second.error or None,
+    }

@@ -1,0 +1,170 @@
+"""`kminilog lab`: labs are listed, started and reset.
+
+All commands but `list` and `start` look for the work folder that the current directory is in, or
+holds. Source: ours.
+"""
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from kminilog.cli.lab.helping import hint, predict, solution
+from kminilog.cli.lab.judging import check_command, run, watch
+from kminilog.cli.lab.options import folder_of, language_option
+from kminilog.cli.shared.message_fields import field_table
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import write_document, write_line, write_lines
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.answers import ANSWERS_FILE, UnreadableError
+from kminilog.course.material import Exercise, Lab, all_labs, exercise_of, lab_of
+from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
+from kminilog.format.dialect import KAFKA
+from kminilog.format.message import encode
+from kminilog.text import table
+
+
+@click.group("lab", no_args_is_help=False, epilog=example("kminilog lab list"))
+def command() -> None:
+    """Work through the labs: write functions for the real engine."""
+
+
+@command.command("list", epilog=example("kminilog lab list"))
+@json_option
+@language_option
+def list_labs(as_json: bool, catalogue: Catalogue) -> None:
+    """List the labs."""
+    if as_json:
+        return write_document([_lab_json(lab) for lab in all_labs()])
+    rows = []
+    for lab in all_labs():
+        rows.append((lab.number, lab.title, lab.minutes, lab.core_minutes, _state(lab)))
+    headings = catalogue.say("list-headings").split(" | ")
+    write_lines(table(headings, rows))
+    write_line()
+    waiting = [lab for lab in all_labs() if _state(lab) != f"{len(lab.graded)}/{len(lab.graded)}"]
+    if waiting:
+        name = "list-begin" if _state(waiting[0]) == "-" else "list-go-on"
+        write_line(catalogue.say(name, lab=waiting[0].number))
+    return None
+
+
+def _lab_json(lab: Lab) -> dict[str, object]:
+    exercises = [
+        {
+            "exercise": each.number,
+            "title": each.title,
+            "kind": each.kind,
+            "core": each.core,
+            "minutes": each.minutes,
+            "max_points": each.points,
+        }
+        for each in lab.exercises
+    ]
+    return {"lab": lab.number, "title": lab.title, "minutes": lab.minutes, "exercises": exercises}
+
+
+def _state(lab: Lab) -> str:
+    try:
+        folder = folder_of(lab)
+    except NoWorkFolderError:
+        return "-"
+    return f"{len(folder.passed)}/{len(lab.graded)}"
+
+
+@command.command("start", epilog=example("kminilog lab start 1 --name Ada"))
+@click.argument("lab", metavar="N")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory for the work folder.  [default: the current one, or beside other labs]",
+)
+@click.option(
+    "--name",
+    help="Your name; the files of your exercises are generated from it.  "
+    "[default: the user's name]",
+)
+@language_option
+def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
+    """Make the work folder of a lab."""
+    folder = WorkFolder.start(lab_of(lab), directory or place_for_labs(Path.cwd()), name)
+    number, path = folder.lab.number, os.path.relpath(folder.path)
+    write_line(catalogue.say("started", lab=number, title=folder.lab.title, folder=path))
+    write_line()
+    who = str(folder.progress["name"])
+    data = encode(KAFKA, 0, None, who.encode())
+    write_line(catalogue.say("first-win", name=who, bytes=len(data)))
+    write_line()
+    write_lines(f"  {line}" for line in field_table(KAFKA, 0, data))
+    write_line()
+    first = folder.lab.graded[0]
+    write_line(catalogue.say("go-there", folder=shlex.quote(path)))
+    write_line(catalogue.say("start-readme"))
+    write_line(catalogue.say("start-next", file=ANSWERS_FILE, name=first.answers[0]))
+    write_line(catalogue.say("start-check", exercise=first.id))
+
+
+@command.command("reset", epilog=example("kminilog lab reset 1.2"))
+@click.argument("what", metavar="N[.M]", required=False)
+@click.option("--all", "is_all", is_flag=True, help="Reset all labs that have a work folder here.")
+@language_option
+def reset(what: str | None, is_all: bool, catalogue: Catalogue) -> None:
+    """Put the starter back in the place of an answer, and keep a backup."""
+    if (what is None) != is_all:
+        raise click.UsageError(catalogue.say("reset-what"))
+    if what is not None and "." in what:
+        _reset_one(exercise_of(what), catalogue)
+        return
+    labs = [lab_of(what)] if what else [lab for lab in all_labs() if _state(lab) != "-"]
+    if not labs:
+        write_line(catalogue.say("no-progress"))
+    for lab in labs:
+        folder = folder_of(lab)
+        _say_reset(folder.answers_path, folder.reset_all(), catalogue)
+
+
+def _reset_one(exercise: Exercise, catalogue: Catalogue) -> None:
+    folder = folder_of(lab_of(exercise.lab))
+    if not exercise.answers:
+        raise click.UsageError(catalogue.say("nothing-to-reset", exercise=exercise.id))
+    try:
+        backup = folder.reset(exercise)
+    except UnreadableError as error:
+        text = catalogue.say("reset-unreadable", reason=error, lab=exercise.lab)
+        raise click.ClickException(text) from None
+    _say_reset(folder.answers_path, backup, catalogue)
+
+
+def _say_reset(answers: Path, backup: Path | None, catalogue: Catalogue) -> None:
+    write_line(catalogue.say("reset-done", file=answers))
+    if backup:
+        write_line(catalogue.say("reset-backup", backup=backup))
+
+
+@command.command("progress", epilog=example("kminilog lab progress"))
+@json_option
+@language_option
+def progress(as_json: bool, catalogue: Catalogue) -> None:
+    """Show what has passed in the work folders of the current directory."""
+    rows = []
+    found = []
+    for lab in all_labs():
+        if _state(lab) == "-":
+            continue
+        passed = folder_of(lab).passed
+        points = sum(each.points for each in lab.graded if each.id in passed)
+        most = sum(each.points for each in lab.graded)
+        rows.append((lab.number, lab.title, _state(lab), f"{points}/{most}", " ".join(passed)))
+        found.append({"lab": lab.number, "passed": passed, "points": points, "max_points": most})
+    if as_json:
+        write_document({"labs": found})
+    elif rows:
+        write_lines(table(catalogue.say("progress-headings").split(" | "), rows))
+    else:
+        write_line(catalogue.say("no-progress"))
+
+
+for each in (check_command, watch, hint, predict, run, solution):
+    command.add_command(each)

@@ -1,0 +1,251 @@
+"""`lab check`, `watch` and `run`: the student's functions at work.
+
+`judged` waits for the processes that judge, in a thread. No signal is raised there: one that is
+raised in `Popen.wait` can leave a lock of Python's taken, and the command never ends. `watch` looks
+at the file ten times a second, and checks one exercise after each save, until a key asks for the
+next one. Without a terminal there are no keys: it goes on until the exercise passes, then to the
+next. Source: ours; staying until a key is pressed is what learners of other courses asked for.
+"""
+
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from kminilog.cli.lab.helping import give_hint, show_question, take_answer
+from kminilog.cli.lab.options import folder_of, language_option, wanted_exercises
+from kminilog.cli.lab.texts import (
+    next_lines,
+    outcome_json,
+    outcome_lines,
+    summary_lines,
+    wrapped,
+)
+from kminilog.cli.shared.interrupts import (
+    check_interrupt,
+    interrupted_exit_code,
+    interruptible_wait,
+    is_interrupted,
+)
+from kminilog.cli.shared.keys import keys_of_terminal
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.checking import check
+from kminilog.course.judging.outcome import PASS, Outcome
+from kminilog.course.judging.patching import NO_RESULT
+from kminilog.course.judging.sandbox import end_all, environment_of_package
+from kminilog.course.material import Exercise, lab_of
+from kminilog.course.work_folder import WorkFolder
+
+NOT_YET = 1
+Result = TypeVar("Result")
+_SECONDS_BETWEEN_SIGNALS = 0.02
+_LOOK_SECONDS = 0.1
+
+
+@click.command("check", epilog=example("kminilog lab check 1"))
+@click.argument("what", metavar="N[.M]")
+@click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
+@json_option
+@language_option
+def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue) -> int:
+    """Check a lab or one exercise."""
+    lab, exercises = wanted_exercises(what)
+    folder = folder_of(lab)
+    outcomes = judged(partial(check, folder, exercises))
+    if as_json:
+        write_document({"exercises": [outcome_json(each, catalogue) for each in outcomes]})
+        for each in _passed(outcomes):
+            folder.pass_exercise(each.exercise)
+    else:
+        _show(folder, outcomes, catalogue, lab.walk, is_verbose=verbose)
+    return (
+        0 if all(each.status == PASS for each in outcomes if each.exercise.is_graded) else NOT_YET
+    )
+
+
+def _passed(outcomes: list[Outcome]) -> list[Outcome]:
+    return [each for each in outcomes if each.status == PASS and each.exercise.is_graded]
+
+
+def _show(
+    folder: WorkFolder,
+    outcomes: list[Outcome],
+    catalogue: Catalogue,
+    walk: list[Exercise],
+    *,
+    is_verbose: bool,
+) -> None:
+    lab = folder.lab
+    write_line(catalogue.say("heading", lab=lab.number, title=lab.title, folder=folder.path))
+    if folder.are_checks_changed():
+        write_line("  " + catalogue.say("checks-changed"))
+    for outcome in outcomes:
+        is_new = outcome.status == PASS and outcome.exercise.is_graded
+        is_new = is_new and folder.pass_exercise(outcome.exercise)
+        write_lines(
+            wrapped(outcome_lines(outcome, catalogue, is_new=is_new, is_verbose=is_verbose))
+        )
+    write_lines(summary_lines(folder, outcomes, catalogue, walk))
+
+
+@click.command("watch", epilog=example("kminilog lab watch 1"))
+@click.argument("what", metavar="N[.M]")
+@click.option("--verbose", is_flag=True, help="Show the traceback of an error in your code.")
+@language_option
+def watch(what: str, verbose: bool, catalogue: Catalogue) -> int:
+    """Check after each save; n goes on to the next exercise, h gives a hint, q ends."""
+    lab, exercises = wanted_exercises(what)
+    folder = folder_of(lab)
+    waiting = list(exercises)
+    if exercises == list(lab.exercises):
+        waiting = [each for each in lab.walk if each not in folder.done]
+        if not waiting:
+            write_line(catalogue.say("done", lab=lab.number))
+    with keys_if_terminal() as read_key:
+        while waiting:
+            exercise = waiting.pop(0)
+            if not (exercise.is_graded or read_key):
+                write_line(catalogue.say("not-predicted", exercise=exercise.id))
+            elif not _watch_one(folder, exercise, waiting, read_key, catalogue, verbose):
+                return NOT_YET
+            elif waiting and exercise not in folder.done:
+                waiting.append(exercise)
+    is_left = any(each.is_graded and each not in folder.done for each in exercises)
+    return NOT_YET if is_left else 0
+
+
+def _watch_one(
+    folder: WorkFolder,
+    exercise: Exercise,
+    waiting: list[Exercise],
+    read_key: Callable[[], str] | None,
+    catalogue: Catalogue,
+    is_verbose: bool,
+) -> bool:
+    """Check an exercise after each save until n goes on, True, or q ends, False.
+
+    Without keys it goes on when the exercise has passed. A prediction is answered by a digit.
+    """
+    while True:
+        watched = Watched(folder.answers_path)
+        (outcome,) = judged(partial(check, folder, [exercise]))
+        _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
+        choices = [] if exercise.is_graded else show_question(exercise)
+        name = "watching-question" if choices else "watching" if read_key else "watching-file"
+        write_line(catalogue.say(name, file=folder.answers_path))
+        flush()
+        if read_key is None and outcome.status == PASS:
+            return True
+        while key := wait_for_save_or_key(watched, read_key):
+            if key in ("n", "q"):
+                return key == "n"
+            if key == "h":
+                give_hint(folder, exercise, catalogue)
+            if key in [str(number) for number, _ in enumerate(choices, start=1)]:
+                take_answer(folder, exercise, choices[int(key) - 1], catalogue)
+                write_lines(next_lines(folder.lab, folder.done, catalogue, waiting))
+            flush()
+
+
+@click.command(
+    "run",
+    context_settings={"ignore_unknown_options": True},
+    epilog=example("kminilog lab run 1 -- topic list"),
+)
+@click.argument("lab", metavar="N")
+@click.argument("words", nargs=-1, required=True, metavar="-- COMMAND...", type=click.UNPROCESSED)
+@language_option
+def run(lab: str, words: tuple[str, ...], catalogue: Catalogue) -> int:
+    """Run any command on the functions of yours that pass."""
+    folder = folder_of(lab_of(lab))
+    exercises = [each for each in folder.lab.exercises if each.symbol]
+    outcomes = judged(partial(check, folder, exercises))
+    mine = [each.exercise.symbol for each in outcomes if each.status == PASS]
+    names = ", ".join(symbol.rpartition(".")[2] for symbol in mine)
+    complain(catalogue.say("banner", names=names) if mine else catalogue.say("banner-none"))
+    arguments = [folder.answers_path, NO_RESULT, folder.lab.number, ",".join(mine), *words]
+    process = [sys.executable, "-P", "-m", "kminilog.cli.lab.patched", *map(str, arguments)]
+    flush()
+    return _run_in_foreground(process)
+
+
+def _run_in_foreground(command: list[str]) -> int:
+    """Run a process that gets our signals, and return its exit code, as a shell tells it."""
+    with subprocess.Popen(command, env=environment_of_package()) as process:
+        try:
+            with interruptible_wait():
+                code = process.wait()
+        except KeyboardInterrupt:  # the terminal sends Ctrl-C to both of us, SIGTERM goes to one
+            process.send_signal(interrupted_exit_code() - 128)
+            process.wait()
+            raise
+    return code if code >= 0 else 128 - code
+
+
+# ---- processes that judge
+
+
+def judged(work: Callable[[], Result]) -> Result:
+    """Return what `work` returns, or raise what it raises.
+
+    After a signal it ends the processes that judge, also those that `work` starts later, until
+    `work` is over; then it raises KeyboardInterrupt.
+    """
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        future = pool.submit(work)
+        while not wait([future], _SECONDS_BETWEEN_SIGNALS).done:
+            if is_interrupted():
+                end_all()
+    check_interrupt()  # whatever the work made of processes that have ended
+    return future.result()
+
+
+# ---- a file that is looked at
+
+
+class Watched:
+    """A file, and whether it has changed since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._state()
+
+    def has_changed(self) -> bool:
+        """Tell if the file is another one since the last call."""
+        before, self._seen = self._seen, self._state()
+        return before != self._seen
+
+    def _state(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def wait_for_save_or_key(watched: Watched, read_key: Callable[[], str] | None) -> str | None:
+    """Return the key that was pressed, or None when the file was saved."""
+    while True:
+        check_interrupt()
+        if watched.has_changed():
+            return None
+        with interruptible_wait():
+            if read_key is None:
+                time.sleep(_LOOK_SECONDS)
+            elif select.select([sys.stdin], [], [], _LOOK_SECONDS)[0]:
+                return read_key()
+
+
+def keys_if_terminal() -> AbstractContextManager[Callable[[], str] | None]:
+    """Return a context that gives a function that reads keys, or None without a terminal."""
+    return keys_of_terminal() if sys.stdin.isatty() else nullcontext(None)

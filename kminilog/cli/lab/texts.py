@@ -1,0 +1,156 @@
+"""Outcomes of exercises as lines and as JSON; every sentence comes from the catalogue.
+
+Source: ours.
+"""
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from kminilog.cli.shared.output import is_terminal
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.judging.judge import library_answer
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
+from kminilog.course.material import Exercise, Lab
+from kminilog.course.work_folder import WorkFolder
+from kminilog.text import BAD, GOOD, Span, StyledText
+
+_INDENT = " " * 13
+_MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}
+
+
+def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
+    """Return one exercise's outcome as `check --json` has it (docs/lab-check-1.schema.json)."""
+    exercise = outcome.exercise
+    _, breaks = _reason(outcome, catalogue)
+    return {
+        "lab": exercise.lab,
+        "exercise": exercise.number,
+        "title": exercise.title,
+        "kind": exercise.kind,
+        "core": exercise.core,
+        "status": outcome.status,
+        "points": outcome.points,
+        "max_points": exercise.points,
+        "reason_code": outcome.code,
+        "reason": _sentence(outcome, catalogue) or None,
+        "breaks": breaks,
+        "see": exercise.see or None,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines for a terminal, each not longer than it is wide; elsewhere as they are."""
+    if not is_terminal():
+        yield from lines
+        return
+    columns = shutil.get_terminal_size().columns
+    for line in lines:
+        if len(line) <= columns:
+            yield line
+            continue
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield from textwrap.wrap(
+            line,
+            columns,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [line]
+
+
+def outcome_lines(
+    outcome: Outcome, catalogue: Catalogue, *, is_new: bool, is_verbose: bool
+) -> Iterator[str]:
+    """Yield the lines about one exercise; `is_new` if it passes for the first time."""
+    exercise = outcome.exercise
+    title = exercise.title if exercise.core else f"{exercise.title} ({catalogue.say('extra')})"
+    points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
+    status = Span(f"{outcome.status:<8}", _MEANINGS.get(outcome.status, ""))
+    yield StyledText(f"  {exercise.id:<5}", status, f"{title}{points}")
+    if outcome.status == TODO:
+        yield _INDENT + _sentence(outcome, catalogue)
+    elif outcome.status in (FAIL, ERROR, TIMEOUT):
+        yield from _trouble(outcome, catalogue, is_verbose=is_verbose)
+    elif outcome.status == PASS and exercise.is_graded:
+        for line in outcome.verdict:
+            yield _INDENT + line
+        if is_new:
+            yield from passed_lines(exercise, catalogue)
+
+
+def _trouble(outcome: Outcome, catalogue: Catalogue, *, is_verbose: bool) -> Iterator[str]:
+    exercise = outcome.exercise
+    says, breaks = _reason(outcome, catalogue)
+    sentence = _sentence(outcome, catalogue)
+    yield _INDENT + (f"{outcome.code}: {sentence}" if outcome.code else sentence)
+    if says:
+        yield _INDENT + says
+        yield _INDENT + catalogue.say("breaks", what=breaks)
+    if outcome.printed:
+        yield _INDENT + catalogue.say("printed")
+        yield from (f"{_INDENT}  {line}" for line in outcome.printed.splitlines()[:20])
+    if is_verbose and outcome.traceback:
+        yield from (f"{_INDENT}  {line}" for line in outcome.traceback.splitlines())
+    yield _INDENT + catalogue.say("help", see=exercise.see, exercise=exercise.id)
+
+
+def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
+    """Yield what is said after a pass: why it works, the library's function, what to read."""
+    yield _INDENT + catalogue.say("why", why=exercise.why)
+    if exercise.symbol:
+        yield _INDENT + catalogue.say("solution", exercise=exercise.id, symbol=exercise.symbol)
+    if exercise.reading:
+        yield _INDENT + catalogue.say("reading", pages="; ".join(exercise.reading))
+
+
+def library_source(exercise: Exercise) -> list[str]:
+    """Return the lines of the library's own function."""
+    return inspect.getsource(library_answer(exercise.symbol)).splitlines()
+
+
+def summary_lines(
+    folder: WorkFolder, outcomes: Iterable[Outcome], catalogue: Catalogue, walk: Sequence[Exercise]
+) -> Iterator[str]:
+    """Yield how much is passed, and what comes next in a walk."""
+    lab = folder.lab
+    failing = {each.exercise.id for each in outcomes if each.status != PASS}
+    done = [each for each in folder.done if each.id not in failing]
+    passed = [each for each in done if each.is_graded]
+    yield catalogue.say(
+        "summary",
+        lab=lab.number,
+        passed=len(passed),
+        all=len(lab.graded),
+        points=sum(each.points for each in passed),
+        most=sum(each.points for each in lab.graded),
+    )
+    yield from next_lines(lab, done, catalogue, walk)
+
+
+def next_lines(
+    lab: Lab, done: Sequence[Exercise], catalogue: Catalogue, walk: Sequence[Exercise]
+) -> Iterator[str]:
+    """Yield that the lab or its core path is done, and the first of a walk that is not."""
+    waiting = [each for each in lab.exercises if each not in done]
+    if not waiting:
+        yield catalogue.say("done", lab=lab.number)
+    elif not any(each.core for each in waiting):
+        yield catalogue.say("core-done", lab=lab.number)
+    for each in [each for each in walk if each not in done][:1]:
+        name = "next" if each.is_graded else "next-predict"
+        yield catalogue.say(name, exercise=each.id, title=each.title)
+
+
+def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
+    if outcome.status == TODO:
+        name = "not-predicted" if outcome.exercise.kind == "predict" else "todo"
+        return catalogue.say(name, exercise=outcome.exercise.id)
+    return catalogue.sentence(*outcome.said) if outcome.said else ""
+
+
+def _reason(outcome: Outcome, catalogue: Catalogue) -> tuple[str | None, str | None]:
+    return catalogue.reason(outcome.code) if outcome.code else (None, None)

@@ -1,1 +1,0 @@
-"""What `kminilog lab` shows, and how it watches a file."""

@@ -1,0 +1,142 @@
+"""`kminilog ls`: the segments of all topics, or of one, with ranges, sizes and index entries.
+
+In a cluster, each broker's copy is listed, whether it is live or not. With `--html` it writes a
+page: each partition as a picture, with groups and what `verify` finds.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.shared.options import allow_gaps_option, example, json_option
+from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
+from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.cli.shared.places import cluster_at, is_cluster
+from kminilog.cli.shared.topic_files import (
+    describe_partition,
+    describe_topic,
+    offset_range,
+    warn_of_orphans,
+)
+from kminilog.errors import KMiniLogError
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
+from kminilog.storage.topics import Topic
+from kminilog.text import count, table
+
+HEADINGS = ("partition", "segment", "offsets", "messages", "bytes", "entries")
+
+
+@click.command("ls", epilog=example("kminilog ls orders"))
+@click.argument("topic", required=False)
+@click.option(
+    "--html",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write a page with a picture of each partition: its segments, its index entries, "
+    "how far groups have read it, and what `verify` finds. Reads every byte.",
+)
+@allow_gaps_option
+@json_option
+@click.pass_obj
+def command(
+    log_dir_path: Path,
+    topic: str | None,
+    html: Path | None,
+    on_gap: OnGap | None,
+    as_json: bool,
+) -> int:
+    """List the segments of TOPIC, or of all topics.
+
+    Messages are counted by their offsets: a gap in a log of another program is counted, too.
+
+    If a topic, a partition or a broker's copy cannot be read, the others are shown, and the exit
+    code is 2.
+    """
+    broken = Broken()
+    if is_cluster():
+        if html:
+            raise click.UsageError("--html draws one log dir: leave --cluster out, name --log-dir")
+        _write_segments(_of_all_brokers(log_dir_path, topic, on_gap, broken), as_json)
+        return broken.exit_code
+    log_dir = LogDir(log_dir_path)
+    topics = log_dir.topics(broken) if topic is None else [log_dir.topic(topic)]
+    warn_of_orphans(log_dir, topic)
+    if html:
+        told = _write_page(html, log_dir, topics, on_gap, broken)
+        if not as_json:
+            write_line(told)
+            return broken.exit_code
+    _write_segments(_segments(log_dir, topics, on_gap, broken), as_json)
+    return broken.exit_code
+
+
+def _segments(
+    log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
+) -> list[dict[str, Any]]:
+    return [
+        {"topic": found.name, "partition": partition["partition"], **segment}
+        for found in topics
+        for partition in describe_topic(log_dir, found, on_gap=on_gap, on_broken=broken)[
+            "partitions"
+        ]
+        for segment in partition["segments"]
+    ]
+
+
+def _of_all_brokers(
+    path: Path, topic: str | None, on_gap: OnGap | None, broken: Broken
+) -> list[dict[str, Any]]:
+    """Return the segments of all copies in a cluster, partition by partition.
+
+    `broken` gets what keeps a copy from being read.
+    """
+    cluster = cluster_at(path)
+    segments = []
+    for found in cluster.topics() if topic is None else [cluster.topic(topic)]:
+        for partition in found.all_partitions():
+            for broker in cluster.leadership(partition).replicas:
+                try:
+                    reader = cluster.broker(broker).reader(partition, on_gap=on_gap)
+                    copy = describe_partition(reader)["segments"]
+                except (KMiniLogError, OSError) as error:
+                    broken(error)
+                    continue
+                where = {"topic": found.name, "partition": partition.partition}
+                segments += [{**where, **segment, "broker": broker} for segment in copy]
+    return segments
+
+
+def _write_segments(segments: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        write_document(segments)
+        return
+    is_of_cluster = any("broker" in segment for segment in segments)
+    rows = [
+        (
+            *([str(segment["broker"])] if is_of_cluster else []),
+            f"{segment['topic']}-{segment['partition']}",
+            segment["name"],
+            offset_range(segment["first_offset"], segment["next_offset"]),
+            segment["message_count"],
+            segment["log_bytes"],
+            segment["index_entries"],
+        )
+        for segment in segments
+    ]
+    headings = ("broker", *HEADINGS) if is_of_cluster else HEADINGS
+    write_lines(table(headings, rows) if rows else ["no segments"])
+
+
+def _write_page(
+    html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
+) -> str:
+    """Write the page; return a line that says what is on it."""
+    from kminilog.cli.ls.page_data import look_at
+    from kminilog.course.steps.page.log_dir import render_log_dir
+
+    look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
+    write_output(html, render_log_dir(look).encode())
+    found = sum(total for _, total, _ in look.counts)
+    return f"{html}: {count(len(look.partitions), 'partition')}, {count(found, 'finding')}"

@@ -1,0 +1,179 @@
+"""A message for human eyes and for scripts: its fields one by one, as hex, and as JSON.
+
+    byte  field       bytes                    meaning
+       0  offset      00 00 00 00 00 00 00 01  1
+       8  size        00 00 00 12              18 bytes follow
+      12  crc         4b 41 69 8d              right for the bytes after it
+      ...
+
+The layout is that of format/message.py. This module does not check the fields. So it can show
+damaged bytes, too, as far as their lengths are possible. Source: ours.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+from zlib import crc32
+
+from kminilog.cli.shared.output import bytes_field
+from kminilog.course.steps.layout import NUMBERS, Part, index_fields, split_fields
+from kminilog.format.dialect import Dialect
+from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
+from kminilog.text import (
+    QUIET,
+    Span,
+    StyledText,
+    ascii_cells,
+    count,
+    shown_beside,
+    table,
+    text_cells,
+)
+
+_BYTES_A_ROW = 8
+_SHOWN_ROWS = 8
+_BYTES_A_LINE = 16
+_TEXTS = ("key", "value")
+
+
+def message_json(position: int, message: Message) -> dict[str, Any]:
+    """Return a message as `dump --json` prints it."""
+    return {
+        "offset": message.offset,
+        "position": position,
+        "size": message.size,
+        "crc": message.crc,
+        "valid": True,
+        "magic": message.magic,
+        "attributes": message.attributes,
+        "codec": message.codec,
+        "key_size": -1 if message.key is None else len(message.key),
+        "value_size": -1 if message.value is None else len(message.value),
+        **bytes_field("key", message.key),
+        **bytes_field("value", message.value),
+    }
+
+
+def key_and_value(message: Message, width: int) -> tuple[Span | str, ...]:
+    """Return the parts of a line of so many columns: key and value, cut if they are too long."""
+    names = ("key ", ", value ")
+    room = width - sum(map(len, names))
+    key, value = shown_beside(message.key, message.value, room)
+    return names[0], Span(key, "key"), names[1], Span(value, "value")
+
+
+def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
+    """Return the fields of bytes that should be a message, whether they are right or not.
+
+    Key and value are given if only the CRC is wrong; unknown fields are null.
+    """
+    said = {
+        field.name: field.number
+        for field in split_fields(dialect, data)
+        if len(field.data) == NUMBERS.get(field.name)
+    }
+    message = _with_right_crc(dialect, data)
+    if message:
+        return {**message_json(position, message), "crc": said["crc"], "valid": False}
+    attributes = said.get("attributes")
+    return {
+        "offset": said.get("offset"),
+        "position": position,
+        "size": said.get("size"),
+        "crc": said.get("crc"),
+        "valid": False,
+        "magic": said.get("magic"),
+        "attributes": attributes,
+        "codec": None if attributes is None else CODECS.get(attributes & 7, "unknown"),
+        "key_size": said.get("key length"),
+        "value_size": None,
+        "key": None,
+        "value": None,
+    }
+
+
+def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
+    """The message that these bytes would be with a right CRC; None if there is none."""
+    size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
+    if len(data) < HEADER_BYTES or size < CRC_END - SIZE_END:
+        return None
+    covered = data[CRC_END : SIZE_END + size]
+    outcome = decode(dialect, data[:SIZE_END] + crc32(covered).to_bytes(4) + covered)
+    return outcome if isinstance(outcome, Message) else None
+
+
+def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
+    """Return a message field by field: byte in the file, name, hex, and what it says."""
+    rows: list[tuple[object, ...]] = []
+    for field in split_fields(dialect, data):
+        cells = text_cells(field.data, _BYTES_A_ROW) if field.name in _TEXTS else []
+        for start in range(0, len(field.data), _BYTES_A_ROW)[:_SHOWN_ROWS]:
+            chunk = field.data[start : start + _BYTES_A_ROW]
+            meaning = "".join(cells[start : start + _BYTES_A_ROW]) or _meaning(field, data)
+            name = "" if start else field.name
+            rows.append((position + field.start + start, name, chunk.hex(" "), meaning))
+        hidden_bytes = len(field.data) - _SHOWN_ROWS * _BYTES_A_ROW
+        if hidden_bytes > 0:
+            rows.append(("", "", f"… {count(hidden_bytes, 'byte')} more", ""))
+    return table(("byte", "field", "bytes", "meaning"), rows)
+
+
+def _meaning(field: Part, message: bytes) -> str:
+    number = field.number
+    match field.name:
+        case "size":
+            return f"{count(number, 'byte')} follow"
+        case "crc":
+            actual = crc32(message[CRC_END:])
+            return "right for the bytes after it" if actual == number else f"not {actual:08x}"
+        case "magic":
+            return f"version {number} of the format"
+        case "attributes":
+            codec = CODECS.get(number & 7, "unknown")
+            return "no compression" if codec == "none" else f"compressed with {codec}"
+        case "key length" | "value length" if number == -1:
+            return f"no {field.name.split()[0]}"
+        case "key length" | "value length":
+            return count(number, "byte")
+        case _:
+            return str(number)
+
+
+def hex_lines(dialect: Dialect, position: int, data: bytes) -> Iterator[StyledText]:
+    r"""Yield a message in lines of 16 bytes: position in the file, hex, and what is text.
+
+    Bytes are styled by their field; damaged ones, too, as far as their lengths are possible.
+
+    >>> from kminilog.format.dialect import DOCUMENTED
+    >>> print(*hex_lines(DOCUMENTED, 497, b"book\n"))
+    00000497  62 6f 6f 6b 0a                                   |book.|
+    """
+    yield from _hex_lines(position, data, split_fields(dialect, data))
+
+
+def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
+    """Yield entries of an index in such lines.
+
+    >>> print(*entry_hex_lines(8, bytes.fromhex("00000003 000001f1")))
+    00000008  00 00 00 03 00 00 01 f1                          |........|
+    """
+    fields = [Part(f.name, f.start, data[f.start : f.end]) for f in index_fields("", data)]
+    yield from _hex_lines(position, data, fields)
+
+
+def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[StyledText]:
+    cells, kinds = ascii_cells(data), [""] * len(data)
+    for field in fields:
+        here = slice(field.start, field.start + len(field.data))
+        kinds[here] = [field.name.replace(" ", "-")] * len(field.data)
+        if field.name in _TEXTS:
+            cells[here] = text_cells(field.data, _BYTES_A_LINE, field.start)
+    for start in range(0, len(data), _BYTES_A_LINE):
+        row = range(start, min(start + _BYTES_A_LINE, len(data)))
+        runs = [(kind, list(at)) for kind, at in groupby(row, key=lambda at: kinds[at])]
+        hexes = [Span(data[at[0] : at[-1] + 1].hex(" "), kind) for kind, at in runs]
+        texts = [Span("".join(cells[n] for n in at), kind) for kind, at in runs]
+        blanks = "   " * (_BYTES_A_LINE - len(row))
+        between = [part for one in hexes for part in (one, Span(" "))]
+        place = Span(f"{position + start:08d}  ", QUIET)
+        yield StyledText(place, *between, f"{blanks} |", *texts, "|")

@@ -1,0 +1,181 @@
+"""What a topic looks like on the disk: its partitions and segments, with ranges and sizes.
+
+The number of messages is computed from offsets, which are contiguous in what kminilog writes;
+`verify` reads and counts them. At a missing offset a segment ends here, unless gaps are allowed. A
+segment that retention deletes meanwhile is left out. Source: ours.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kminilog.cli.shared.interrupts import interruptible
+from kminilog.cli.shared.output import warn
+from kminilog.errors import KMiniLogError
+from kminilog.format.dialect import Dialect
+from kminilog.format.names import TopicPartition, parse_topic_partition
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.notices import OnGap
+from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.segment import Segment
+from kminilog.storage.topics import TOPIC_SUFFIX, Topic, read_topic
+
+_SHOWN_ORPHANS = 5
+
+
+OnBroken = Callable[[Exception], object]
+"""Gets the error of a partition that cannot be read; the others are described."""
+
+
+def describe_topic(
+    log_dir: LogDir,
+    topic: Topic,
+    *,
+    on_gap: OnGap | None = None,
+    on_broken: OnBroken | None = None,
+) -> dict[str, Any]:
+    """Return a topic with its settings, partitions and segments; reads the end of each segment.
+
+    Raises KMiniLogError or OSError for a partition that cannot be read, unless `on_broken` takes
+    the error.
+    """
+    partitions = interruptible(topic.all_partitions())
+    described = (
+        describe_partition_of(log_dir, found, on_gap=on_gap, on_broken=on_broken)
+        for found in partitions
+    )
+    return {
+        "topic": topic.name,
+        "topic_id": topic.topic_id,
+        "dialect": topic.dialect.name,
+        "config": topic.settings.to_config(),
+        "partitions": [found for found in described if found],
+    }
+
+
+def describe_partition_of(
+    log_dir: LogDir,
+    partition: TopicPartition,
+    *,
+    on_gap: OnGap | None,
+    on_broken: OnBroken | None,
+) -> dict[str, Any] | None:
+    """Return what `describe_partition` does; None if `on_broken` got the error."""
+    try:
+        return describe_partition(log_dir.reader(partition, on_gap=on_gap))
+    except (KMiniLogError, OSError) as error:
+        if on_broken is None:
+            raise
+        on_broken(error)
+        return None
+
+
+def warn_of_orphans(log_dir: LogDir, topic: str | None = None) -> None:
+    """Write a line that names the directories of messages that belong to no topic, if there are."""
+    found = [str(one) for one in log_dir.orphans() if topic in (None, one.topic)]
+    if found:
+        shown = ", ".join(found[:_SHOWN_ORPHANS])
+        more = f" and {len(found) - _SHOWN_ORPHANS} more" if found[_SHOWN_ORPHANS:] else ""
+        warn(
+            f"log dir {log_dir.path}: messages that belong to no topic are in {shown}{more}; "
+            "`kminilog verify` says what to do"
+        )
+
+
+class TopicSize(NamedTuple):
+    """How much a topic holds; None if one of its partitions cannot be read."""
+
+    message_count: int | None
+    size_bytes: int | None
+
+
+def topic_size(log_dir: LogDir, topic: Topic, on_broken: OnBroken) -> TopicSize:
+    """Return how much a topic holds; reads the end of each partition.
+
+    `on_broken` gets the error of each partition that cannot be read.
+    """
+    message_count = size_bytes = 0
+    is_known = True
+    for partition in interruptible(topic.all_partitions()):
+        try:
+            reader = log_dir.reader(partition)
+            messages, data_bytes = reader.retry_if_changed(partial(_partition_size, reader))
+        except (KMiniLogError, OSError) as error:
+            on_broken(error)
+            is_known = False
+        else:
+            message_count += messages
+            size_bytes += data_bytes
+    return TopicSize(message_count, size_bytes) if is_known else TopicSize(None, None)
+
+
+def _partition_size(reader: PartitionReader) -> tuple[int, int]:
+    messages = reader.log_end_offset - reader.log_start_offset
+    size_bytes = 0
+    for segment in reader.segments():
+        with suppress(FileNotFoundError):  # retention has deleted it meanwhile
+            size_bytes += segment.file_bytes
+    return messages, size_bytes
+
+
+def describe_partition(reader: PartitionReader) -> dict[str, Any]:
+    """Return a partition's range and size, and its segments; a pending job does not show."""
+    return reader.retry_if_changed(lambda: _describe_partition(reader))
+
+
+def _describe_partition(reader: PartitionReader) -> dict[str, Any]:
+    segments = [
+        found
+        for segment in interruptible(reader.segments())
+        if (found := _describe_segment(segment))
+    ]
+    return {
+        "partition": reader.topic_partition.partition,
+        "log_start_offset": reader.log_start_offset,
+        "log_end_offset": reader.log_end_offset,
+        "size_bytes": sum(segment["log_bytes"] for segment in segments),
+        "segments": segments,
+    }
+
+
+def _describe_segment(segment: Segment) -> dict[str, Any] | None:
+    try:
+        next_offset = segment.end_offset()
+        log_bytes = segment.file_bytes
+    except FileNotFoundError:
+        return None
+    return {
+        "name": segment.name,
+        "base_offset": segment.base_offset,
+        "first_offset": segment.first_offset,
+        "next_offset": next_offset,
+        "log_bytes": log_bytes,
+        "index_entries": len(segment.index),
+        "message_count": next_offset - segment.first_offset,
+    }
+
+
+def offset_range(first_offset: int, next_offset: int) -> str:
+    """Return a range of offsets for a human eye.
+
+    >>> offset_range(0, 10), offset_range(7, 8), offset_range(7, 7)
+    ('0..9', '7..7', 'none')
+    """
+    return f"{first_offset}..{next_offset - 1}" if next_offset > first_offset else "none"
+
+
+def partition_of_file(path: Path) -> TopicPartition | None:
+    """Return the partition in whose directory a file lies; None if no topic is there."""
+    directory = path.absolute().parent
+    partition = parse_topic_partition(directory.name)
+    if not partition or not (directory.parent / (partition.topic + TOPIC_SUFFIX)).exists():
+        return None
+    return partition
+
+
+def dialect_of(path: Path) -> Dialect | None:
+    """Return the dialect of the topic in whose partition directory a file lies; None elsewhere."""
+    partition = partition_of_file(path)
+    return partition and read_topic(path.absolute().parent.parent, partition.topic).dialect

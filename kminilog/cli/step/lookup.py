@@ -1,0 +1,80 @@
+"""`step find-offset`, `edges`: what they take."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kminilog.cli.shared.options import to_offset, to_topic_partition
+from kminilog.cli.step.scene import scene
+from kminilog.course.steps.document import Document
+from kminilog.course.steps.documents_log import OFFSET, write_documents_log
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.partition_reader import PartitionReader
+
+
+def _if_given(callback: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda ctx, param, value: None if value is None else callback(ctx, param, value)
+
+
+_partition_argument = click.argument(
+    "topic_partition",
+    metavar="[TOPIC-P]",
+    required=False,
+    callback=_if_given(to_topic_partition),
+)
+
+
+@scene(
+    "find-offset",
+    "Find a message, from the names of files to its bytes.",
+    shows="kminilog step find-offset orders-1 0",
+)
+@_partition_argument
+@click.argument("offset", required=False, callback=_if_given(to_offset))
+@click.pass_obj
+def find_offset(
+    log_dir: Path, topic_partition: TopicPartition | None, offset: int | None, seed: int
+) -> Document:
+    """Search for the message with OFFSET in the partition TOPIC-P.
+
+    Without arguments, the search of the documents: offset 368776, in a log that is made for it.
+    """
+    from kminilog.course.steps.find_offset import document
+
+    if topic_partition and offset is None:
+        raise click.UsageError(f"which offset of {topic_partition}? Give TOPIC-P and OFFSET")
+    with _reader(log_dir, topic_partition) as reader:
+        return document(reader, OFFSET if offset is None else offset)
+
+
+@scene(
+    "edges",
+    "Search for offsets at a name, at both ends, and past them.",
+    shows="kminilog step edges orders-1",
+)
+@_partition_argument
+@click.pass_obj
+def edges(log_dir: Path, topic_partition: TopicPartition | None, seed: int) -> Document:
+    """Search at the edges of the partition TOPIC-P: both ends, and the number in a name.
+
+    Without arguments, in the log of the documents, which is made for it.
+    """
+    from kminilog.course.steps.edges import document
+
+    with _reader(log_dir, topic_partition) as reader:
+        return document(reader)
+
+
+@contextmanager
+def _reader(log_dir: Path, partition: TopicPartition | None) -> Iterator[PartitionReader]:
+    """Yield a reader of the user's partition, or of the documents' log in a temporary directory."""
+    if partition:
+        yield LogDir(log_dir).reader(partition)
+        return
+    with tempfile.TemporaryDirectory(prefix="kminilog-step-") as made:
+        yield LogDir(made).reader(write_documents_log(Path(made)))

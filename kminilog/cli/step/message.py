@@ -1,0 +1,140 @@
+"""`step record`, `docs-vs-bytes`, `null-or-empty`, `flip`: what they take."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from kminilog.cli.shared.named_files import SegmentFile
+from kminilog.cli.shared.topic_files import dialect_of
+from kminilog.cli.step.scene import dialect_option, scene
+from kminilog.course.steps.document import Document
+from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA, Dialect
+from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, segment_name
+
+_key_option = click.option("--key", metavar="TEXT", help="Key of the message; none by default.")
+_value_option = click.option(
+    "--value",
+    metavar="TEXT",
+    default="message1",
+    show_default=True,
+    help="Value of the message, as text.",
+)
+_dialect_option = dialect_option(KAFKA)
+
+
+def _to_byte(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    try:
+        (byte,) = bytes.fromhex(value)
+    except ValueError:
+        reason = f"{value!r} is no byte: write two hex digits, like ff"
+        raise click.BadParameter(reason, ctx, param) from None
+    return byte
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+@scene(
+    "record",
+    "Show a message field by field, or the damage in a file.",
+    shows="kminilog step record kminilog-data/orders-1/00000000000000000000.log --at 40",
+)
+@click.argument(
+    "file",
+    required=False,
+    type=SegmentFile(),
+    callback=lambda ctx, param, file: file and Path(file),
+)
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="BYTE",
+    help="Position of a byte in FILE; shown is the message or entry that holds it.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    help="Dialect of the file.  [default: that of its topic, else documented]",
+)
+def record(file: Path | None, at: int | None, dialect: str | None, seed: int) -> Document:
+    """Show the message in FILE, a .log, that holds BYTE; or an entry, if it is an .index.
+
+    Without BYTE, the first damage, else the first message. Without FILE, a message that a broker of
+    Kafka 0.8 wrote.
+    """
+    from kminilog.course.steps.docs_vs_bytes import BROKERS_BYTES
+    from kminilog.course.steps.entry import document as of_index
+    from kminilog.course.steps.record import document
+
+    if file is None:
+        with tempfile.TemporaryDirectory(prefix="kminilog-step-") as directory:
+            made = Path(directory, segment_name(0) + LOG_SUFFIX)
+            made.write_bytes(BROKERS_BYTES)
+            return document(made, KAFKA, at)
+    if file.suffix == INDEX_SUFFIX:
+        return of_index(file, at)
+    return document(file, DIALECTS[dialect] if dialect else dialect_of(file) or DOCUMENTED, at)
+
+
+@scene(
+    "docs-vs-bytes",
+    "Encode a message in both dialects, and read it as Kafka's old web pages do.",
+    shows="kminilog step docs-vs-bytes --key k --value hello",
+)
+@_key_option
+@_value_option
+def docs_vs_bytes(key: str | None, value: str, seed: int) -> Document:
+    """Encode a message in both dialects; then read it by the layout of Kafka's 0.8 web pages."""
+    from kminilog.course.steps.docs_vs_bytes import document
+
+    return document(None if key is None else _to_bytes(key), _to_bytes(value))
+
+
+@scene(
+    "null-or-empty",
+    "Compare what is null with what is empty, as key and as value.",
+    shows="kminilog step null-or-empty --dialect documented",
+)
+@click.option("--key", metavar="TEXT", default="k", show_default=True, help="Key to compare with.")
+@click.option(
+    "--value",
+    metavar="TEXT",
+    default="v",
+    show_default=True,
+    help="Value of the messages that show the keys.",
+)
+@_dialect_option
+def null_or_empty(key: str, value: str, dialect: Dialect, seed: int) -> Document:
+    """Write what is null and what is empty, see the bytes of each, and read it again."""
+    from kminilog.course.steps.null_or_empty import document
+
+    return document(dialect, _to_bytes(key), _to_bytes(value))
+
+
+@scene(
+    "flip",
+    "Change one byte of a message, and see which check notices.",
+    shows="kminilog step flip --at 11 --to 40",
+)
+@_key_option
+@_value_option
+@_dialect_option
+@click.option("--at", type=int, metavar="BYTE", help="Position of one more byte to change.")
+@click.option(
+    "--to",
+    callback=_to_byte,
+    metavar="HEX",
+    help="New value of the byte at --at, two hex digits.  [default: its old value plus one]",
+)
+def flip(
+    key: str | None, value: str, dialect: Dialect, at: int | None, to: int | None, seed: int
+) -> Document:
+    """Change every byte of a message to every value, and see which check notices."""
+    from kminilog.course.steps.flip import document
+
+    own_key = None if key is None else _to_bytes(key)
+    return document(dialect, own_key, _to_bytes(value), at, to)

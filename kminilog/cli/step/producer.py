@@ -1,0 +1,127 @@
+"""`step murmur2`, `sticky`, `buffer-pool`, `failover`: what they take."""
+
+from functools import partial
+from random import Random
+
+import click
+
+from kminilog.cli.shared.options import hex_bytes
+from kminilog.cli.step.scene import scene
+from kminilog.course.steps.document import Document
+from kminilog.settings import INT32_MAX
+
+_KEY = "TT0124"
+
+
+@scene(
+    "murmur2", "Hash a key, and choose its partition.", shows="kminilog step murmur2 --key TT0124"
+)
+@click.option("--key", metavar="TEXT", help=f"Key to hash, as text.  [default: {_KEY}]")
+@click.option(
+    "--key-hex", "hex_key", type=hex_bytes, metavar="H", help="Key to hash, in hexadecimal digits."
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    default=15,
+    show_default=True,
+    metavar="N",
+    help="Number of partitions.",
+)
+def murmur2(key: str | None, hex_key: bytes | None, partitions: int, seed: int) -> Document:
+    """Hash a key round by round, and take the rest in six ways."""
+    from kminilog.course.steps.murmur2 import document
+
+    if key is not None and hex_key is not None:
+        raise click.UsageError("give one key: --key or --key-hex")
+    if hex_key is None:
+        hex_key = (_KEY if key is None else key).encode("utf-8", "surrogateescape")
+    return document(hex_key, partitions)
+
+
+@scene("sticky", "Compare the partitioners by the same twelve sends.", shows="kminilog step sticky")
+@click.option(
+    "--partitions",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Number of partitions.",
+)
+@click.option(
+    "--batch-bytes",
+    type=click.IntRange(0, INT32_MAX),
+    default=78,
+    show_default=True,
+    metavar="N",
+    help="Size of a full batch: batch.size.",
+)
+@click.option(
+    "--partitioner",
+    "partitioners",
+    multiple=True,
+    metavar="NAME",
+    help="Partitioner to show, or your own class. Repeatable.  [default: all]",
+)
+def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], seed: int) -> Document:
+    """Watch where records go, and why a batch begins: most of them have no key."""
+    from kminilog.course.steps.sticky import document
+    from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path
+    from kminilog.plugins import look_in_current_directory
+
+    names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
+    if any(map(is_path, names)):
+        look_in_current_directory()
+    return document(partial(Random, seed), partitions, batch_bytes, names)
+
+
+@scene(
+    "buffer-pool",
+    "Lend the memory of a producer, and take it back.",
+    shows="kminilog step buffer-pool --total 1024 --batch 128",
+)
+@click.option(
+    "--total",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    metavar="N",
+    help="Size of the pool in bytes: buffer.memory.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Size in bytes of a buffer that the pool keeps for reuse: batch.size.",
+)
+def buffer_pool(total: int, batch: int, seed: int) -> Document:
+    """Lend memory and take it back: reuse, a fair queue, a time-out, a batch in flight."""
+    from kminilog.course.steps.buffer_pool import document
+
+    return document(total, batch)
+
+
+@scene("failover", "Stop a broker, and start it again.", shows="kminilog step failover --switch on")
+@click.option(
+    "--switch",
+    type=click.Choice(["on", "off"]),
+    default="off",
+    show_default=True,
+    help="Value of the setting send.switch.broker.enable.",
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["go-on", "stop"]),
+    default="go-on",
+    show_default=True,
+    help="What the producer does after it has lost a message.",
+)
+def failover(switch: str, on_failure: str, seed: int) -> Document:
+    """Stop one of four brokers and start it again: what arrives where, and what is lost."""
+    from kminilog.cli.cluster.demo import replay
+    from kminilog.course.steps.failover import document
+
+    seconds = replay(switch, is_stopping=on_failure == "stop", seed=seed)
+    return document(seconds, is_switch_on=switch == "on")

@@ -1,1 +1,0 @@
-"""The commands `kminilog step NAME`: what each takes, and whose document it shows."""

@@ -1,0 +1,210 @@
+"""`kminilog verify`: are the stored files correct, and is every record of a source stored?
+
+Without a source, the files are checked. With `--against`, every record of the source is accounted
+for. This process or Spark does it. The exit code is 0 if all is ok, 1 for findings, 2 if a check
+could not be done.
+"""
+
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
+from kminilog.cli.shared.interrupts import interruptible_anywhere
+from kminilog.cli.shared.options import ARGUMENTS, example, json_option
+from kminilog.cli.shared.output import json_bytes, warn, write_document, write_lines
+from kminilog.cli.shared.output_files import OutputFile, write_output
+from kminilog.cli.shared.places import is_cluster
+from kminilog.cli.shared.progress import working
+from kminilog.cli.shared.source_options import (
+    is_reading_asked,
+    reading_options,
+    to_source,
+)
+from kminilog.storage.log_dir import LogDir
+from kminilog.system import SystemClock
+from kminilog.verification.orphans import topics_to_check, why_no_log_dir
+
+if TYPE_CHECKING:
+    from kminilog.verification.report import Report
+
+
+class SourcesTogether(click.Command):
+    """A command whose `--against` takes all words up to the next option: `--against logs/*.txt`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, `--against A B` as `--against A --against B`."""
+        repeated: list[str] = []
+        sources: int | None = None  # words since --against
+        for arg in args:
+            if arg.startswith("-") and arg != "-":
+                sources = 0 if arg == "--against" else None
+            elif sources is not None:
+                repeated += ["--against"] * (sources > 0)
+                sources += 1
+            repeated.append(arg)
+        return super().parse_args(ctx, repeated)
+
+
+@click.command(
+    "verify", cls=SourcesTogether, epilog=example("kminilog verify orders --report report.html")
+)
+@click.argument("topics", nargs=-1, metavar="[TOPIC]...")
+@engine_option
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="SOURCE...",
+    help="Files or folders of the source that was ingested: account for each of its records.",
+)
+@reading_options
+@click.option(
+    "--job",
+    metavar="ID",
+    help="With --against: id of an ingest job; check only the offsets that it wrote.",
+)
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Compare the SHA-256 of all bytes that jobs wrote. With --against: compare all rows, "
+    "even if the sums of both sides are equal.",
+)
+@click.option(
+    "--partitioner",
+    metavar="NAME",
+    help="Partitioner that placed the messages: check that each key is in its partition.",
+)
+@click.option(
+    "--strict-index",
+    is_flag=True,
+    help="Report missing index entries in topics of the kafka dialect, too.",
+)
+@click.option(
+    "--allow", multiple=True, metavar="CLASS", help="Class of findings to ignore. Repeatable."
+)
+@click.option(
+    "--report",
+    "report_file",
+    type=OutputFile(),
+    metavar="FILE",
+    help="File for the report: HTML if it ends in .html, JSON if in .json, else text.",
+)
+@master_option
+@json_option
+@click.pass_obj
+def command(
+    log_dir_path: Path,
+    /,
+    topics: tuple[str, ...],
+    engine: str,
+    against: tuple[str, ...],
+    job: str | None,
+    full: bool,
+    partitioner: str | None,
+    strict_index: bool,
+    allow: tuple[str, ...],
+    report_file: Path | None,
+    master: str | None,
+    as_json: bool,
+    **reading: Any,
+) -> int:
+    """Check all files of each TOPIC, or of all topics."""
+    if job is not None and not against:
+        raise click.UsageError("--job says which offsets to compare: it needs --against")
+    if is_reading_asked(**reading) and not against:
+        raise click.UsageError("how to read a source is asked, but none is named: give --against")
+    checks: dict[str, Any] = {
+        "partitioner": partitioner,
+        "strict_index": strict_index,
+        "allow": allow,
+        "full": full,
+    }
+    if is_cluster():
+        if engine == "spark" or against or report_file:
+            raise click.UsageError("with --cluster there is no --engine spark, --against, --report")
+        from kminilog.cli.verify.brokers import verify_brokers, write_reports
+
+        verified = verify_brokers(
+            log_dir_path, topics, lambda *asked: _verify_here(*asked, **checks)
+        )
+        return write_reports(verified, as_json)
+    log_dir = LogDir(log_dir_path)
+    source = to_source(against, **reading) if against else None
+    if source:
+        checks |= {"against": source, "job": job}
+    if topics:  # an unknown one ends here, before a source is read or Spark starts
+        topics_to_check(log_dir, topics)
+    if engine_for(engine, source, master) == "local":
+        report = _verify_here(log_dir, topics, **checks)
+    else:
+        report = _verify_by_spark(log_dir, topics, master, **checks)
+    try:
+        if report_file:
+            _save(report, report_file, log_dir)
+    finally:  # the result of a long check is shown, even if the file cannot be written
+        if as_json:
+            write_document(report.to_json())
+        else:
+            write_lines(report.to_lines())
+        if not topics and (why := why_no_log_dir(log_dir)):
+            warn(why)
+    return report.exit_code
+
+
+def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
+    from kminilog.columns.twins import segment_check
+    from kminilog.jobs.accounting.job import verify_with
+    from kminilog.jobs.accounting.local_engine import LocalEngine
+
+    with working("Verifying") as at:
+        engine = LocalEngine(interruptible_anywhere(segment_check()), at)
+        return verify_with(engine, SystemClock(), log_dir, topics, **options)
+
+
+def _verify_by_spark(
+    log_dir: LogDir, topics: tuple[str, ...], master: str | None, **options: Any
+) -> "Report":
+    if source := options.get("against"):
+        from kminilog.jobs.source.description import files_of
+
+        files_of(source)  # a missing one ends here, before Spark starts
+    with spark_at_work("Verifying with Spark", master) as (start, _):
+        spark = start()  # says so, before what loads pyspark
+        from kminilog.jobs.spark.verify.job import verify
+
+        return verify(spark, log_dir, topics, **options)
+
+
+def _save(report: "Report", path: Path, log_dir: LogDir) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        data = json_bytes(report.to_json(), indent=2)
+    else:
+        text = _page(report, log_dir) if suffix in (".html", ".htm") else report.to_text()
+        data = text.rstrip("\n").encode("utf-8", "surrogateescape")
+    write_output(path, data + b"\n")
+
+
+def _page(report: "Report", log_dir: LogDir) -> str:
+    from kminilog.cli.verify.damaged_bytes import damaged_bytes
+    from kminilog.verification.commands import quoted
+    from kminilog.verification.html_report import ReportOrigin
+
+    words = click.get_current_context().meta.get(ARGUMENTS, ())
+    made = ReportOrigin(
+        time=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        version=import_module("kminilog").__version__,
+        directory=_directory(),
+        command=" ".join(["kminilog", *map(quoted, words)]),
+    )
+    return report.to_html(damaged_bytes(log_dir), made)
+
+
+def _directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # somebody has removed it
+        return "a directory that is gone"
