@@ -37,7 +37,7 @@ from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.segment_checks import SegmentCheck
-from kminilog.verification.segment_summary import (
+from kminilog.verification.summaries import (
     KeyedPartition,
     PartitionOf,
     Placement,

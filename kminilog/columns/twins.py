@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner
 
 if TYPE_CHECKING:
-    from kminilog.verification.segment_summary import CheckSegment
+    from kminilog.verification.summaries import CheckSegment
 
 
 def segment_check() -> "CheckSegment":

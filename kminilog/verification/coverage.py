@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_summary import PartitionSummary
+from kminilog.verification.summaries import PartitionSummary
 
 
 class Aspect(StrEnum):

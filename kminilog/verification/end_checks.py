@@ -18,7 +18,7 @@ from kminilog.storage.cuts import Cut, Reason
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass
 from kminilog.verification.manifest_checks import PartitionJobs, mismatch
-from kminilog.verification.segment_summary import SegmentSummary
+from kminilog.verification.summaries import SegmentSummary
 
 _LOST = {
     Reason.LOST: "on the disk, and gone when the log was opened",

@@ -24,7 +24,7 @@ from kminilog.storage.cuts import Cut, cuts_of_job
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
-from kminilog.verification.segment_summary import Placement, SegmentSummary
+from kminilog.verification.summaries import Placement, SegmentSummary
 
 UNKNOWN_PARTITION = -1
 

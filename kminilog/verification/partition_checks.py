@@ -40,10 +40,15 @@ from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
-from kminilog.verification.partition_summary import PartitionSummary, SegmentRow
 from kminilog.verification.records import Records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment, SegmentSummary, check_for
+from kminilog.verification.summaries import (
+    CheckSegment,
+    PartitionSummary,
+    SegmentRow,
+    SegmentSummary,
+    check_for,
+)
 from kminilog.verification.swaps import name_swaps
 
 _BAD_BYTES = (

@@ -22,10 +22,9 @@ from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverag
 from kminilog.verification.findings import FindingClass, Tally, parse_classes
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records, read_records
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import CheckSegment
+from kminilog.verification.summaries import CheckSegment, PartitionSummary
 from kminilog.verification.text_report import render_text, report_lines
 
 if TYPE_CHECKING:

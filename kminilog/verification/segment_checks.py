@@ -32,7 +32,7 @@ from kminilog.verification.offset_checks import (
     judge_offset,
     overlap,
 )
-from kminilog.verification.segment_summary import (
+from kminilog.verification.summaries import (
     Placement,
     SegmentSummary,
     UndecidedFinding,

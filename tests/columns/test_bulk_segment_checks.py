@@ -18,7 +18,7 @@ from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.storage import segment_scan
 from kminilog.storage.segment import Segment
 from kminilog.verification import segment_checks as plain
-from kminilog.verification.segment_summary import KeyedPartition, PlacedRange, everywhere
+from kminilog.verification.summaries import KeyedPartition, PlacedRange, everywhere
 from tests.columns.strategies import both_dialects, log_of, messages
 from tests.damage import encode_entries, index_entries, message_positions
 

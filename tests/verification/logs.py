@@ -10,8 +10,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.verification.manifest_checks import PartitionJobs
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.partition_summary import PartitionSummary
-from kminilog.verification.segment_summary import PartitionOf, everywhere
+from kminilog.verification.summaries import PartitionOf, PartitionSummary, everywhere
 from tests.verification.faults import Expected
 
 ORDERS = TopicPartition("orders", 0)

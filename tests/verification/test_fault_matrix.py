@@ -9,7 +9,7 @@ import pytest
 from kminilog.columns.segment_checks import check_segment as check_quickly
 from kminilog.format.dialect import Dialect
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.partition_summary import PartitionSummary
+from kminilog.verification.summaries import PartitionSummary
 from tests.crash.small_log import SmallLog, write_small_log
 from tests.damage import files_of, flip_byte, index_entries, message_positions, restore
 from tests.verification.faults import (

@@ -34,7 +34,7 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.retention import delete_expired
 from kminilog.storage.topics import Topic
-from kminilog.verification import job_records
+from kminilog.verification import records
 from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 from kminilog.verification.report import Report
@@ -380,7 +380,7 @@ def test_jobs_of_a_topic_that_is_not_verified_are_not_in_the_report(scene):
 
 def on_first_reading(monkeypatch, happens: Callable[[], object]) -> list[str]:
     """Let something happen before the first manifest is read; return the names that are read."""
-    read, names = job_records.read_manifest, list[str]()
+    read, names = records.read_manifest, list[str]()
 
     def reading(path: Path):
         names.append(path.name)
@@ -388,13 +388,13 @@ def on_first_reading(monkeypatch, happens: Callable[[], object]) -> list[str]:
             happens()
         return read(path)
 
-    monkeypatch.setattr(job_records, "read_manifest", reading)
+    monkeypatch.setattr(records, "read_manifest", reading)
     return names
 
 
 def test_manifests_are_read_once(scene, monkeypatch):
     names = on_first_reading(monkeypatch, lambda: None)
-    assert [job.job_id for job in job_records.read_jobs(scene.path).manifests] == [
+    assert [job.job_id for job in records.read_jobs(scene.path).manifests] == [
         "first",
         "second",
     ]
@@ -403,7 +403,7 @@ def test_manifests_are_read_once(scene, monkeypatch):
 
 def test_job_that_is_committed_while_manifests_are_read_is_among_them(scene, monkeypatch):
     on_first_reading(monkeypatch, lambda: scene.ingest("third"))
-    jobs = job_records.read_jobs(scene.path)
+    jobs = records.read_jobs(scene.path)
     assert [job.job_id for job in jobs.manifests] == ["first", "second", "third"]
     assert (jobs.findings, jobs.unchained, jobs.failures) == ([], {}, [])
 
@@ -414,7 +414,7 @@ def test_topic_that_is_deleted_while_manifests_are_read_leaves_no_finding(scene,
             writer.delete_topic("orders")
 
     on_first_reading(monkeypatch, delete)
-    assert job_records.read_jobs(scene.path) == job_records.JobRecords()
+    assert records.read_jobs(scene.path) == records.JobRecords()
 
 
 # ---- messages that nobody wrote

@@ -14,8 +14,8 @@ from kminilog.storage.recovery import carry_out, plan_recovery
 from kminilog.storage.retention import delete_expired
 from kminilog.verification.findings import SAMPLE_COUNT
 from kminilog.verification.partition_checks import check_partition, join_segments
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.segment_checks import check_segment
+from kminilog.verification.summaries import PartitionSummary
 from tests.damage import cut_to, flip_byte, message_positions, zero_range
 from tests.verification.faults import Expected
 from tests.verification.logs import ORDERS, SETTINGS, check, found_in, write_log

@@ -20,8 +20,8 @@ from kminilog.storage.publish.manifests import MANIFEST_DIR, committed_manifests
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import Finding, FindingClass, Tally
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.report import Report, verify_storage
+from kminilog.verification.summaries import PartitionSummary
 from tests.damage import fix_crc, flip_byte, message_positions
 from tests.unreadable import CAUSES, directory_for_all, without_privileges
 

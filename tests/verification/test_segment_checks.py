@@ -13,7 +13,7 @@ from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import walk
 from kminilog.verification.segment_checks import check_segment
-from kminilog.verification.segment_summary import SegmentSummary, everywhere
+from kminilog.verification.summaries import SegmentSummary, everywhere
 from tests.damage import cut_to, encode_entries, flip_byte, later_message, message_positions
 from tests.shared_data import shared_file
 from tests.verification.logs import ORDERS

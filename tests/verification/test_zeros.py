@@ -8,7 +8,7 @@ import pytest
 from kminilog.format.dialect import Dialect
 from kminilog.settings import TopicSettings
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.verification.partition_summary import PartitionSummary
+from kminilog.verification.summaries import PartitionSummary
 from tests.damage import message_positions
 from tests.verification.logs import ORDERS, check
 

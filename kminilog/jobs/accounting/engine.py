@@ -19,8 +19,8 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
+from kminilog.verification.summaries import PartitionSummary
 
 Result = TypeVar("Result")
 Groups = Sequence[Sequence[Part]]

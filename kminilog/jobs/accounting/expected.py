@@ -26,7 +26,7 @@ from kminilog.partitioners.registry import PARTITIONERS
 from kminilog.storage.publish.manifests import PARTITIONS, Manifest
 from kminilog.storage.topics import Topic
 from kminilog.verification.records import job_rule
-from kminilog.verification.segment_summary import KeyedPartition, PartitionOf
+from kminilog.verification.summaries import KeyedPartition, PartitionOf
 
 Choose = Callable[[Any, Places], Integers]
 

@@ -12,9 +12,8 @@ from kminilog.columns.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partitions
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import CheckSegment
+from kminilog.verification.summaries import CheckSegment, PartitionSummary
 
 if TYPE_CHECKING:
     from kminilog.jobs.accounting.local_reader import LocalReader

@@ -37,8 +37,8 @@ from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.jobs.spark.verify.storage_checks import check_partitions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
+from kminilog.verification.summaries import PartitionSummary
 
 
 class SparkEngine:

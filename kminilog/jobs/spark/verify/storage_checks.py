@@ -21,10 +21,10 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.job_digests import read_digests
 from kminilog.verification.partition_checks import join_segments
-from kminilog.verification.partition_summary import PartitionSummary
 from kminilog.verification.records import Records
-from kminilog.verification.segment_summary import (
+from kminilog.verification.summaries import (
     CheckSegment,
+    PartitionSummary,
     Placement,
     SegmentSummary,
     check_for,
