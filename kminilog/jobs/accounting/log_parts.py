@@ -17,7 +17,7 @@ import pyarrow as pa
 from kminilog.columns.message_batches import all_messages
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.rows import Bits
-from kminilog.jobs.source.task_groups import task_groups
+from kminilog.jobs.source.tasks import task_groups
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.segment import Segment

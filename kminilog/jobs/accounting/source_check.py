@@ -1,41 +1,181 @@
 """The account of a source in a report: what is missing, extra, duplicate, altered, out of order.
 
+    sums are equal                            ok, after one pass over each side
+    sums differ in some cells                 the account of the families in these cells
+    sums say nothing                          the account of everything
+
+Sums say nothing if nobody can know where records with keys belong, if the source is a DataFrame, or
+if offsets are not ascending. The numbers of the account then add up:
+
     source + extra + duplicate = stored + rejected + missing
 
 An altered record is counted on both sides, as a record of the source and as a stored one. One
 damage may cause several findings, some of the storage checks and some of this account. Each is
-counted in its class, and is linked with the finding that has caused it (causes.py). Source: ours.
+counted in its class, and is linked with the finding that has caused it (causes.py).
+
+An account knows digests and places, not values. So a report that shows a record beside its message
+reads both again, but of samples only. What has changed meanwhile is said, and not shown. Source:
+ours.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from kminilog.errors import SourceError
-from kminilog.format.names import segment_name
-from kminilog.jobs.accounting.account import REJECTED, Account, Sample
-from kminilog.jobs.accounting.comparison import compare
-from kminilog.jobs.accounting.engine import Engine
+from kminilog.format.names import LOG_SUFFIX, TopicPartition, segment_name
+from kminilog.jobs.accounting.account import (
+    REJECTED,
+    Account,
+    PairGroup,
+    Sample,
+    StoredPlace,
+    merged,
+)
+from kminilog.jobs.accounting.checksum_pass import (
+    ChecksumPass,
+    cell_count,
+    compare_sums,
+    sum_messages,
+    sum_records,
+)
+from kminilog.jobs.accounting.engine import Engine, Groups, Reader
 from kminilog.jobs.accounting.expected import ExpectedPartition, recorded_paths
 from kminilog.jobs.accounting.log_parts import parts_of, ranges_of
 from kminilog.jobs.accounting.rejections import Rejections, quarantine_files
-from kminilog.jobs.accounting.rows import SHOWN_BYTES
-from kminilog.jobs.accounting.shown_samples import SHOWN_KINDS, ShownSamples
+from kminilog.jobs.accounting.row_join import RowJoin, add_counts
+from kminilog.jobs.accounting.rows import SHOWN_BYTES, Bits
 from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
+from kminilog.jobs.source.columns import AnyColumns
 from kminilog.jobs.source.description import DATAFRAME, Place, Source, files_of, locate
 from kminilog.jobs.source.files import SourceFile, check_unchanged
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
+from kminilog.jobs.source.reading_again import records_at
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_file import message_at
 from kminilog.storage.publish.manifests import Manifest
 from kminilog.storage.topics import Topic
+from kminilog.verification.both_sides import BothSides, KeyValue, both_sides
 from kminilog.verification.causes import DAMAGE, LOSSES, cause_at, cause_in_source, cause_of
 from kminilog.verification.conservation import holds
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.report import Report
+
+# ---- the account, in one pass or two
+
+
+_BUCKET_BYTES = 256 << 20
+_BUCKET_ROWS = 1_000_000  # of each side: about 600 MB while they are paired
+
+Bounds = Mapping[int, tuple[int, int]]
+Shown = Collection[tuple[int, int]]
+
+
+def compare(
+    reader: Reader,
+    sides: Sides,
+    groups: Groups,
+    *,
+    total_bytes: int,
+    messages: int,
+    shown: Shown,
+    bounds: Bounds,
+    is_full: bool,
+) -> Account:
+    """Return the account of a source and a log that are read in `groups` of parts.
+
+    `total_bytes` is about what both sides have, `messages` how many the log has. `shown` has
+    partitions and offsets of messages whose records are wanted; `bounds` by partition the first and
+    the next offset of what jobs wrote. With `is_full` everything is compared row by row. O(bytes),
+    in tasks.
+    """
+    steps, wanted, rows = [], None, messages
+    if not is_full and reader.task_count and sides.expected.knows_keyed:
+        first = _checksum_pass(reader, sides, groups, total_bytes)
+        steps.append("sums")
+        if first.differing is not None and not first.differing.any() and not shown:
+            rejected = {REJECTED: PairGroup(first.rejected, [])} if first.rejected else {}
+            return Account(first.source, first.stored, rejected, steps)
+        wanted = first.differing if not shown else None
+        rows = max(messages, first.source)
+    steps.append("account" if wanted is None else _described(wanted))
+    buckets = max(reader.cores, -(-total_bytes // _BUCKET_BYTES), -(-rows // _BUCKET_ROWS))
+    join = RowJoin(sides, buckets, wanted, shown, bounds)
+    judged = reader.compare(join, groups)
+    counted = add_counts(one.counted for one in judged)
+    left_out = {REJECTED: PairGroup(counted.left_out, [])} if counted.left_out else {}
+    found = merged([left_out, *(one.groups for one in judged)])
+    return Account(counted.source, counted.stored, found, steps)
+
+
+def _checksum_pass(reader: Reader, sides: Sides, groups: Groups, total_bytes: int) -> ChecksumPass:
+    cells = cell_count(sides.partitions, reader.task_count + len(groups), total_bytes)
+    runs = reader.map_source(partial(sum_records, sides, cells))
+    parts = reader.map_parts(groups, partial(sum_messages, sides, cells))
+    return compare_sums(sides.partitions, cells, runs, parts)
+
+
+def _described(wanted: Bits) -> str:
+    return f"account of {int(wanted.sum())} of {len(wanted)} cells"
+
+
+# ---- samples
+
+
+SHOWN_KINDS = (FindingClass.MISSING, FindingClass.EXTRA, FindingClass.ALTERED)
+_CHANGED = "the log has changed since it was compared"
+
+
+class ShownSamples:
+    """Reads records and messages of samples again."""
+
+    def __init__(
+        self,
+        log_dir: LogDir,
+        topic: Topic,
+        source: Source,
+        files: Sequence[SourceFile],
+        samples: Iterable[Sample],
+        columns: AnyColumns | None = None,
+    ) -> None:
+        """Read the records of `samples`; see `records_at` for `columns`, and for what it costs."""
+        self._log_dir = log_dir
+        self._topic = topic
+        places = [sample.source for sample in samples if sample.source]
+        self._records = records_at(source, files, places, columns) if places else {}
+
+    def both_sides(self, sample: Sample) -> BothSides:
+        """Return the record and the message of a sample, and why one of them is not shown."""
+        record = self._records[sample.source] if sample.source else None
+        message = self._message(sample.stored) if sample.stored else None
+        reasons = []
+        if isinstance(record, str):
+            reasons.append(f"the record is not shown: {record}")
+            record = None
+        if isinstance(message, str):
+            reasons.append(f"the message is not shown: {message}")
+            message = None
+        return both_sides(record, message, "; ".join(reasons) or None)
+
+    def _message(self, stored: StoredPlace) -> KeyValue | str:
+        partition = TopicPartition(self._topic.name, stored.partition)
+        name = segment_name(stored.segment) + LOG_SUFFIX
+        path = self._log_dir.directory(partition) / name
+        try:
+            found = message_at(self._topic.dialect, path, stored.position)
+        except OSError:  # retention has deleted it
+            found = None
+        if found is None or found.offset != stored.offset:
+            return _CHANGED
+        return KeyValue(found.key, found.value)
+
+
+# ---- the report
+
 
 Locators = Mapping[Place, str]
 _DETAILS = {

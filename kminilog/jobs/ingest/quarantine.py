@@ -1,12 +1,14 @@
-"""The quarantine file of a job: the records that cannot be messages, with their reasons and places.
+"""Records that cannot be messages of their topic: why, and the file that keeps them.
 
     task     rejected-0.jsonl, rejected-1.jsonl ...    each in source order, with places
     driver   <log dir>/.quarantine/<job id>.jsonl      all of them merged, with files and lines
 
-A record is one JSON object with `file`, `position`, `reason`, and `line` (text, json) or `row`
-(csv, parquet), counted from 1. It has `key` and `value` too, or `key_base64` and `value_base64`
-where these are not UTF-8. For a record that could not be decoded both are null. Merging holds one
-record of each part in memory. Source: ours.
+A record cannot be a message if it cannot be decoded, if its value is null and the dialect has no
+place for that, or if it is too large. In the quarantine file of a job it is one JSON object with
+`file`, `position`, `reason`, and `line` (text, json) or `row` (csv, parquet), counted from 1. It
+has `key` and `value` too, or `key_base64` and `value_base64` where these are not UTF-8. For a
+record that could not be decoded both are null. Merging holds one record of each part in memory.
+Source: ours.
 """
 
 import heapq
@@ -20,15 +22,54 @@ from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kminilog.errors import MessageTooLargeError
+from kminilog.format.message import encoded_bytes
 from kminilog.jobs.source.description import Place, Source, locations
 from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.places import PLACE_COLUMNS
+from kminilog.settings import TopicSettings
 from kminilog.storage.durable_file import sync
 from kminilog.storage.publish.manifests import quarantine_path
 from kminilog.storage.regular_file import naming
+from kminilog.storage.topics import Topic
+
+# ---- why
+
+
+def screen(records: pa.RecordBatch, topic: Topic) -> pa.RecordBatch:
+    """Return the records with a reason in `rejected` for each one that the topic cannot store.
+
+    All records stay, in their order. O(records).
+    """
+    key, value, rejected = (records.column(name) for name in ("key", "value", "rejected"))
+    dialect = topic.dialect
+    if value.null_count and not dialect.has_value_length:
+        no_null = f"the value is null, and the {dialect.name} dialect has no null value"
+        reasons = pc.if_else(value.is_null(), no_null, pa.scalar(None, pa.string()))
+        rejected = pc.coalesce(rejected, reasons)
+    sizes = np.full(len(records), encoded_bytes(dialect, None, None), np.int64)
+    for column in (key, value):
+        sizes += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    if (sizes > topic.settings.largest_message_bytes).any():
+        too_large = (_too_large(topic.settings, size) for size in sizes.tolist())
+        rejected = pc.coalesce(rejected, pa.array(too_large, pa.string()))
+    return records.set_column(records.schema.get_field_index("rejected"), "rejected", rejected)
+
+
+def _too_large(settings: TopicSettings, size_bytes: int) -> str | None:
+    try:
+        settings.check_message(size_bytes)
+    except MessageTooLargeError as error:
+        return error.reason
+    return None
+
+
+# ---- where they are
+
 
 Record = dict[str, Any]
 

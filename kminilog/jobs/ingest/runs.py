@@ -17,13 +17,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from kminilog.columns.staged_logs import RunWriter, by_partition, join_runs
-from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter
-from kminilog.jobs.ingest.screening import screen
+from kminilog.jobs.ingest.quarantine import RejectedPart, RejectedWriter, screen
 from kminilog.jobs.ingest.staging import StagingJob, TaskResult, writing_to
 from kminilog.jobs.source.description import Place
 from kminilog.jobs.source.places import places_of
-from kminilog.jobs.source.task_groups import task_groups
-from kminilog.jobs.source.tasks import Tasks
+from kminilog.jobs.source.tasks import Tasks, task_groups
 from kminilog.storage.publish.manifests import StagedPartition
 
 _BUFFER_ROWS = 1 << 16

@@ -47,7 +47,7 @@ def columns_of(
 ) -> AnyColumns:
     """Return the columns of a source. Raises SourceError for what its reader refuses.
 
-    With `tasks`, large CSV files are cut; these tasks look where (csv_cuts.py).
+    With `tasks`, large CSV files are cut; these tasks look where (csv_columns.py).
     """
     if source.format == "parquet":
         return ParquetColumns.of(source, files)

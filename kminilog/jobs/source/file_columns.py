@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source.csv_columns import read_fields
-from kminilog.jobs.source.csv_cuts import csv_pieces
+from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
 from kminilog.jobs.source.description import Source, check_columns, folder_columns, no_column
 from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.formats import csv_columns, json_object

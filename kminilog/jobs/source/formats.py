@@ -6,12 +6,23 @@
            (1.50, {"a": [1]}) is its text as it stands; blank lines are skipped
 
 A CSV record with a wrong number of fields is *rejected*. So are a JSON line that is not an object
-or has too many levels (json_levels.py), and invalid UTF-8 in either format. A rejected record keeps
-its place, and has a reason instead of fields. Some faults make it impossible to read on: a quote
-that is never closed, a header that differs, a broken file. They raise SourceError. Bytes are never
-replaced. Compressed files are decompressed, or refused (compression.py). This module is exact and
-slow; csv_columns.py and json_columns.py are fast, and ask it wherever they are in doubt. Source:
-ours; RFC 4180, RFC 8259.
+or has too many levels, and invalid UTF-8 in either format. A rejected record keeps its place, and
+has a reason instead of fields. Some faults make it impossible to read on: a quote that is never
+closed, a header that differs, a broken file. They raise SourceError. Bytes are never replaced.
+Compressed files are decompressed, or refused (compression.py). This module is exact and slow;
+csv_columns.py and json_columns.py are fast, and ask it wherever they are in doubt.
+
+    {"k": "a", "x": [[1, 2], {}]}       3 levels
+    1               2 3      3
+
+How many levels a parser can read depends on the parser, and on how much of the stack is left. So a
+line could be stored by one reader and rejected by another. Every reader can read MOST_LEVELS, and
+none is asked to read more: the levels are counted before a line is parsed.
+
+A record of text, CSV or JSON lines that is longer than LONGEST_BYTES ends the reading, with its
+place. A message is not larger than its segment, and that has less than 2 GiB. Most topics take a
+small part of that. A file of gigabytes without a newline is not what its reader takes it for, and
+should not fill the memory. Source: ours; RFC 4180, RFC 8259, which allows a limit of levels.
 """
 
 import csv
@@ -20,13 +31,77 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from typing import IO, Any, NamedTuple
+
+import numpy as np
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import open_decompressed
-from kminilog.jobs.source.json_levels import MOST_LEVELS, is_too_deep
-from kminilog.jobs.source.longest_record import LONGEST_BYTES, text_lines
+
+# ---- how many levels a JSON line has
+
+
+MOST_LEVELS = 512
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def is_too_deep(line: bytes) -> bool:
+    """Tell if a JSON line has more than MOST_LEVELS levels.
+
+    O(1) for lines up to that many bytes, O(bytes) for longer ones.
+
+    >>> is_too_deep(b"[" * 512 + b"]" * 512), is_too_deep(b"[" * 513 + b"]" * 513)
+    (False, True)
+    >>> is_too_deep(b'["' + b"[" * 1000 + b'"]'), is_too_deep(b"[" + b"[]," * 1000)
+    (False, False)
+    """
+    if len(line) <= MOST_LEVELS or line.count(b"[") + line.count(b"{") <= MOST_LEVELS:
+        return False
+    brackets = np.frombuffer(_STRING.sub(b"", line).translate(None, _NO_BRACKETS), np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return bool(steps.cumsum().max(initial=0) > MOST_LEVELS)
+
+
+# ---- the longest record
+
+
+LONGEST_BYTES = 256 << 20
+
+
+def rest_of_line(path: str, file: IO[bytes], position: int) -> bytes:
+    """Return what follows in an open file, up to and with the next newline, or to the end.
+
+    `position` is a byte of that line, for the SourceError if LONGEST_BYTES do not suffice.
+    """
+    rest = file.readline(LONGEST_BYTES + 1)
+    if len(rest) > LONGEST_BYTES:
+        raise _too_long(path, f"the line around byte {position}")
+    return rest
+
+
+def text_lines(path: str, file: IO[str], lines_before: int) -> Iterator[str]:
+    """Yield the lines of an open file of text; `lines_before` stand in front of them.
+
+    Raises SourceError for a line that is longer than LONGEST_BYTES.
+    """
+    for number in count(lines_before + 1):
+        line = file.readline(LONGEST_BYTES + 1)
+        if len(line) > LONGEST_BYTES:
+            raise _too_long(path, f"line {number}")
+        if not line:
+            return
+        yield line
+
+
+def _too_long(path: str, what: str) -> SourceError:
+    reason = f"{what} is longer than {LONGEST_BYTES} bytes; is that the format of the file?"
+    return SourceError(path, reason=reason)
+
+
+# ---- fields of records
+
 
 BATCH_ROWS = 4096
 _BYTE_ORDER_MARK = "\ufeff"

@@ -17,8 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kminilog.jobs.source.formats import json_fields, json_object, member_path
-from kminilog.jobs.source.json_levels import MOST_LEVELS, is_too_deep
+from kminilog.jobs.source.formats import (
+    MOST_LEVELS,
+    is_too_deep,
+    json_fields,
+    json_object,
+    member_path,
+)
 
 _BOOLEANS = {True: "true", False: "false"}
 _SHALLOW_BYTES = 2 * MOST_LEVELS  # of an object that is no longer, not more levels begin and end

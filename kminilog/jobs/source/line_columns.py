@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kminilog.jobs.source.compression import open_decompressed
 from kminilog.jobs.source.files import changed
-from kminilog.jobs.source.longest_record import rest_of_line
+from kminilog.jobs.source.formats import rest_of_line
 from kminilog.regex import compile_regex
 
 BLOCK_BYTES = 2 << 20
@@ -44,7 +44,7 @@ def read_lines(path: str, start: int = 0, end: int = sys.maxsize) -> Iterator[Li
     So each line of a file that is read in pieces belongs to exactly one piece. Memory stays at a
     few BLOCK_BYTES, or at a few times the longest line. A compressed file needs `start` 0. Raises
     SourceError for a file that cannot be read, that ends before `end`, or that has a line that is
-    too long (longest_record.py).
+    too long (LONGEST_BYTES).
     """
     with open_decompressed(path) as file:
         position = start

@@ -27,7 +27,7 @@ from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.line_columns import search
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.row_json import as_bytes, row_json
-from kminilog.jobs.source.task_groups import task_groups
+from kminilog.jobs.source.tasks import task_groups
 
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 4 << 20

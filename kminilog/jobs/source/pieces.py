@@ -2,7 +2,7 @@
 
 Text and JSON lines are cut every SPLIT_BYTES on every cluster. So the ordinal of a line in its
 piece depends on the file only. A compressed file is one piece, because nobody can begin to read it
-in the middle. So is a CSV file, unless tasks look at all of it first (csv_cuts.py).
+in the middle. So is a CSV file, unless tasks look at all of it first (csv_columns.py).
 """
 
 import sys
@@ -14,8 +14,7 @@ import xxhash
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import compression_of
 from kminilog.jobs.source.files import SourceFile, changed
-from kminilog.jobs.source.task_groups import task_groups
-from kminilog.jobs.source.tasks import Tasks
+from kminilog.jobs.source.tasks import Tasks, task_groups
 
 SPLIT_BYTES = 32 << 20
 _READ_BYTES = 1 << 20

@@ -1,11 +1,17 @@
-"""Work in tasks: the interface, and a runner in this process.
+"""Work in tasks: the interface, a runner in this process, and how many items one task gets.
 
 A task runs a function for one item. `jobs.spark.runtime.tasks` has the runner that uses executors.
-This module does not know what a task does.
+Starting a Python task costs as much as reading some megabytes. So there should be few tasks: enough
+to keep all cores busy, and none that is tiny. This module does not know what a task does. Source:
+ours.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Protocol, TypeVar
+
+# ---- who runs tasks
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,3 +38,33 @@ class LocalTasks:
     def map(self, items: Sequence[Item], work: Callable[[Item], Result], /) -> list[Result]:
         """Return what `work` returns for each item, in the order of the items."""
         return [work(item) for item in items]
+
+
+# ---- how many items one task gets
+
+
+LEAST_BYTES = 8 << 20
+_OPENING_BYTES = 64 << 10  # opening a file takes as long as reading this
+TASKS_PER_CORE = 4
+
+
+def task_groups(
+    items: Sequence[Item], size_bytes: Callable[[Item], int], *, cores: int
+) -> list[list[Item]]:
+    """Return the items in their order, as groups of neighbours; no group is empty.
+
+    The bytes of all items together are cut into equal stretches. There are at most TASKS_PER_CORE
+    stretches for each core, and a stretch has at least LEAST_BYTES unless it is the only one. An
+    item belongs to the stretch in which it begins. O(items).
+
+    >>> sizes = [3 << 20, 3 << 20, 3 << 20, 90 << 20, 1]
+    >>> [[size >> 20 for size in group] for group in task_groups(sizes, int, cores=2)]
+    [[3, 3, 3, 90], [0]]
+    """
+    costs = [size_bytes(item) + _OPENING_BYTES for item in items]
+    total = sum(costs)
+    count = max(min(cores * TASKS_PER_CORE, total // LEAST_BYTES), 1)
+    groups: dict[int, list[Item]] = {}
+    for item, cost, end in zip(items, costs, accumulate(costs), strict=True):
+        groups.setdefault((end - cost) * count // total, []).append(item)
+    return list(groups.values())

@@ -15,7 +15,7 @@ from kminilog.clock import ManualClock
 from kminilog.format.dialect import Dialect
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.accounting.local_engine import LocalEngine
-from kminilog.jobs.accounting.shown_samples import ShownSamples
+from kminilog.jobs.accounting.source_check import ShownSamples
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import line_columns, pieces, reading_again

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kminilog.jobs.source import json_columns, json_levels
-from kminilog.jobs.source.formats import json_fields
+from kminilog.jobs.source import formats, json_columns
+from kminilog.jobs.source.formats import is_too_deep, json_fields
 from kminilog.jobs.source.json_columns import members_of
-from kminilog.jobs.source.json_levels import is_too_deep
 
 NAMES = ["a", "b", "é"]
 values = st.recursive(
@@ -97,5 +96,5 @@ nested_values = st.recursive(
 @given(nested_values, st.integers(1, 6))
 def test_levels_are_those_of_what_json_reads(value, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_levels, "MOST_LEVELS", most)
+        patch.setattr(formats, "MOST_LEVELS", most)
         assert is_too_deep(json.dumps(value).encode()) == (levels_of(value) > most)

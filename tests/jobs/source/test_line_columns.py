@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source import line_columns, longest_record
+from kminilog.jobs.source import formats, line_columns
 from kminilog.jobs.source.line_columns import read_lines, search
 from tests.jobs.source.plain import read_text
 
@@ -73,7 +73,7 @@ def test_line_that_is_too_long_is_an_error_with_its_place(
 ):
     path = tmp_path / "lines"
     path.write_bytes(compress(b"one\n" + b"x" * 100 + last))
-    monkeypatch.setattr(longest_record, "LONGEST_BYTES", 40)
+    monkeypatch.setattr(formats, "LONGEST_BYTES", 40)
     monkeypatch.setattr(line_columns, "BLOCK_BYTES", 16)
     with pytest.raises(SourceError, match=r"lines: the line around byte \d+ is longer than 40"):
         list(read_lines(str(path), begin if compress is bytes else 0))

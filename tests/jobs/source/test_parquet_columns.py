@@ -294,7 +294,7 @@ def test_read_opens_a_file_once_for_all_of_its_row_groups(tmp_path, monkeypatch)
 def test_groups_are_neighbours_in_source_order_and_keep_all_cores_busy(tmp_path, monkeypatch):
     columns = columns_of(source_of(make_source(tmp_path / "s")))
     assert len(columns.groups(2)) == 1
-    monkeypatch.setattr("kminilog.jobs.source.task_groups.LEAST_BYTES", 1)
+    monkeypatch.setattr("kminilog.jobs.source.tasks.LEAST_BYTES", 1)
     groups = columns.groups(2)
     assert len(groups) == 8
     assert [found for group in groups for found in group] == columns.row_groups

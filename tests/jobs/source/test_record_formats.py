@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source import formats, longest_record
+from kminilog.jobs.source import formats
 from kminilog.jobs.source.formats import csv_columns, json_members
 from kminilog.jobs.source.line_columns import read_lines
 from tests.jobs.source.plain import read_csv, read_json
@@ -161,7 +161,6 @@ def test_csv_record_that_is_too_long_is_a_source_error_with_its_place(
 ):
     path = tmp_path / "c.csv"
     path.write_bytes(b"a,b\n1,2\n" + record)
-    monkeypatch.setattr(longest_record, "LONGEST_BYTES", 40)
     monkeypatch.setattr(formats, "LONGEST_BYTES", 40)
     with pytest.raises(SourceError, match=rf"c\.csv: {reason}"):
         records_of(path, ["a", "b"])

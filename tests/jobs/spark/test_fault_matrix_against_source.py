@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from kminilog.format.dialect import DIALECTS, KAFKA, Dialect
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.task_groups import TASKS_PER_CORE
+from kminilog.jobs.source.tasks import TASKS_PER_CORE
 from kminilog.jobs.spark.verify.job import verify
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir import LogDir

@@ -111,7 +111,7 @@ def test_ingest_in_many_tasks_keeps_source_order_in_each_partition(
     run, spark, tmp_path, log_dir, monkeypatch
 ):
     monkeypatch.setattr(pieces, "SPLIT_BYTES", 2000)
-    monkeypatch.setattr("kminilog.jobs.source.task_groups.LEAST_BYTES", 1)
+    monkeypatch.setattr("kminilog.jobs.source.tasks.LEAST_BYTES", 1)
     (tmp_path / "src").mkdir()
     numbers = iter(range(10_000))
     for name in ("a.txt", "b.txt.gz", "c.txt"):

@@ -10,7 +10,7 @@ from kminilog.errors import SourceError
 from kminilog.format.dialect import KAFKA
 from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
-from kminilog.jobs.source import pieces, task_groups
+from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
@@ -51,7 +51,7 @@ def test_ingest_writes_the_same_files_by_both_plans_and_without_spark(
     spark, tmp_path, dialect, source, monkeypatch
 ):
     monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
-    monkeypatch.setattr(task_groups, "LEAST_BYTES", 1)
+    monkeypatch.setattr(tasks, "LEAST_BYTES", 1)
     options = {"dialect": dialect, "settings": SMALL, "partitions": 3, "max_rejected": 1000}
     options |= {"topic": "t", "job_id": "job"}
     ingest_with(LocalIngest(), tmp_path / "local", source, **options)
@@ -69,7 +69,7 @@ def test_ingest_writes_the_same_files_by_both_plans_and_without_spark(
 
 def test_tasks_of_a_verification_share_a_csv_file(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(pieces, "SPLIT_BYTES", 700)
-    monkeypatch.setattr(task_groups, "LEAST_BYTES", 1)
+    monkeypatch.setattr(tasks, "LEAST_BYTES", 1)
     (tmp_path / "a.csv").write_bytes(b"a,b\n" + b"1,2\n" * 900)
     source = Source((str(tmp_path),), "csv")
     with SparkEngine(spark).reading(source, list_files(source.paths)) as reader:
@@ -114,7 +114,7 @@ def test_ingest_of_a_file_that_is_broken_inside_names_it_and_leaves_nothing(spar
 def test_ingest_takes_the_plan_that_fits_the_tasks_it_will_have(spark, tmp_path, monkeypatch):
     source = source_of(make_source(tmp_path / "s"))
     for least_bytes, expected in ((8 << 20, "runs"), (1, "sorted")):  # one task, or eight
-        monkeypatch.setattr("kminilog.jobs.source.task_groups.LEAST_BYTES", least_bytes)
+        monkeypatch.setattr("kminilog.jobs.source.tasks.LEAST_BYTES", least_bytes)
         log_dir, options = tmp_path / expected, {"topic": "t", "dialect": KAFKA}
         result = ingest(spark, log_dir, source, max_rejected=1000, **options)
         assert result.manifest.facts["plan"] == expected

@@ -13,7 +13,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.accounting.local_engine import LocalEngine
-from kminilog.jobs.spark.verify.storage_checks import check_partitions
+from kminilog.jobs.spark.verify.engine import check_partitions
 from kminilog.partitioners.keyed import murmur2_partition
 from kminilog.settings import TopicSettings
 from kminilog.storage.checkpoint import write_checkpoint

@@ -9,7 +9,7 @@ With it, plain PySpark reads, follows and writes topics:
     frame.writeStream.format("kminilog").option("topic", "orders").start(log_dir)
 
 Spark asks `LogSource` for readers and writers. The work is done in batch_reader, stream_reader and
-writer, with the values of options and table_options. Source: Spark's Python Data Source API.
+writer, with the values of options. Source: Spark's Python Data Source API.
 """
 
 from collections.abc import Collection
@@ -32,16 +32,14 @@ from kminilog.jobs.spark.datasource.options import (
     ReadOptions,
     check_schema,
     check_table_options,
-    read_options,
-    schema_of,
-)
-from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
-from kminilog.jobs.spark.datasource.table_options import (
     defined_options,
     keep_options,
     kept_options,
     options_in_use,
+    read_options,
+    schema_of,
 )
+from kminilog.jobs.spark.datasource.stream_reader import LogStreamReader
 from kminilog.jobs.spark.datasource.writer import LogStreamWriter, LogWriter, Sink
 
 

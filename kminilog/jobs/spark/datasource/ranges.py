@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kminilog.errors import LogDirError
 from kminilog.format.names import TopicPartition
-from kminilog.jobs.source.task_groups import task_groups
+from kminilog.jobs.source.tasks import task_groups
 from kminilog.jobs.spark.datasource.options import ReadOptions
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import warn

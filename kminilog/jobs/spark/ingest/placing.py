@@ -28,7 +28,7 @@ from pyspark.sql.types import StructType
 
 from kminilog.columns.partitioning import Choose
 from kminilog.columns.unnumbered import MARK_BYTES, encode_unnumbered, join_groups, marks_of
-from kminilog.jobs.ingest.screening import screen
+from kminilog.jobs.ingest.quarantine import screen
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.columns import Columns
 from kminilog.jobs.source.places import Order, places_of

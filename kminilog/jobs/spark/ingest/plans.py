@@ -7,10 +7,18 @@ Both plans write the same files, because the partition depends on key and place 
 give the order. In an empty topic these are the files of plain appends. *runs* is faster, since a
 partition has more than one writer. But every run has files of its own for every partition. So
 *sorted* is taken where these files would be tiny. In both plans the tasks read the files themselves
-(jobs/source/columns.py). This module does not know publication. Source: ours.
+(jobs/source/columns.py).
+
+In *sorted*, the rows that tasks write in staging go to a Spark data sink. Spark gives the results
+of the successful attempts to `commit`. That runs in a Python process beside the driver, so it hands
+them to the driver in a file. No record reaches the driver. This module does not know publication.
+Source: ours.
 """
 
-from collections.abc import Sequence
+import pickle
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,22 +26,78 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
 
 from kminilog.columns.staged_logs import seal
 from kminilog.columns.unnumbered import whole_messages
 from kminilog.columns.writing import ColumnWriter
 from kminilog.jobs.ingest.quarantine import RejectedWriter
 from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined, rejected_parts
-from kminilog.jobs.ingest.staging import StagingJob, TaskResult, run_task
+from kminilog.jobs.ingest.staging import MakeWriter, StagingJob, TaskResult, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source, check_options
 from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
-from kminilog.jobs.spark.ingest.sink import run_tasks
-from kminilog.jobs.spark.runtime.tasks import SparkTasks
+from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
+from kminilog.storage.durable_file import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
+
+# ---- rows that tasks write in staging
+
+
+_RESULTS_FILE = "results.pickle"
+
+
+def run_tasks(frame: DataFrame, job: StagingJob, make_writer: MakeWriter) -> list[TaskResult]:
+    """Write the records of a DataFrame, each task with a writer of its own; return the results.
+
+    There is one result for each successful task. Spark pickles `make_writer`. Raises Spark's
+    exceptions.
+    """
+    frame.sparkSession.dataSource.register(_StagingSink)
+    task = b64encode(pickle.dumps((job, make_writer))).decode()
+    frame.write.format(_StagingSink.name()).mode("append").option("task", task).save()
+    results: list[TaskResult] = pickle.loads(Path(job.directory, _RESULTS_FILE).read_bytes())
+    return results
+
+
+@dataclass
+class _Written(WriterCommitMessage):
+    result: TaskResult
+
+
+class _StagingSink(DataSource):
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._task: tuple[StagingJob, MakeWriter] = pickle.loads(b64decode(options["task"]))
+
+    @classmethod
+    def name(cls) -> str:
+        return "kminilog-staging"
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        return _StagingWriter(*self._task)
+
+
+class _StagingWriter(DataSourceArrowWriter):
+    def __init__(self, job: StagingJob, make_writer: MakeWriter) -> None:
+        self._job = job
+        self._make_writer = make_writer
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        freeze_modules()
+        return _Written(run_task(iterator, self._job, self._make_writer))
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        results = [message.result for message in messages if isinstance(message, _Written)]
+        replace_file(Path(self._job.directory, _RESULTS_FILE), pickle.dumps(results))
+
+
+# ---- the plans
+
 
 _SMALL_RUN_BYTES = 1 << 20
 

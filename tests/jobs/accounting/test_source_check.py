@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kminilog.clock import ManualClock
 from kminilog.format.hashing import murmur2, to_positive
-from kminilog.jobs.accounting import comparison
+from kminilog.jobs.accounting import source_check
 from kminilog.jobs.accounting.job import verify_with
 from kminilog.jobs.accounting.local_engine import LocalEngine
 from kminilog.jobs.ingest.job import ingest_with
@@ -167,7 +167,7 @@ def test_sums_and_rows_and_a_plain_count_agree(source_lines, changes, partitions
         write_anew(written, log_dir, "t", lambda content: content.update(edited(content, changes)))
         if not has_job:
             committed_path(log_dir, "j").unlink()
-        with patch.object(comparison, "_BUCKET_BYTES", size):
+        with patch.object(source_check, "_BUCKET_BYTES", size):
             quick, full = check(log_dir, source), check(log_dir, source, full=True)
         content = content_of(log_dir, "t")
     assert facts(quick) == facts(full)
@@ -229,7 +229,7 @@ def test_rows_in_memory_are_bounded_however_small_messages_are(tmp_path, monkeyp
     path.write_bytes(b"".join(b"%d\n" % number for number in range(95)))
     source, log_dir = Source((str(path),), key="value"), tmp_path / "log"
     ingest_with(LocalIngest(), log_dir, source, topic="t", partitions=1, job_id="j")
-    monkeypatch.setattr(comparison, "_BUCKET_ROWS", 10)
+    monkeypatch.setattr(source_check, "_BUCKET_ROWS", 10)
     engine = LocalEngine(progress=passes.append)
     report = verify_with(engine, ManualClock(), LogDir(log_dir), ["t"], against=source, full=True)
     assert (report.verdict, report.conservation["stored"]) == ("ok", 95)
