@@ -81,24 +81,6 @@ def test_cluster_that_cannot_do_it_is_one_clear_line(
     assert not list((log_dir / ".spark-staging").glob("*"))
 
 
-def test_cluster_whose_files_the_driver_does_not_see_is_one_clear_line(
-    spark, workers, log_dir, monkeypatch
-):
-    """Each worker writes, but the driver looks for it in a directory that only it sees."""
-    workers()
-    ask = executor_checks.question
-
-    def elsewhere(log_dir: Path, names: list[str], directory: Path) -> object:
-        other = directory.with_name("other")
-        other.mkdir()
-        return ask(log_dir, names, other)
-
-    monkeypatch.setattr(executor_checks, "question", elsewhere)
-    unseen = "the driver does not see what the executor on .* writes there; it must be the same"
-    with pytest.raises(LogDirError, match=unseen):
-        check_cluster(spark, log_dir, needed_bytes=1)
-
-
 def test_job_that_needs_more_space_than_there_is_is_one_clear_line(spark, log_dir):
     with pytest.raises(LogDirError, match=r"the job needs about 1152921504606846976 bytes, but "):
         check_cluster(spark, log_dir, needed_bytes=1 << 60)

@@ -1,48 +1,34 @@
 """Can the executors do what a job needs? One short Spark job asks them before the job starts.
 
-    driver                                    a task for each core of the executors
-    <log dir>/.spark-staging/check-<id>  -->  is it there? then a file of its own is written into it
-    the topics that the driver sees      -->  are they there?
-    are all those files here?            <--  ... and which kminilog, numpy and pyarrow there are
+    which kminilog, numpy and pyarrow are there?             install them, or the same kminilog
+    is there what the driver sees in the log dir?            share the directory
+    can a file be written into the directory of the job?     let the user of the executor write
 
-Spark sends the function that the tasks run by value. An executor without kminilog could not import
-it, and must still report that kminilog is missing. Executors that join later are not asked. With a
-local master the executors are threads of the driver, so only the free space is checked. This module
-does not know what the job does.
+Each task looks at these in turn, and says the first thing that somebody has to change. Executors
+that join later are not asked. With a local master the executors are threads of the driver, so only
+the free space is checked. This module does not know what the job does.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 from uuid import uuid4
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kminilog.errors import KMiniLogError, LogDirError, SparkUnavailableError
+from kminilog.errors import LogDirError, SparkUnavailableError
 from kminilog.jobs.ingest.job_writer import RUNS_DIR
 from kminilog.jobs.spark.runtime.failures import translate
 from kminilog.jobs.spark.runtime.session import is_local
 
-PACKAGES = ("kminilog", "numpy", "pyarrow")
+_PACKAGES = ("kminilog", "numpy", "pyarrow")
+_INSTALL = "install kminilog there, or set PYSPARK_PYTHON to where it is"
+_SHARE = "it must be the same directory, on a shared filesystem, under the same path everywhere"
 
-
-class Answer(NamedTuple):
-    """What one task found on its executor.
-
-    `versions` has None for a package that is missing. `unseen` names what the executor does not
-    see. `written` is the file that the task wrote, `failure` says why it could not write one.
-    """
-
-    host: str
-    python: str
-    versions: dict[str, str | None]
-    unseen: list[str]
-    written: str | None
-    failure: str | None
+Question = Callable[[Iterable[object]], Iterator[tuple[bool, str]]]
 
 
 def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None = None) -> None:
@@ -59,73 +45,74 @@ def check_cluster(spark: SparkSession, log_dir: Path, needed_bytes: int | None =
         _check_space(log_dir, needed_bytes)
     if is_local(str(spark.sparkContext.master)):
         return
-    names = [path.name for path in log_dir.glob("*.json")]
     if needed_bytes is None:
-        _judge(log_dir, _ask(spark, question(log_dir, names, None)))
+        _ask(spark, log_dir, None)
         return
     directory = log_dir / RUNS_DIR / f"check-{uuid4().hex}"
     try:
         directory.mkdir(parents=True)
-        answers = _ask(spark, question(log_dir, names, directory))
-        _judge(log_dir, answers)
-        _check_seen(log_dir, directory, answers)
+        _ask(spark, log_dir, directory)
     except OSError as error:
         raise LogDirError(str(log_dir), reason=f"cannot write there: {error}") from error
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def question(
-    log_dir: Path, names: Sequence[str], directory: Path | None
-) -> Callable[[Iterable[object]], Iterator[tuple[object, ...]]]:
-    """Return the function that a task runs; it yields the fields of one Answer.
+def _ask(spark: SparkSession, log_dir: Path, directory: Path | None) -> None:
+    context = spark.sparkContext
+    tasks = max(context.defaultParallelism, 1)
+    try:
+        rows = context.parallelize(range(tasks), tasks)
+        answers = rows.mapPartitions(_question(log_dir, directory)).collect()
+    except (Py4JError, PySparkException) as error:
+        reason = f"its executors cannot run Python tasks: {translate(error, '')}"
+        raise SparkUnavailableError(reason) from error
+    for is_of_python, reason in answers:
+        if is_of_python:
+            raise SparkUnavailableError(reason)
+        raise LogDirError(str(log_dir), reason=reason)
 
-    `names` are files of the log dir that the task must see. `directory` is where it writes a file;
-    None if it writes none.
+
+def _question(log_dir: Path, directory: Path | None) -> Question:
+    """Return what a task runs: it yields nothing, or what is wrong, and whether Python is.
+
+    `directory` is where it writes a file; None if the job only reads. Spark sends the function by
+    value, with what it uses from here: an executor without kminilog could not import it.
     """
-    packages, seen = PACKAGES, {name: str(log_dir / name) for name in names}
-    into = None if directory is None else str(directory)
+    packages, install, share = _PACKAGES, _INSTALL, _SHARE
+    ours = str(import_module("kminilog").__version__)
+    seen = [str(path) for path in [*log_dir.glob("*.json"), *([directory] if directory else [])]]
+    root, into = f"{log_dir}/", directory and str(directory)
 
-    def ask(_: Iterable[object]) -> Iterator[tuple[object, ...]]:
+    def ask(_: Iterable[object]) -> Iterator[tuple[bool, str]]:
         import os
         import socket
         import sys
         from importlib import import_module
-        from uuid import uuid4
 
-        versions: dict[str, str | None] = {}
+        who = f"the executor on {socket.gethostname()}"
         for package in packages:
             try:
-                versions[package] = str(import_module(package).__version__)
+                version = import_module(package).__version__
             except ImportError:
-                versions[package] = None
-        unseen = [name for name, path in seen.items() if not os.path.exists(path)]
-        written, failure = None, None
-        if into is not None and not os.path.isdir(into):
-            unseen.append(into)
-        elif into is not None:
-            written = uuid4().hex
-            try:
-                with open(os.path.join(into, written), "xb") as file:
+                yield True, f"{who} has no {package} in {sys.executable}: {install}"
+                return
+            if package == "kminilog" and version != ours:
+                told = f"has kminilog {version}, the driver has {ours}: install the same one"
+                yield True, f"{who} {told}"
+                return
+        for path in seen:
+            if not os.path.exists(path):
+                yield False, f"{who} does not see {path.removeprefix(root)} there; {share}"
+                return
+        try:
+            if into:
+                with open(os.path.join(into, f"{who} {os.getpid()}"), "wb") as file:
                     file.write(b"can write")
-            except OSError as error:
-                failure = error.strerror or str(error)
-        yield socket.gethostname(), sys.executable, versions, unseen, written, failure
+        except OSError as error:
+            yield False, f"{who} cannot write there: {error.strerror}; let its user write"
 
     return ask
-
-
-def _ask(
-    spark: SparkSession, ask: Callable[[Iterable[object]], Iterator[tuple[object, ...]]]
-) -> list[Answer]:
-    context = spark.sparkContext
-    tasks = max(context.defaultParallelism, 1)
-    try:
-        answers = context.parallelize(range(tasks), tasks).mapPartitions(ask).collect()
-    except (Py4JError, PySparkException) as error:
-        reason = f"its executors cannot run Python tasks: {translate(error, '')}"
-        raise SparkUnavailableError(reason) from error
-    return [Answer(*answer) for answer in answers]  # type: ignore[arg-type]
 
 
 def _check_space(log_dir: Path, needed_bytes: int) -> None:
@@ -133,33 +120,3 @@ def _check_space(log_dir: Path, needed_bytes: int) -> None:
     if free_bytes < needed_bytes:
         reason = f"the job needs about {needed_bytes} bytes, but only {free_bytes} are free there"
         raise LogDirError(str(log_dir), reason=reason)
-
-
-def _judge(log_dir: Path, answers: Sequence[Answer]) -> None:
-    ours = str(import_module("kminilog").__version__)
-    for answer in answers:
-        who = f"the executor on {answer.host}"
-        missing = [package for package, version in answer.versions.items() if version is None]
-        if missing:
-            reason = f"{who} has no {' and no '.join(missing)} in {answer.python}: install kminilog"
-            raise SparkUnavailableError(f"{reason} there, or set PYSPARK_PYTHON to where it is")
-        if answer.versions["kminilog"] != ours:
-            reason = f"{who} has kminilog {answer.versions['kminilog']}, the driver has {ours}"
-            raise SparkUnavailableError(f"{reason}: install the same one")
-        if answer.unseen:
-            raise _not_shared(log_dir, f"{who} does not see {answer.unseen[0]} there")
-        if answer.failure is not None:
-            reason = f"{who} cannot write there: {answer.failure}; let its user write"
-            raise LogDirError(str(log_dir), reason=reason)
-
-
-def _check_seen(log_dir: Path, directory: Path, answers: Sequence[Answer]) -> None:
-    for answer in answers:
-        if answer.written is not None and not (directory / answer.written).exists():
-            what = f"the driver does not see what the executor on {answer.host} writes there"
-            raise _not_shared(log_dir, what)
-
-
-def _not_shared(log_dir: Path, what: str) -> KMiniLogError:
-    remedy = "it must be the same directory, on a shared filesystem, under the same path everywhere"
-    return LogDirError(str(log_dir), reason=f"{what}; {remedy}")
