@@ -5,11 +5,22 @@
     (c)  verify          in this process, which never runs the student's code: are the files right?
          or the output   of the command, against that of the library
 
-An exercise passes if all three do. Exercises are checked side by side, as many as there are
+The command runs in a process in which the student's functions stand in for the library's
+(cli/lab/patched.py), in a directory with these files:
+
+    lines.txt        twenty lines, "k0:value 0" and so on
+    kminilog-data    a log dir with the topics `orders`, documented, and `views`, in Kafka's dialect
+
+`empty`: the topics have no messages. `sound`: each partition has 30. `crashed`: as `sound`, but the
+last segment of orders-0 has a torn tail and has lost its index, another index there has no log, and
+nobody has shut down cleanly.
+
+An exercise passes if all three layers do. Exercises are checked side by side, as many as there are
 processors. Source: ours.
 """
 
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -19,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
-from kminilog.course.judging.command_check import run_command
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
 from kminilog.course.judging.outcome import (
@@ -34,6 +44,153 @@ from kminilog.course.judging.outcome import (
 from kminilog.course.judging.sandbox import ProcessResult, run_module
 from kminilog.course.material import Exercise
 from kminilog.course.work_folder import WorkFolder
+from kminilog.errors import KMiniLogError
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.names import segment_name
+from kminilog.settings import TopicSettings
+from kminilog.storage.log_dir import LogDir
+from kminilog.storage.log_dir_writer import LogDirWriter
+from kminilog.storage.topics import Topic
+from kminilog.verification.report import verify_storage
+
+# ---- the files that a command works on
+
+
+LOG_DIR = "kminilog-data"
+LINES = "".join(f"k{number % 3}:value {number}\n" for number in range(20))
+_SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=60)
+_MESSAGES = [(b"k%d" % (number % 7), b"value %d" % number) for number in range(30)]
+
+
+def write_scenery(directory: Path, log: str) -> None:
+    """Write it into an empty directory; `log` is one of the three above. Deterministic."""
+    (directory / "lines.txt").write_text(LINES)
+    log_dir = directory / LOG_DIR
+    with LogDirWriter.open(log_dir, create=True) as writer:
+        for name, dialect in (("orders", DOCUMENTED), ("views", KAFKA)):
+            topic = Topic(name, 3, dialect, _SETTINGS)
+            writer.create_topic(topic)
+            for partition in topic.all_partitions():
+                messages = [] if log == "empty" else _MESSAGES
+                writer.log(partition).append(messages)
+    if log == "crashed":
+        last = max((log_dir / "orders-0").glob("*.log"))
+        last.write_bytes(last.read_bytes() + bytes(5))
+        last.with_suffix(".index").unlink()
+        (last.parent / f"{segment_name(99)}.index").touch()
+        (log_dir / ".clean-shutdown").unlink()
+
+
+# ---- the second and the third layer
+
+
+_DUMP_LINES = 4
+
+
+def run_command(
+    source: str, exercises: list[Exercise], together: list[Exercise]
+) -> dict[str, Outcome]:
+    """Run the command of exercises on the student's functions; return their outcomes by id.
+
+    All of `together` are in place at once. If the command fails then, each exercise is tried with
+    its own function alone, so that the one that fails is named.
+    """
+    began = time.monotonic()
+    found = _tried(source, exercises, together)
+    if len(together) > 1 and any(each.status != PASS for each in found.values()):
+        found = {}
+        for exercise in exercises:
+            found |= _tried(source, [exercise], [exercise])
+    seconds = (time.monotonic() - began) / len(exercises)
+    return {id: replace(outcome, seconds=seconds) for id, outcome in found.items()}
+
+
+def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> dict[str, Outcome]:
+    one = exercises[0]
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary) / "student"
+        directory.mkdir()
+        write_scenery(directory, one.log)
+        symbols = ",".join(each.symbol for each in together)
+        words = shlex.split(one.command)
+        ran = run_module(
+            "cli.lab.patched",
+            source,
+            "RESULT",
+            str(one.lab),
+            symbols,
+            *words,
+            folder=directory,
+            needs_result=True,
+        )
+        failed = _failed_command(one, ran) or _verdict(one, ran, directory, Path(temporary))
+        calls = (ran.result or {}).get("calls", {})
+    if failed.status != PASS:
+        return {each.id: replace(failed, exercise=each) for each in exercises}
+    never = Outcome(one, FAIL, said=CatalogueSentence("never-called", {"command": one.command}))
+    return {
+        each.id: replace(failed if calls.get(each.symbol) else never, exercise=each)
+        for each in exercises
+    }
+
+
+def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
+    """Return what went wrong if the command failed on the student's functions."""
+    values = {"command": exercise.command}
+    told = (ran.result or {}).get("complaint")
+    if told:
+        values |= {"answer": str(told["symbol"]).rpartition(".")[2], "error": told["error"]}
+        is_taken = told["name"] == "command-takes-from-library"
+        code = IMPORTS_REFERENCE if is_taken else None
+        return Outcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
+    if ran.is_too_slow:
+        return Outcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
+    if ran.is_killed:
+        return error_of(exercise, "command-killed", **values)
+    if ran.code:
+        last = (ran.errors.strip().splitlines() or [f"exit code {ran.code}"])[-1]
+        values["error"] = last.removeprefix("kminilog: ")
+        return Outcome(exercise, FAIL, said=CatalogueSentence("command-failed", values))
+    return None
+
+
+def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary: Path) -> Outcome:
+    if exercise.judge == "same-output":
+        library = temporary / "library"
+        library.mkdir()
+        write_scenery(library, exercise.log)
+        command = shlex.split(exercise.library_command)
+        right = run_module("__main__", *command, folder=library)
+        if ran.output == right.output:
+            return Outcome(exercise, PASS)
+        said = CatalogueSentence("output-differs", {"command": exercise.command})
+        return Outcome(exercise, FAIL, said=said)
+    _, _, partitioner = exercise.judge.partition(" --partitioner ")
+    log_dir = LogDir(directory / LOG_DIR)
+    try:
+        report = verify_storage(log_dir, partitioner=partitioner or None).to_json()
+    except (KMiniLogError, OSError) as error:
+        return Outcome(
+            exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": str(error)})
+        )
+    if report["verdict"] == "ok":
+        return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
+    first = report["findings"][0]
+    samples = first["samples"] or [{}]
+    values = {"finding": first["class"], "detail": str(samples[0].get("detail", ""))}
+    return Outcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
+
+
+def _dump(exercise: Exercise, directory: Path) -> list[str]:
+    """Return the first lines that Kafka's DumpLogSegments would print of the student's file."""
+    if not exercise.dump:
+        return []
+    ran = run_module("__main__", "dump", exercise.dump, "--format", "kafka", folder=directory)
+    return ran.output.splitlines()[:_DUMP_LINES]
+
+
+# ---- the three layers
+
 
 _JUDGE_SECONDS = 10.0  # a check computes for less than one
 
