@@ -18,6 +18,7 @@ from kminilog.cli.shared.options import example, json_option, topic_partition_ar
 from kminilog.cli.shared.output import warn, warn_all, write_document, write_line, write_lines
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import shown_scanner
+from kminilog.columns.twins import segment_check
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
@@ -169,8 +170,6 @@ def _to_json(
 
 def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> Diagnosis:
     """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
-    from kminilog.columns.twins import segment_check
-
     topic = log_dir.topic(topic_partition.topic)
     known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong

@@ -20,6 +20,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, write_document, write_line, write_lines
 from kminilog.cli.shared.places import cluster_at, is_cluster
 from kminilog.cli.shared.recovery_reading import open_writer
+from kminilog.cluster.cluster_files import expired_in_copies
 from kminilog.errors import KMiniLogError
 from kminilog.format.names import TopicPartition
 from kminilog.settings import INT64_MAX, TopicSettings
@@ -116,8 +117,6 @@ def _plan(reader: PartitionReader, now_ms: int) -> Retained:
 
 def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> list[Retained]:
     """The same in a cluster: each copy on a live broker loses what the leader's copy does."""
-    from kminilog.cluster.cluster_files import expired_in_copies
-
     files = cluster_at(path)
 
     def retained(partition: TopicPartition, cluster: "MiniCluster | None") -> Retained:

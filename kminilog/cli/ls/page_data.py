@@ -12,6 +12,7 @@ from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets
 from kminilog.cli.shared.interrupts import interruptible, interruptible_anywhere
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.topic_files import describe_partition
+from kminilog.columns.twins import segment_check
 from kminilog.consumer.readers import LogDirSource
 from kminilog.course.steps.page.lanes import MAX_TICKS
 from kminilog.course.steps.page.log_dir import MAX_PARTITIONS
@@ -126,8 +127,6 @@ def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups
 
 def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Json:
     """Return what `verify --json` prints for these topics."""
-    from kminilog.columns.twins import segment_check
-
     try:
         if not topics:  # without names, it would check all topics
             return {"verdict": "ok", "partitions": [], "findings": [], "unchecked": []}

@@ -10,7 +10,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -149,15 +149,18 @@ class _Start:
         return f"Spark started in {start:.1f} s, the work took {work:.1f} s"
 
     def _prepare(self, spark: "SparkSession", *, is_new: bool) -> None:
-        if is_new:
-            from kminilog.jobs.spark.runtime.session import stop
+        from kminilog.jobs.spark.runtime.session import stop
 
+        if is_new:
             self._in_the_end.callback(stop, spark)
-        self._in_the_end.enter_context(_failures_of_a_dead_jvm())
+        from kminilog.jobs.spark.datasource.door import register
+        from kminilog.jobs.spark.runtime.failures import failures_of_a_dead_jvm
+
+        self._in_the_end.enter_context(failures_of_a_dead_jvm())
         self._in_the_end.enter_context(interruptible_wait())
         if is_new:
             self._at("Spark is at work")
-        _register(spark)
+        register(spark)
 
 
 def _comes_of_an_interrupt(error: Exception) -> bool:
@@ -188,15 +191,3 @@ def _is_no_interrupt(record: logging.LogRecord) -> bool:
 def _is_not_ending(record: logging.LogRecord) -> bool:
     """For py4j's own logger, which then reports connections that it could not close."""
     return not is_interrupted()
-
-
-def _failures_of_a_dead_jvm() -> AbstractContextManager[None]:
-    from kminilog.jobs.spark.runtime.failures import failures_of_a_dead_jvm  # loads pyspark
-
-    return failures_of_a_dead_jvm()
-
-
-def _register(spark: "SparkSession") -> None:
-    from kminilog.jobs.spark.datasource.door import register  # loads pyspark, which may be missing
-
-    register(spark)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kminilog.cli.shared.interrupts import interruptible_call
 from kminilog.cli.shared.progress import working_if_long
+from kminilog.columns.twins import segment_scanner
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import SegmentScan, SegmentScanner, WholeMessages
@@ -32,14 +33,10 @@ def shown_scanner(at: Callable[[str], None]) -> SegmentScanner:
     """Return the functions that read segments; they tell `at` which one."""
 
     def scan_fast(segment: Segment) -> SegmentScan:
-        from kminilog.columns.twins import segment_scanner
-
         at(f"reading {_name(segment)}")
         return segment_scanner().scan_segment(segment)
 
     def count_whole_fast(segment: Segment, position: int) -> WholeMessages:
-        from kminilog.columns.twins import segment_scanner
-
         at(f"counting what is whole after damage in {_name(segment)}")
         return segment_scanner().count_whole_messages(segment, position)
 

@@ -8,6 +8,7 @@ import click
 from kminilog.cli.shared.options import hex_bytes
 from kminilog.cli.step.scene import scene
 from kminilog.course.steps.document import Document
+from kminilog.plugins import look_in_current_directory
 from kminilog.settings import INT32_MAX
 
 _KEY = "TT0124"
@@ -67,7 +68,6 @@ def sticky(partitions: int, batch_bytes: int, partitioners: tuple[str, ...], see
     """Watch where records go, and why a batch begins: most of them have no key."""
     from kminilog.course.steps.sticky import document
     from kminilog.partitioners.registry import PARTITIONERS, checked_name, is_path
-    from kminilog.plugins import look_in_current_directory
 
     names = tuple(map(checked_name, partitioners)) or tuple(PARTITIONERS)
     if any(map(is_path, names)):

@@ -24,6 +24,7 @@ from kminilog.cli.shared.source_options import (
     reading_options,
     to_source,
 )
+from kminilog.columns.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.system import SystemClock
 from kminilog.verification.orphans import topics_to_check, why_no_log_dir
@@ -155,7 +156,6 @@ def command(
 
 
 def _verify_here(log_dir: LogDir, topics: tuple[str, ...], **options: Any) -> "Report":
-    from kminilog.columns.twins import segment_check
     from kminilog.jobs.accounting.job import verify_with
     from kminilog.jobs.accounting.local_engine import LocalEngine
 
