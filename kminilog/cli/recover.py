@@ -4,6 +4,15 @@ It reads the whole partition and ignores the clean-shutdown marker and the recov
 truncates a torn tail, rebuilds indexes and removes leftover files. It only reports damage, with
 exit code 1; `--force` cuts it, and first reports the loss. Side files keep what is cut off. With
 `--dry-run` the exit code is 1, too, if the log would lose something, or has lost something.
+
+Each damage is said in the words of `verify`, then what is done:
+
+    orders-0/00000000000000000005.log, offset 7, byte 32: bad-crc: crc is ..., the bytes give ...
+        would be cut: 436 bytes with 12 whole messages lost
+    orders-0/00000000000000000009.index: orphan-file: an index without a log; ...
+        would be removed
+
+Source: ours.
 """
 
 from collections.abc import Iterator
@@ -22,7 +31,7 @@ from kminilog.columns.twins import segment_check
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.recovery import Break, RecoveryPlan
+from kminilog.storage.recovery import NOT_DUE, Break, RecoveryPlan
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
@@ -72,13 +81,9 @@ class Diagnosis(NamedTuple):
                 yield f"    {would}cut: {loss_of(found)}"
         for segment, _ in self.plan.rebuilt_indexes:
             of_it = [f for f in self.findings if f.segment == segment.name and _is_of_index(f)]
-            what = f"{self.plan.topic_partition}/{segment.index.path.name}"
-            said = (
-                map(words_of, of_it)
-                if of_it
-                else [f"{what}: its entries are not those of the valid messages"]
-            )
-            yield from (StyledText(Span(words, DOUBTFUL)) for words in said)
+            not_due = f"{self.plan.topic_partition}/{segment.index.path.name}: {NOT_DUE}"
+            for words in [*map(words_of, of_it)] or [not_due]:
+                yield StyledText(Span(words, DOUBTFUL))
             yield f"    {would}rebuilt: {segment.index.path}"
         for finding in self.findings:
             if finding.kind == FindingClass.ORPHAN_FILE:
@@ -87,9 +92,9 @@ class Diagnosis(NamedTuple):
         yield from (f"    left alone: {path}" for path in self.plan.strays)
 
     def _finding_of(self, found: Break) -> Finding | None:
-        """The first finding at such a place or after it: there may be none before it."""
+        """The first finding at such a place or after it; None if `verify` has none there."""
         place = (found.segment.base_offset, found.position)
-        at_or_behind = [
+        at_or_after = [
             (where, finding)
             for finding in self.findings
             if severity(finding.kind) == "error"
@@ -97,7 +102,7 @@ class Diagnosis(NamedTuple):
             and (where := _place_in_file_order(finding))
             and where >= place
         ]
-        return min(at_or_behind, key=lambda pair: pair[0])[1] if at_or_behind else None
+        return min(at_or_after, key=lambda pair: pair[0])[1] if at_or_after else None
 
 
 @click.command("recover", epilog=example("kminilog recover orders-0 --dry-run"))

@@ -44,6 +44,8 @@ from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import PLAIN, SegmentScanner, may_keep_index, valid_end
 
+NOT_DUE = "its entries are not those of the valid messages"
+
 
 class Break(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
@@ -275,16 +277,18 @@ def _side_file(log_path: Path, position: int) -> Path:
 
 
 def describe(plan: RecoveryPlan) -> list[str]:
-    """Return one line for each thing that is wrong; an empty list for a valid partition."""
+    """Return a line for each thing that is done where nothing is damaged; none if nothing is.
+
+    The words are those of `recover` and `verify`.
+    """
     lines = [*plan.warnings]
-    for found, verdict in ((plan.cut, "torn tail"), (plan.damage, "damage")):
-        if found:
-            lines.append(
-                f"{found.segment.log_path}, offset {plan.log_end_offset}, byte {found.position}: "
-                f"{verdict}: {found.reason}; {found.lost_bytes} bytes with {found.lost_messages} "
-                f"whole messages after it; valid up to offset {plan.log_end_offset}"
-            )
-    lines += [f"{s.index.path}: not what the log says; rebuilt" for s, _ in plan.rebuilt_indexes]
-    lines += [f"{path}: left behind; removed" for path in plan.leftovers]
-    lines += [f"{path}: not a file of a partition; left alone" for path in plan.strays]
+    if plan.cut:
+        place = (
+            f"{plan.cut.segment.log_path}, offset {plan.log_end_offset}, byte {plan.cut.position}"
+        )
+        loss = f"{plan.cut.lost_bytes} bytes with {plan.cut.lost_messages} whole messages lost"
+        lines.append(f"{place}: torn-tail: {plan.cut.reason}; cut: {loss}")
+    lines += [f"{s.index.path}: {NOT_DUE}; rebuilt" for s, _ in plan.rebuilt_indexes]
+    lines += [f"{path}: left over; removed" for path in plan.leftovers]
+    lines += [f"{path}: orphan-file: not a file of a partition; left alone" for path in plan.strays]
     return lines

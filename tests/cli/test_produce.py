@@ -280,7 +280,7 @@ def test_produce_says_what_recovery_has_cut(topic, is_clean):
         (topic.log_dir / ".clean-shutdown").unlink()
     run = topic("produce", "t", stdin=b"next\n")
     assert (run.code, run.out) == (0, "t-0: offsets 1..1 (1 message)\n")
-    assert "torn tail" in run.err
+    assert "torn-tail" in run.err
     assert run.err.count("\n") == 1
 
 

@@ -84,8 +84,8 @@ def assert_cut_before_the_last_message(log: SmallLog, name: str, start: int) -> 
     changed = (log.directory / name).read_bytes()
     with log.open() as writer:
         assert contents(writer.log(ORDERS_0).reader.read(0, 10**6)) == log.messages[:-1]
-        (said,) = (line for line in writer.warnings if "torn tail" in line)
-        assert f"{len(changed) - start} bytes with 0 whole messages after it" in said
+        (said,) = (line for line in writer.warnings if "torn-tail: " in line)
+        assert f"{len(changed) - start} bytes with 0 whole messages lost" in said
     assert (log.directory / f"{name}.{start}.cut").read_bytes() == changed[start:]
     assert_works(log, log.messages[:-1])
 

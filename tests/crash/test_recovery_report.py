@@ -103,7 +103,7 @@ def test_open_index_that_is_too_dense_is_rebuilt_unless_a_broker_may_have_writte
         assert log.reader().find(offset).located.message.offset == offset
 
 
-def test_open_reports_what_is_left_behind_and_removes_it_and_keeps_strays(tmp_path, dialect):
+def test_open_reports_what_is_left_over_and_removes_it_and_keeps_strays(tmp_path, dialect):
     log = write_small_log(tmp_path, dialect)
     left = ["00000000000000000777.index", f"{log.logs[0]}.deleted"]
     strays = ["notes.txt", "777.log", f"{log.logs[0]}.swap"]
@@ -114,9 +114,12 @@ def test_open_reports_what_is_left_behind_and_removes_it_and_keeps_strays(tmp_pa
         said = writer.warnings
     assert len(said) == len(left) + len(strays)
     for name in left:
-        assert any(line == f"{log.directory / name}: left behind; removed" for line in said)
+        assert any(line == f"{log.directory / name}: left over; removed" for line in said)
     for name in strays:
-        assert any(f"{log.directory / name}: not a file of a partition" in line for line in said)
+        assert any(
+            f"{log.directory / name}: orphan-file: not a file of a partition" in line
+            for line in said
+        )
     assert files_of(log.directory) == {**log.files, **dict.fromkeys(strays, b"whatever")}
 
 

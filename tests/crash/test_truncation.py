@@ -48,7 +48,7 @@ def assert_cut(log: SmallLog, name: str, size: int, survivors: int, has_checkpoi
         partition = writer.log(ORDERS_0)
         assert contents(partition.reader.read(0, 10**6)) == log.messages[:survivors]
         said = "\n".join(writer.warnings)
-    assert ("torn tail" in said) == bool(torn)
+    assert ("torn-tail" in said) == bool(torn)
     assert (f"{len(log.messages) - survivors} messages are gone" in said) == has_checkpoint
     kept = [path.read_bytes() for path in log.directory.glob("*.cut")]
     assert kept == ([torn] if torn else [])

@@ -138,7 +138,7 @@ class LogMachine(RuleBasedStateMachine):
             file.write(torn[:torn_bytes])
         self.writer = LogDirWriter.open(self.path)
         assert self.log.log_end_offset == self.end
-        assert any("torn tail" in line for line in self.writer.warnings) == (torn_bytes > 0)
+        assert any("torn-tail" in line for line in self.writer.warnings) == (torn_bytes > 0)
 
     # ---- retention
 

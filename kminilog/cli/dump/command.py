@@ -125,7 +125,7 @@ def command(
         raise click.UsageError("--format kafka prints whole files: drop --at, --offset, --count")
     if is_kafka and as_hex:
         raise click.UsageError("--format kafka prints no bytes: drop one of --format and --hex")
-    _refuse_a_byte_behind_the_end(path, at)
+    _refuse_a_byte_after_the_end(path, at)
     dialect = dialect or dialect_of(path) or (KAFKA if is_kafka else DOCUMENTED)
     unpacking = Unpacking(max_unpacked, warn) if deep else None
     complaints: list[str] = []
@@ -144,7 +144,7 @@ def command(
     return _NOT_ALL if unpacking and unpacking.cut_count else code
 
 
-def _refuse_a_byte_behind_the_end(path: Path, at: int | None) -> None:
+def _refuse_a_byte_after_the_end(path: Path, at: int | None) -> None:
     size_bytes = path.stat().st_size
     if at is not None and at >= size_bytes:
         held = f"its last byte is {size_bytes - 1}" if size_bytes else "it is empty"

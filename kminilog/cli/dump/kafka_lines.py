@@ -138,7 +138,7 @@ def _inside(
     unpacking: Unpacking,
     damage: list[str],
 ) -> Iterator[bytes]:
-    """Yield a message, or those inside it up to the first that is not whole: `damage` names it."""
+    """Yield a message, or those inside it up to the first that is damaged: `damage` names it."""
     message = decode(dialect, data)
     if not isinstance(message, Message) or not message.is_compressed:
         yield data
