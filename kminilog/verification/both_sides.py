@@ -7,12 +7,17 @@ A long key or value is cut to an *excerpt* around the difference; its true size 
 marks never stand inside a UTF-8 character. This module reads nothing. Source: ours.
 """
 
-from base64 import b64decode, b64encode
-from collections.abc import Mapping
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from kminilog.text import printable
 
 EXCERPT_BYTES = 1000
 _LONGEST_CHARACTER_BYTES = 4
+_NO_TEXT = re.compile("[\udc80-\udcff]")  # Python's words for bytes that are no UTF-8
 Marks = tuple[int, int]
 
 
@@ -72,6 +77,19 @@ class Excerpt(NamedTuple):
         return data[:first], data[first:end], data[end:]
 
     @property
+    def escaped_parts(self) -> list[str]:
+        r"""The same parts as text, escaped.
+
+        >>> Excerpt(b"a\tb", 3, 0, (1, 2)).escaped_parts, Excerpt(bytes([255]), 1).escaped_parts
+        (['a', '\\t', 'b'], ['\\xff', '', ''])
+        """
+        quoted = (
+            json.dumps(part.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+            for part in self.parts
+        )
+        return [printable(_NO_TEXT.sub(_as_hex, text[1:-1])) for text in quoted]
+
+    @property
     def is_cut_in_front(self) -> bool:
         """Whether bytes of the whole stand in front of the excerpt."""
         return self.start > 0
@@ -94,18 +112,6 @@ class Excerpt(NamedTuple):
             f"{name}_start": self.start,
             f"{name}_differs": self.differs and list(self.differs),
         }
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any], name: str) -> "Excerpt":
-        """Return the excerpt that has these fields."""
-        data: bytes | None
-        if f"{name}_base64" in fields:
-            data = b64decode(fields[f"{name}_base64"])
-        else:
-            data = None if fields[name] is None else fields[name].encode()
-        differs = fields[f"{name}_differs"]
-        marks = None if differs is None else (differs[0], differs[1])
-        return cls(data, fields[f"{name}_size"], fields[f"{name}_start"], marks)
 
 
 class Side(NamedTuple):
@@ -136,6 +142,19 @@ class BothSides(NamedTuple):
             "message": self.message and self.message.to_json(),
             "not_shown": self.not_shown,
         }
+
+    def fields(self) -> Iterator[tuple[str, str, Excerpt]]:
+        """Yield the key and the value of each side: the field, the side's name, the excerpt.
+
+        The side is "both" if they are equal.
+        """
+        sides = (("source", self.source_record), ("message", self.message))
+        for name in ("key", "value"):
+            found = [(word, getattr(side, name)) for word, side in sides if side]
+            if len(found) == 2 and found[0][1] == found[1][1]:
+                found = [("both", found[0][1])]
+            for word, excerpt in found:
+                yield name, word, excerpt
 
 
 NEITHER_SIDE = BothSides(None, None)
@@ -212,3 +231,7 @@ def _bytes_field(name: str, data: bytes) -> dict[str, str]:
         return {name: data.decode()}
     except UnicodeDecodeError:
         return {f"{name}_base64": b64encode(data).decode("ascii")}
+
+
+def _as_hex(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]) - 0xDC00:02x}"

@@ -45,6 +45,15 @@ class Unchecked(NamedTuple):
         """Return what `verify --json` prints under `unchecked`."""
         return self._asdict()
 
+    def in_words(self) -> str:
+        """Return it as a line of text.
+
+        >>> NO_SOURCE.in_words()
+        'source: none is named; give --against SOURCE'
+        """
+        place = f"{self.what} of {self.where}" if self.where else self.what
+        return f"{place}: {self.why}" + (f"; give {self.option}" if self.option else "")
+
 
 NO_SOURCE = Unchecked(Aspect.SOURCE, "", "none is named", "--against SOURCE")
 
@@ -116,14 +125,3 @@ def _unplaced(
     if has_rule:
         why = f"of {count} messages with keys no job says what has placed them"
     return [Unchecked(Aspect.PLACEMENT, topic.name, why, "--partitioner NAME")]
-
-
-def in_words(unchecked: dict[str, Any]) -> str:
-    """Return one entry of a report's `unchecked` as a line of text.
-
-    >>> in_words(NO_SOURCE.to_json())
-    'source: none is named; give --against SOURCE'
-    """
-    what, where, option = unchecked["what"], unchecked["where"], unchecked["option"]
-    place = f"{what} of {where}" if where else what
-    return f"{place}: {unchecked['why']}" + (f"; give {option}" if option else "")

@@ -85,6 +85,11 @@ class Cause(NamedTuple):
         """Return what `verify --json` prints under `cause`."""
         return {"class": self.kind.value, "place": self.place, "certain": self.is_certain}
 
+    @property
+    def link(self) -> str:
+        """How a finding follows from this cause, in words."""
+        return "so" if self.is_certain else "may be why"
+
 
 class Finding(NamedTuple):
     """One fault; or, with `stands_for` above 1, the sample for several faults of this class.
@@ -210,15 +215,3 @@ class Tally:
             surplus = self._counts[kind] - len(samples)
             found += [*samples[:-1], samples[-1]._replace(stands_for=1 + surplus)]
         return found
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return what `verify --json` prints under `findings`."""
-        return [
-            {
-                "class": kind.value,
-                "severity": severity(kind),
-                "count": count,
-                "samples": [sample.to_json() for sample in self._samples[kind]],
-            }
-            for kind, count in self._counts.items()
-        ]

@@ -2,32 +2,32 @@
 
     verdict      what was checked, and the result; when, by which version and by which command
     account      the two sides of the equation as two bars of the same length
-    partitions   their sizes, where in their offsets findings are, and their segments
     findings     by severity; what each class means, and its samples
     coverage     what was checked, and what was not
+    partitions   their sizes, where in their offsets findings are, and their segments
 
-It uses only what `verify --json` prints, and the `ReportOrigin` of the run. Names and keys may hold
-any characters, so the page escapes all text, even control characters. It is valid XML as well as
-HTML. Source: ours.
+The template is report.html (pages.py), where all words stand that depend on no value. Names and
+keys may hold any characters; they stay text. The page is valid XML as well as HTML. Source: ours.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kminilog.pages import grouped, render
 from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
-from kminilog.verification.coverage import in_words
-from kminilog.verification.html_findings import BytesOf, findings_markup
-from kminilog.verification.html_partitions import partitions_markup
-from kminilog.verification.html_style import STYLE
-from kminilog.verification.html_text import number, text
-from kminilog.verification.text_report import by_severity, equation, totals
+from kminilog.verification.findings import Finding
+from kminilog.verification.plain_words import advice, meaning
+from kminilog.verification.results import Found, Results, equation, totals
 
 _VERDICTS = {
     "ok": "What was checked is in order.",
     "partial": "Nothing was found, but something that was asked could not be checked.",
 }
+_SHOWN_SEGMENTS = 6  # more are folded
 Json = Mapping[str, Any]
+BytesOf = Callable[[Finding], Sequence[object]]
+"""Returns the bytes of a sample, as bytes.html shows them."""
 
 
 class ReportOrigin(NamedTuple):
@@ -39,103 +39,117 @@ class ReportOrigin(NamedTuple):
     command: str
 
 
+class Part(NamedTuple):
+    """A partition of a report, how much of the largest one it is, and the marks of its samples."""
+
+    name: str
+    held: str
+    offsets: str
+    size_bytes: int
+    width: float
+    marks: list[tuple[str, float, str]]
+
+
 def render_html(
-    report: Json, bytes_of: BytesOf = lambda kind, sample: "", made: ReportOrigin | None = None
+    results: Results, bytes_of: BytesOf = lambda sample: (), made: ReportOrigin | None = None
 ) -> str:
-    """Return the page as text; `report` is what `verify --json` prints.
+    """Return the page as text. `bytes_of` gives damaged bytes, which stand below their command.
 
-    `bytes_of` gives the markup of damaged bytes, which stands below their command.
-
-    >>> page = render_html({"verdict": "ok", "scope": {"topics": ["<u>"]}, "partitions": [],
-    ...     "conservation": {}, "findings": [], "checked": [], "unchecked": [], "allowed": []})
+    >>> page = render_html(Results({"topics": ["<u>"]}))
     >>> "is in order" in page, "<u>" in page, "&lt;u&gt;" in page
     (True, False, True)
     """
-    parts = [*_head(report, made), *_account(report["conservation"])]
-    parts += [*findings_markup(report, bytes_of), *_coverage(report), *partitions_markup(report)]
-    parts.append("</main></body></html>")
-    return "<!DOCTYPE html>\n" + "\n".join(parts) + "\n"
+    return render(
+        "report.html",
+        results=results,
+        topics=", ".join(results.scope.get("topics", [])) or "no topic",
+        said=_VERDICTS.get(results.verdict) or _counted(results.found()),
+        tiles=[*totals(results.partitions), (results.tally.total(), "findings")],
+        facts=[(name, value) for name, value in _facts(results, made) if value],
+        sides=(LEFT_SIDE, RIGHT_SIDE),
+        equation=results.conservation and equation(results.conservation),
+        is_in_order=not any(
+            results.conservation.get(name) for name in ("missing", "extra", "duplicate", "altered")
+        ),
+        meaning=meaning,
+        advice=advice,
+        bytes_of=bytes_of,
+        has_samples_only=any(found.total > len(found.samples) for found in results.found()),
+        topics_with_parts=list(_topics(results)),
+        shown_segments=_SHOWN_SEGMENTS,
+    )
 
 
-def _head(report: Json, made: ReportOrigin | None) -> Iterator[str]:
-    verdict, scope = report["verdict"], report["scope"]
-    topics = ", ".join(scope.get("topics", [])) or "no topic"
-    title = f"verify {topics}: {verdict}"
-    yield '<html lang="en"><head><meta charset="utf-8"/>'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
-    yield f"<title>{text(title)}</title><style>{STYLE}</style></head><body><main>"
-    yield f'<header class="{verdict}"><p class="badge">{verdict}</p>'
-    said = _VERDICTS.get(verdict) or _counted(report)
-    yield f"<h1>{text(topics)}</h1><p>{text(said)}</p></header>"
-    yield '<ul class="tiles">'
-    found_count = sum(found["count"] for found in report["findings"])
-    for value, unit in [*totals(report), (found_count, "findings")]:
-        yield f"<li><b>{number(value)}</b> {unit}</li>"
-    yield "</ul><dl>"
+def _facts(results: Results, made: ReportOrigin | None) -> Iterator[tuple[str, object]]:
+    scope = results.scope
     against = scope.get("against") or {}
-    for name, value in (
-        ("made", made and f"{made.time}, by kminilog {made.version}"),
-        ("command", made and made.command),
-        ("in directory", made and made.directory),
-        ("took", report.get("seconds") is not None and f"{report['seconds']:.1f} s"),
-        ("log dir", scope.get("log_dir")),
-        ("engine", scope.get("engine")),
-        ("source", ", ".join(against.get("paths", []))),
-        ("job", scope.get("job")),
-        ("partitioner", scope.get("partitioner")),
-        ("rejected rows", ", ".join(scope.get("quarantine", []))),
-        ("allowed", ", ".join(report["allowed"])),
-    ):
-        if value:
-            yield f"<div><dt>{name}</dt><dd>{text(value)}</dd></div>"
-    yield "</dl>"
+    if made:
+        yield "made", f"{made.time}, by kminilog {made.version}"
+        yield "command", made.command
+        yield "in directory", made.directory
+    yield "took", results.seconds is not None and f"{results.seconds:.1f} s"
+    yield "log dir", scope.get("log_dir")
+    yield "engine", scope.get("engine")
+    yield "source", ", ".join(against.get("paths", []))
+    yield "job", scope.get("job")
+    yield "partitioner", scope.get("partitioner")
+    yield "rejected rows", ", ".join(scope.get("quarantine", []))
+    yield "allowed", ", ".join(sorted(results.allowed))
 
 
-def _counted(report: Json) -> str:
+def _counted(classes: Sequence[Found]) -> str:
     """Return how many findings there are, of which severity and of which class."""
-    findings = [found for found in by_severity(report) if not found["is_allowed"]]
+    found = [one for one in classes if not one.is_allowed]
     totals_of = dict.fromkeys(("error", "warning"), 0)
-    for found in findings:
-        totals_of[found["severity"]] += found["count"]
+    for one in found:
+        totals_of[one.severity] += one.total
     severities = ", ".join(count(total, word) for word, total in totals_of.items() if total)
-    classes = ", ".join(f"{number(found['count'])} {found['class']}" for found in findings)
-    return f"{severities}: {classes}."
+    return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
 
 
-def _account(conservation: Json) -> Iterator[str]:
-    if not conservation:
-        return
-    line = equation(conservation)
-    wrong = ("missing", "extra", "duplicate", "altered")
-    heading = "The account does not add up"
-    if conservation["holds"]:
-        is_valid = not any(conservation[name] for name in wrong)
-        heading = "Every record accounted for" if is_valid else "The account of the source"
-    yield f"<section><h2>{heading}</h2>"
-    yield f'<div class="account" role="img" aria-label="{text(line)}">'
-    for side in (LEFT_SIDE, RIGHT_SIDE):
-        yield '<div class="bar">'
-        for name in side:
-            if conservation[name]:
-                yield f'<span class="{name}" style="flex-grow:{conservation[name]}"></span>'
-        yield '</div><p class="legend">'
-        for name in side:
-            yield f'<span><i class="{name}"></i>{name} <b>{number(conservation[name])}</b></span>'
-        yield "</p>"
-    yield f"</div><p><code>{text(line)}</code></p>"
-    if conservation["altered"]:
-        altered = number(conservation["altered"])
-        yield f"<p>{altered} altered: in the source, and, with other bytes, in what is stored.</p>"
-    yield "</section>"
+def _topics(
+    results: Results,
+) -> Iterator[tuple[str, str, float, list[Part], list[tuple[str, Json]]]]:
+    """Yield each topic: its name, its skew, where the mean size is, its partitions and segments."""
+    for topic in dict.fromkeys(part["topic"] for part in results.partitions):
+        parts = [part for part in results.partitions if part["topic"] == topic]
+        largest = max(part["size_bytes"] for part in parts)
+        mean = sum(part["size_bytes"] for part in parts) / len(parts)
+        skew = f", the largest is {largest / mean:.2f} times the mean" if mean else ""
+        at_mean = 100 * mean / max(largest, 1)
+        drawn = [_part(results, part, max(largest, 1)) for part in parts]
+        rows = [
+            (f"{_name(part)}/{row['segment']}", row)
+            for part in parts
+            for row in part.get("segments", ())
+        ]
+        yield topic, skew, at_mean, drawn, rows
 
 
-def _coverage(report: Json) -> Iterator[str]:
-    if report["checked"]:
-        yield "<section><h2>Checked</h2>"
-        yield f"<p>{text(', '.join(report['checked']))}</p></section>"
-    if report["unchecked"]:
-        yield "<section><h2>Not checked</h2><ul>"
-        for one in report["unchecked"]:
-            asked = "<b>asked:</b> " if one["asked"] else ""
-            yield f"<li>{asked}{text(in_words(one))}</li>"
-        yield "</ul></section>"
+def _name(part: Json) -> str:
+    return f"{part['topic']}-{part['partition']}"
+
+
+def _part(results: Results, part: Json, largest: int) -> Part:
+    start, end = part["log_start_offset"], part["log_end_offset"]
+    held = [f"{grouped(value)} {unit}" for value, unit in reversed(totals([part])[1:])]
+    return Part(
+        name=_name(part),
+        held=", ".join(held),
+        offsets=f"offsets {start} to {end - 1}" if end > start else "no offsets",
+        size_bytes=part["size_bytes"],
+        width=100 * part["size_bytes"] / largest,
+        marks=list(_marks(results, part)),
+    )
+
+
+def _marks(results: Results, part: Json) -> Iterator[tuple[str, float, str]]:
+    """Yield a mark for each sample with an offset: its severity, its place in percent, its text."""
+    start, end = part["log_start_offset"], part["log_end_offset"]
+    for found in results.found():
+        for sample in found.samples:
+            is_here = (sample.topic, sample.partition) == (part["topic"], part["partition"])
+            if is_here and sample.offset is not None:
+                share = (sample.offset - start) / max(end - start, 1)
+                severity = "allowed" if found.is_allowed else found.severity
+                yield severity, 100 * min(max(share, 0), 1), f"{found.kind}: {sample.place}"

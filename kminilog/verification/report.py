@@ -1,54 +1,32 @@
-"""From findings to a verdict.
+"""The report of `verify`: what checks add to it, and the forms in which it is shown.
 
-    findings   there is a finding whose class is not allowed              exit code 1
-    partial    no such finding, but a check that was asked is missing     exit code 2
-    ok         no such finding, and all checks that were asked are done   exit code 0
-
-A check of the storage and a comparison with a source make the same kind of report. Only the latter
-has a `conservation`, the equation that accounts for every record. Scripts depend on the JSON form,
-so it is a contract. Source: ours.
+A check of the storage and a comparison with a source make the same kind of report. Scripts depend
+on the JSON form, so it is a contract. Source: ours.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.commands import showing_command
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
-from kminilog.verification.findings import FindingClass, Tally, parse_classes
+from kminilog.verification.findings import FindingClass, parse_classes, severity
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.records import Records, read_records
+from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
-from kminilog.verification.text_report import render_text, report_lines
+from kminilog.verification.text_report import report_lines
 
 if TYPE_CHECKING:
-    from kminilog.verification.html_findings import BytesOf
-    from kminilog.verification.html_report import ReportOrigin
-
-_EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
+    from kminilog.verification.html_report import BytesOf, ReportOrigin
 
 
-@dataclass
-class Report:
-    """What was checked, what was found, and what was not checked.
-
-    `seconds` is how long the verification took; None if it was not measured.
-    """
-
-    scope: dict[str, Any]
-    conservation: dict[str, Any] = field(default_factory=dict)
-    partitions: list[dict[str, Any]] = field(default_factory=list)
-    tally: Tally = field(default_factory=Tally)
-    checked: list[Aspect] = field(default_factory=list)
-    unchecked: list[Unchecked] = field(default_factory=list)
-    allowed: frozenset[FindingClass] = frozenset()
-    seconds: float | None = None
+class Report(Results):
+    """The results of a verification, as checks add them one after the other."""
 
     def add_topic(self, topic: Topic, summaries: Iterable[PartitionSummary]) -> None:
         """Add all partitions of a topic with their findings, and what was checked in them."""
@@ -90,18 +68,6 @@ class Report:
         """Add topics that cannot be used: nothing of them was checked."""
         self.unchecked += [Unchecked(Aspect.MESSAGES, "", str(e), asked=True) for e in errors]
 
-    @property
-    def verdict(self) -> str:
-        """One of "ok", "findings" and "partial"; the module says which when."""
-        if self.tally.counts().keys() - self.allowed:
-            return "findings"
-        return "partial" if any(one.asked for one in self.unchecked) else "ok"
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code for the verdict: 0, 1 or 2."""
-        return _EXIT_CODES[self.verdict]
-
     def to_json(self) -> dict[str, Any]:
         """Return what `verify --json` prints."""
         return {
@@ -111,39 +77,46 @@ class Report:
             "scope": self.scope,
             "conservation": self.conservation,
             "partitions": self.partitions,
-            "findings": [self._with_places(found) for found in self.tally.to_json()],
+            "findings": [self._found_json(*one) for one in self.tally.counts().items()],
             "checked": [aspect.value for aspect in self.checked],
             "unchecked": [one.to_json() for one in self.unchecked],
             "allowed": sorted(self.allowed),
         }
 
+    def _found_json(self, kind: FindingClass, count: int) -> dict[str, Any]:
+        """Return one class; each sample also has its place as text, and the command."""
+        samples = [
+            {**sample.to_json(), "place": sample.place, "command": self.command(sample)}
+            for sample in self.tally.samples(kind)
+        ]
+        return {
+            "class": kind.value,
+            "severity": severity(kind),
+            "count": count,
+            "samples": samples,
+        }
+
     def to_lines(self) -> Iterator[str]:
         """Yield the report as lines that know what their parts mean."""
-        return report_lines(self.to_json())
+        return report_lines(self)
 
     def to_text(self) -> str:
         """Return the report as lines of text."""
-        return render_text(self.to_json())
+        return "\n".join(report_lines(self))
 
     def to_html(
-        self, bytes_of: "BytesOf" = lambda kind, sample: "", made: "ReportOrigin | None" = None
+        self, bytes_of: "BytesOf" = lambda sample: (), made: "ReportOrigin | None" = None
     ) -> str:
         """Return the report as one self-contained HTML page; see `render_html`."""
         from kminilog.verification.html_report import render_html  # only a page waits for it
 
-        return render_html(self.to_json(), bytes_of, made)
+        return render_html(self, bytes_of, made)
 
-    def _with_places(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Add to each sample its place as text, and the command that shows it."""
-        samples = [
-            {
-                **sample.to_json(),
-                "place": sample.place,
-                "command": showing_command(sample, self.scope),
-            }
-            for sample in self.tally.samples(FindingClass(found["class"]))
-        ]
-        return {**found, "samples": samples}
+    def _repr_html_(self) -> str:
+        """Return the page in a frame, for a notebook."""
+        from kminilog.pages import framed
+
+        return framed(self.to_html())
 
 
 def verify_storage(

@@ -21,6 +21,7 @@ HEAVY = {
     "pyarrow",
     "pandas",
     "rich",
+    "jinja2",
     "kminilog.jobs.spark",
     "kminilog.verification",
 }

@@ -1,7 +1,9 @@
 """A record beside its message: exactly what differs is marked, however long or odd they are."""
 
 import json
+from base64 import b64decode
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -11,21 +13,35 @@ from kminilog.text import columns, printable
 from kminilog.verification.both_sides import (
     EXCERPT_BYTES,
     NEITHER_SIDE,
+    BothSides,
     Excerpt,
     KeyValue,
     both_sides,
     differing,
 )
-from kminilog.verification.side_lines import escaped_parts, side_lines
+from kminilog.verification.text_report import side_lines
 
 texts = st.text(alphabet='aéè©中丁😀\x1b\n"\\\u202e', max_size=12).map(str.encode)
 data = st.one_of(texts, st.binary(max_size=12))
 optional = st.none() | data
 
 
-def sample(record: KeyValue | None, message: KeyValue | None) -> dict[str, object]:
-    document: dict[str, object] = json.loads(json.dumps(both_sides(record, message).to_json()))
+def as_json(sides: BothSides) -> dict[str, Any]:
+    """What a script gets to see."""
+    document: dict[str, Any] = json.loads(json.dumps(sides.to_json()))
     return document
+
+
+def read_from(side: dict[str, Any], name: str) -> Excerpt:
+    """The excerpt that a script can make of a field of JSON."""
+    data = b64decode(side[f"{name}_base64"]) if f"{name}_base64" in side else side[name]
+    marks = side[f"{name}_differs"]
+    return Excerpt(
+        data.encode() if isinstance(data, str) else data,
+        side[f"{name}_size"],
+        side[f"{name}_start"],
+        marks and tuple(marks),
+    )
 
 
 @given(data, data, data, data)
@@ -59,9 +75,9 @@ def test_excerpts_survive_json_and_know_the_true_size(one, other, more, is_in_fr
         None if part is None else (padding + part if is_in_front else part + padding)
         for part in (one, other)
     )
-    document = sample(KeyValue(b"k", whole), KeyValue(b"k", changed))
+    document = as_json(both_sides(KeyValue(b"k", whole), KeyValue(b"k", changed)))
     for side, value in (("source_record", whole), ("message", changed)):
-        found = Excerpt.from_json(document[side], "value")
+        found = read_from(document[side], "value")
         assert found.to_json("value").items() <= document[side].items()
         if value is None:
             assert (found.data, found.size_bytes) == (None, -1)
@@ -77,31 +93,32 @@ def test_excerpts_survive_json_and_know_the_true_size(one, other, more, is_in_fr
 
 def test_excerpts_of_both_sides_begin_with_the_same_byte():
     values = [b"x" * 5000 + b"one" + b"y" * 3000, b"x" * 5000 + b"two"]
-    document = sample(*(KeyValue(None, value) for value in values))
+    document = as_json(both_sides(*(KeyValue(None, value) for value in values)))
     assert document["source_record"]["value_start"] == document["message"]["value_start"] > 4000
     assert document["source_record"]["value_differs"][0] == 5000
 
 
 def test_no_side_is_null_in_json():
     assert NEITHER_SIDE.to_json() == {"source_record": None, "message": None, "not_shown": None}
-    assert list(side_lines({**NEITHER_SIDE.to_json()}, "")) == []
+    assert list(side_lines(NEITHER_SIDE, "")) == []
 
 
 def test_bytes_that_are_no_text_are_base64_and_are_shown_as_hex():
-    document = sample(None, KeyValue(b"\xff", "ü".encode()))
+    sides = both_sides(None, KeyValue(b"\xff", "ü".encode()))
+    document = as_json(sides)
     assert document["message"]["key_base64"] == "/w=="
     assert document["message"]["value"] == "ü"
-    assert list(side_lines(document, "")) == [
+    assert list(side_lines(sides, "")) == [
         r'key    message  "\xff"',
         'value  message  "ü"',
     ]
 
 
 def test_lines_mark_what_differs_below():
-    document = sample(
+    sides = both_sides(
         KeyValue("小明".encode(), "订单 13".encode()), KeyValue("小明".encode(), "订单 17".encode())
     )
-    assert list(side_lines(document, "  ")) == [
+    assert list(side_lines(sides, "  ")) == [
         '  key    both     "小明"',
         '  value  source   "订单 13"',
         "                         ^",
@@ -111,8 +128,8 @@ def test_lines_mark_what_differs_below():
 
 
 def test_lines_of_a_null_beside_nothing_and_of_a_long_value():
-    document = sample(KeyValue(None, b""), KeyValue(None, b"x" * 3000))
-    lines = list(side_lines(document, ""))
+    sides = both_sides(KeyValue(None, b""), KeyValue(None, b"x" * 3000))
+    lines = list(side_lines(sides, ""))
     assert lines[0] == "key    both     null"
     assert lines[1] == 'value  source   ""'
     assert lines[3].endswith('" … (3000 bytes)')
@@ -120,8 +137,8 @@ def test_lines_of_a_null_beside_nothing_and_of_a_long_value():
 
 @given(optional, optional, optional, optional)
 def test_lines_hold_nothing_that_deceives_and_the_carets_are_below(a, b, c, d):
-    document = sample(KeyValue(a, b), KeyValue(c, d))
-    lines = list(side_lines(document, "    "))
+    sides = both_sides(KeyValue(a, b), KeyValue(c, d))
+    lines = list(side_lines(sides, "    "))
     for line, below in pairwise(lines):
         assert line == printable(line)
         if set(below) == {" ", "^"}:
@@ -132,5 +149,5 @@ def test_lines_hold_nothing_that_deceives_and_the_carets_are_below(a, b, c, d):
 
 @pytest.mark.parametrize("bad", [b"\\xff", b"\xff"])
 def test_a_byte_and_its_escape_look_different(bad):
-    shown = "".join(escaped_parts(Excerpt.of(bad)))
+    shown = "".join(Excerpt.of(bad).escaped_parts)
     assert shown == (r"\\xff" if bad == b"\\xff" else r"\xff")

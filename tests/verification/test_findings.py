@@ -8,6 +8,7 @@ from kminilog.verification.findings import (
     parse_classes,
     severity,
 )
+from kminilog.verification.report import Report
 
 
 def finding(kind: FindingClass, offset: int = 0) -> Finding:
@@ -39,9 +40,9 @@ def test_tally_add_with_a_count_counts_that_often():
     assert len(tally.samples(FindingClass.MISSING)) == 2
 
 
-def test_tally_to_json_has_the_fields_of_the_contract():
+def test_findings_as_json_have_the_fields_of_the_contract():
     sample = Finding(FindingClass.BAD_CRC, "orders", 3, "why", "0" * 20, 5, 170, "access.log:5")
-    assert Tally([sample]).to_json() == [
+    assert Report({"log_dir": "d"}, tally=Tally([sample])).to_json()["findings"] == [
         {
             "class": "bad-crc",
             "severity": "error",
@@ -60,6 +61,8 @@ def test_tally_to_json_has_the_fields_of_the_contract():
                     "source_record": None,
                     "message": None,
                     "not_shown": None,
+                    "place": f"access.log:5, orders-3/{'0' * 20}.log, offset 5, byte 170",
+                    "command": f"kminilog dump d/orders-3/{'0' * 20}.log --at 170 --hex",
                 }
             ],
         }

@@ -4,7 +4,7 @@ from kminilog.verification.both_sides import KeyValue, both_sides
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked
 from kminilog.verification.findings import Cause, Finding, FindingClass, Tally
 from kminilog.verification.report import Report
-from kminilog.verification.text_report import equation
+from kminilog.verification.results import equation
 
 NAME = "0" * 20
 COUNTS = {"source": 9, "stored": 9, "missing": 2, "extra": 1, "duplicate": 1, "rejected": 0}

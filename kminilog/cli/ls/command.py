@@ -133,8 +133,8 @@ def _write_page(
     html: Path, log_dir: LogDir, topics: list[Topic], on_gap: OnGap | None, broken: Broken
 ) -> str:
     """Write the page; return a line that says what is on it."""
+    from kminilog.cli.ls.page import render_log_dir
     from kminilog.cli.ls.page_data import look_at
-    from kminilog.course.steps.page.log_dir import render_log_dir
 
     look = look_at(log_dir, topics, on_gap=on_gap, on_broken=broken)
     write_output(html, render_log_dir(look).encode())

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets
-from kminilog.cli.shared.interrupts import interruptible, interruptible_anywhere
-from kminilog.cli.shared.progress import working
-from kminilog.cli.shared.topic_files import describe_partition
-from kminilog.columns.twins import segment_check
-from kminilog.consumer.readers import LogDirSource
-from kminilog.course.steps.page.lanes import MAX_TICKS
-from kminilog.course.steps.page.log_dir import MAX_PARTITIONS
-from kminilog.course.steps.page.look import (
+from kminilog.cli.ls.page import (
+    MAX_PARTITIONS,
+    MAX_TICKS,
     FindingLook,
     GroupLook,
     LogDirLook,
     PartitionLook,
     SegmentLook,
 )
+from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets
+from kminilog.cli.shared.interrupts import interruptible, interruptible_anywhere
+from kminilog.cli.shared.progress import working
+from kminilog.cli.shared.topic_files import describe_partition
+from kminilog.columns.twins import segment_check
+from kminilog.consumer.readers import LogDirSource
 from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
@@ -30,8 +30,10 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
 from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
-from kminilog.verification.coverage import in_words as unchecked_in_words
+from kminilog.verification.coverage import Aspect, Unchecked
+from kminilog.verification.findings import Cause, severity
 from kminilog.verification.report import verify_storage
+from kminilog.verification.results import Results
 
 Json = Mapping[str, Any]
 Groups = Mapping[TopicPartition, Sequence[GroupLook]]
@@ -64,8 +66,8 @@ def look_at(
     not_read = _NotRead(on_broken)
     points = _recovery_points(log_dir.path, not_read)
     groups = _groups(log_dir, not_read, on_gap)
-    report = _verified(log_dir, topics, not_read)
-    found = _findings(report)
+    results = _verified(log_dir, topics, not_read)
+    found = _findings(results)
     everything = [partition for topic in topics for partition in topic.all_partitions()]
     partitions = []
     for partition in interruptible(everything[:MAX_PARTITIONS]):
@@ -75,16 +77,19 @@ def look_at(
                 recovery_point=points.get(partition),
                 groups=tuple(groups.get(partition, ())),
                 findings=tuple(found.pop(str(partition), ())),
-                finding_count=_finding_count(report, partition),
+                finding_count=_finding_count(results, partition),
             )
         )
     return LogDirLook(
         path=str(log_dir.path),
-        verdict=report["verdict"],
+        verdict=results.verdict,
         partitions=tuple(partitions),
         elsewhere=tuple(finding for findings in found.values() for finding in findings),
-        counts=tuple((f["class"], f["count"], len(f["samples"])) for f in report["findings"]),
-        not_checked=tuple(map(unchecked_in_words, report["unchecked"])),
+        counts=tuple(
+            (kind, total, len(results.tally.samples(kind)))
+            for kind, total in results.tally.counts().items()
+        ),
+        not_checked=tuple(map(Unchecked.in_words, results.unchecked)),
         not_read=tuple(not_read.texts),
         left_out=len(everything) - len(partitions),
     )
@@ -125,51 +130,51 @@ def _groups(log_dir: LogDir, not_read: _NotRead, on_gap: OnGap | None) -> Groups
     return found
 
 
-def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Json:
-    """Return what `verify --json` prints for these topics."""
+def _verified(log_dir: LogDir, topics: Sequence[Topic], not_read: _NotRead) -> Results:
+    """Return what `verify` says of these topics."""
+    if not topics:  # without names, it would check all topics
+        return Results({})
     try:
-        if not topics:  # without names, it would check all topics
-            return {"verdict": "ok", "partitions": [], "findings": [], "unchecked": []}
         names = [topic.name for topic in topics]
         check = interruptible_anywhere(segment_check())
         with working("Verifying") as at:
-            return verify_storage(log_dir, names, progress=at, check_segment=check).to_json()
+            return verify_storage(log_dir, names, progress=at, check_segment=check)
     except _UNREADABLE as error:
         not_read("verify", error)
-        return {"verdict": "partial", "partitions": [], "findings": [], "unchecked": []}
+        return Results({}, unchecked=[Unchecked(Aspect.MESSAGES, "", in_words(error), asked=True)])
 
 
-def _findings(report: Json) -> dict[str, list[FindingLook]]:
-    """Return the findings of a report by partition, each with the command that shows it."""
-    found: dict[str, list[FindingLook]] = defaultdict(list)
-    for kind in report["findings"]:
-        for sample in kind["samples"]:
-            partition = str(TopicPartition(sample["topic"], sample["partition"]))
-            found[partition].append(
+def _findings(results: Results) -> dict[str, list[FindingLook]]:
+    """Return the findings by partition, each with the command that shows it."""
+    findings: dict[str, list[FindingLook]] = defaultdict(list)
+    for kind in results.tally.counts():
+        for sample in results.tally.samples(kind):
+            partition = str(TopicPartition(sample.topic, sample.partition))
+            findings[partition].append(
                 FindingLook(
-                    kind=kind["class"],
-                    severity=kind["severity"],
+                    kind=kind,
+                    severity=severity(kind),
                     partition=partition,
-                    place=sample["place"],
-                    detail=sample["detail"],
-                    command=sample["command"],
-                    offset=sample["offset"],
-                    last_offset=sample["last_offset"],
-                    comes_from=_comes_from(sample["cause"]),
+                    place=sample.place,
+                    detail=sample.detail,
+                    command=results.command(sample),
+                    offset=sample.offset,
+                    last_offset=sample.last_offset,
+                    comes_from=_comes_from(sample.cause),
                 )
             )
-    return found
+    return findings
 
 
-def _comes_from(cause: Json | None) -> str:
+def _comes_from(cause: Cause | None) -> str:
     if not cause:
         return ""
-    certainty = "comes" if cause["certain"] else "may come"
-    return f"{certainty} from {cause['class']}: {cause['place']}"
+    certainty = "comes" if cause.is_certain else "may come"
+    return f"{certainty} from {cause.kind}: {cause.place}"
 
 
-def _finding_count(report: Json, partition: TopicPartition) -> int:
-    for one in report["partitions"]:
+def _finding_count(results: Results, partition: TopicPartition) -> int:
+    for one in results.partitions:
         if (one["topic"], one["partition"]) == partition:
             return int(one["finding_count"])
     return 0

@@ -17,7 +17,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
 from kminilog.course.steps.document import Document, to_json
-from kminilog.course.steps.page.render import render_page
+from kminilog.course.steps.page import render_page
 from kminilog.course.steps.terminal import Viewer
 from kminilog.course.steps.text import check_step, render_text
 from kminilog.format.dialect import DIALECTS, Dialect

@@ -12,7 +12,7 @@ from kminilog.cli.shared.places import cluster_at
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.text import FIT_COLUMNS, printable, wrap
-from kminilog.verification.coverage import Aspect, Unchecked, in_words
+from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.report import Report
 
 Verify = Callable[[LogDir, tuple[str, ...]], Report]
@@ -90,7 +90,7 @@ def write_reports(verified: Verified, as_json: bool) -> int:
             write_line(f"broker {broker}")
             write_lines("    " + line for line in report.to_text().rstrip("\n").split("\n"))
         for one in unchecked:
-            line = f"not checked: {printable(in_words(one.to_json()))}"
+            line = f"not checked: {printable(one.in_words())}"
             write_lines(wrap(line, FIT_COLUMNS, later="    ", cuts_words=False))
         total = len(reports) + len(unreadable) + len(without_copies)
         left_out = [f"broker {broker} is not checked" for broker in unreadable]

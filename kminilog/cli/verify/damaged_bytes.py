@@ -6,14 +6,13 @@ They are shown as a step-through shows them. The file is read again at the place
 it has changed or gone meanwhile, nothing is shown. Source: ours.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from kminilog.course.steps.document import Range
 from kminilog.course.steps.layout import index_fields, message_fields
-from kminilog.course.steps.page.render import bytes_markup
+from kminilog.course.steps.page import BytesTable, bytes_in_focus
 from kminilog.course.steps.recording import Recording
 from kminilog.course.steps.stretches import read_range
 from kminilog.errors import KMiniLogError
@@ -21,41 +20,37 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import HEADER_BYTES, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.log_dir import LogDir
-from kminilog.verification.findings import FindingClass, is_in_index
+from kminilog.verification.findings import Finding, is_in_index
 
 _SHOWN_BYTES = 64
 _LONGEST_BYTES = 1 << 24
 _SHOWN_ENTRIES_BYTES = 2 * ENTRY_SIZE_BYTES
 
 
-def damaged_bytes(log_dir: LogDir) -> Callable[[str, Mapping[str, Any]], str]:
-    """Return what gives the markup of a sample's bytes: of its class, and the sample's JSON.
+def damaged_bytes(log_dir: LogDir) -> Callable[[Finding], list[BytesTable]]:
+    """Return what gives the bytes of a finding; none of one without a known byte. O(1)."""
 
-    The markup is empty for a sample without a known byte. O(1).
-    """
-
-    def markup(kind: str, sample: Mapping[str, Any]) -> str:
-        if sample["position"] is None or sample["segment"] is None:
-            return ""
+    def tables(finding: Finding) -> list[BytesTable]:
+        if finding.position is None or finding.segment is None:
+            return []
         with suppress(OSError, KMiniLogError):
-            return _markup(log_dir, kind, sample)
-        return ""
+            return _tables(log_dir, finding, int(finding.segment), finding.position)
+        return []
 
-    return markup
+    return tables
 
 
-def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
-    partition = TopicPartition(sample["topic"], sample["partition"])
-    of_index = is_in_index(FindingClass(kind))
-    name = segment_name(int(sample["segment"])) + (INDEX_SUFFIX if of_index else LOG_SUFFIX)
-    start = sample["position"]
+def _tables(log_dir: LogDir, finding: Finding, base_offset: int, start: int) -> list[BytesTable]:
+    partition = TopicPartition(finding.topic, finding.partition)
+    of_index = is_in_index(finding.kind)
+    name = segment_name(base_offset) + (INDEX_SUFFIX if of_index else LOG_SUFFIX)
     size_bytes = _SHOWN_ENTRIES_BYTES if of_index else _SHOWN_BYTES
     path = log_dir.directory(partition) / name
-    if differs := _first_difference(sample):
+    if differs := _first_difference(finding):
         return _around(log_dir, partition, path, start, *differs)
     data = read_range(path, start, start + size_bytes)
     if not data:
-        return ""
+        return []
     if of_index:
         fields = [
             field._replace(start=field.start + start, end=field.end + start)
@@ -66,23 +61,24 @@ def _markup(log_dir: LogDir, kind: str, sample: Mapping[str, Any]) -> str:
         fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
     recording = Recording("bytes", name)
     recording.file(name, data, fields, start=start, size_bytes=start + len(data))
-    recording.step(kind, focus=[Range(name, start, start + len(data))])
-    return bytes_markup(recording.document())
+    recording.step(finding.kind, focus=[Range(name, start, start + len(data))])
+    return bytes_in_focus(recording.document())
 
 
-def _first_difference(sample: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return in which part of its message a sample differs from its record, and at which byte."""
-    for part in ("key", "value"):
-        differs = (sample.get("message") or {}).get(f"{part}_differs")
+def _first_difference(finding: Finding) -> tuple[str, int] | None:
+    """Return in which part of its message a finding differs from its record, and at which byte."""
+    message = finding.sides.message
+    for part in ("key", "value") if message else ():
+        differs = getattr(message, part).differs
         if differs:
-            return part, int(differs[0])
+            return part, differs[0]
     return None
 
 
 def _around(
     log_dir: LogDir, partition: TopicPartition, path: Path, start: int, part: str, at: int
-) -> str:
-    """Return the markup of the bytes around a difference in a message; its fields are cut there."""
+) -> list[BytesTable]:
+    """Return the bytes around a difference in a message; its fields are cut there."""
     header = read_range(path, start, start + HEADER_BYTES)
     data = read_range(path, start, start + min(_length_bytes(header), _LONGEST_BYTES))
     fields = message_fields(path.name, log_dir.topic(partition.topic).dialect, start, data)
@@ -100,7 +96,7 @@ def _around(
     recording = Recording("bytes", path.name)
     recording.file(path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end)
     recording.step("altered", focus=[Range(path.name, begin, end)])
-    return bytes_markup(recording.document())
+    return bytes_in_focus(recording.document())
 
 
 def _length_bytes(data: bytes) -> int:

@@ -4,8 +4,7 @@ import pytest
 
 from kminilog.course.steps import record
 from kminilog.course.steps.document import Document
-from kminilog.course.steps.page.index import INDEX_PAGE, Listed, render_index
-from kminilog.course.steps.page.render import render_page
+from kminilog.course.steps.page import INDEX_PAGE, Listed, render_index, render_page
 from kminilog.format.dialect import KAFKA
 from kminilog.format.message import encode
 from kminilog.text import printable

@@ -13,7 +13,7 @@ from kminilog.course.steps.document import (
     compact,
     digest,
 )
-from kminilog.course.steps.page.render import render_page
+from kminilog.course.steps.page import render_page
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from tests.course.steps.scenes import NAMES, made
 
@@ -69,7 +69,7 @@ def test_page_is_below_its_bound_whatever_bytes_are_in_focus(step_count):
     recording.step("The result.", focus=[Range("f", 0, 9)])
     page = render_page(recording.document())
     assert 350_000 < len(page.encode()) <= PAGE_BYTES
-    assert "f, bytes 0 to \n8</h3>" in page
+    assert "f, bytes 0 to 8</h3>" in page
     assert "too many for this page" in page
 
 

@@ -1,13 +1,14 @@
 """The page about a log dir, from values: hostile text, bounds, size."""
 
-from kminilog.course.steps.page.lanes import MAX_GROUPS, MAX_SEGMENTS
-from kminilog.course.steps.page.log_dir import render_log_dir
-from kminilog.course.steps.page.look import (
+from kminilog.cli.ls.page import (
+    MAX_GROUPS,
+    MAX_SEGMENTS,
     FindingLook,
     GroupLook,
     LogDirLook,
     PartitionLook,
     SegmentLook,
+    render_log_dir,
 )
 from tests.cli.looked_at import (
     lane_words,

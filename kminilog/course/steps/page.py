@@ -1,0 +1,122 @@
+"""A step-through as one HTML page that needs nothing else, and the page that lists them.
+
+    every step as markup        readable with scripts off, and on paper
+    the document as JSON        the same as `--json` prints; its SHA-256 is in a meta element
+    pages.css, viewer.js        one step at a time, bytes to point at, questions that wait
+
+The templates are step.html, bytes.html and index.html (pages.py). Names, keys and values may be
+hostile; they stay text. Source: ours.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from kminilog.course.steps.document import UNPARSED, Document, Range, compact, digest
+from kminilog.course.steps.text import cost_line, field_rows
+from kminilog.pages import render
+
+PALETTE = 10
+"""How many colours pages.css has; a page with more kinds of fields repeats them."""
+
+PAGE_BYTES = 400_000
+"""How long a page may be; where bytes in focus would make it longer, scripts alone show them."""
+INDEX_PAGE = "index.html"
+_KEYS = (
+    ("→ ←", "next step, step before"),
+    ("Home End", "first step, last step"),
+    ("g", "go to a step by its number"),
+    ("b", "to the bytes; arrow keys move among them, Escape leaves them"),
+    ("?", "this list"),
+)
+
+
+class FieldRow(NamedTuple):
+    """Some bytes of one field, in hex; `colour` is the class of its kind in the style sheet."""
+
+    at: object
+    name: object
+    data: object
+    value: object
+    colour: str
+
+
+class BytesTable(NamedTuple):
+    """Bytes `start` to `end` (exclusive) of a file, field by field: what bytes.html shows."""
+
+    file: str
+    start: int
+    end: int
+    rows: list[FieldRow]
+
+
+class Listed(NamedTuple):
+    """A step-through in the list: its page is `<name>.html`."""
+
+    name: str
+    title: str
+    takes: str
+    document: Document
+
+
+def render_page(document: Document, *, index: str | None = None) -> str:
+    """Return the page as text; `index` is the link to a page that lists others. O(document)."""
+    slots = range(len(document.steps))
+    page = _page(document, index, slots)
+    if len(page.encode()) <= PAGE_BYTES:
+        return page
+    room = PAGE_BYTES - len(_page(document, index, ()).encode())
+    shown = []
+    for slot in (slots[-1], *slots[:-1]):  # the last step is the result
+        bytes_ = render("bytes.html", tables=_tables(document, document.steps[slot].focus))
+        if len(bytes_.encode()) <= room:
+            room -= len(bytes_.encode())
+            shown.append(slot)
+    return _page(document, index, shown)
+
+
+def render_index(listed: Sequence[Listed]) -> str:
+    """Return the page that lists step-throughs: INDEX_PAGE beside their pages."""
+    return render("index.html", listed=listed)
+
+
+def bytes_in_focus(document: Document) -> list[BytesTable]:
+    """Return the bytes in focus at the last step, for another page."""
+    return _tables(document, document.steps[-1].focus)
+
+
+def _page(document: Document, index: str | None, with_bytes: Collection[int]) -> str:
+    """Return the page; only these steps, by their places, show their bytes without scripts."""
+    return render(
+        "step.html",
+        document=document,
+        digest=digest(document),
+        json=compact(document),
+        index=index,
+        keys=_KEYS,
+        steps=[
+            (step, cost_line(step.cost), slot in with_bytes, _tables(document, step.focus))
+            for slot, step in enumerate(document.steps)
+        ],
+    )
+
+
+def _tables(document: Document, focus: Sequence[Range]) -> list[BytesTable]:
+    colours = _colours(document)
+    kinds = {field.name: colours[field.kind] for field in document.fields}
+    return [
+        BytesTable(
+            *part,
+            [
+                FieldRow(at, name, data, value, kinds.get(str(name), ""))
+                for at, name, data, value in field_rows(document, part)
+            ],
+        )
+        for part in focus
+    ]
+
+
+def _colours(document: Document) -> dict[str, str]:
+    """Return the class of each kind of fields, in the order of their first appearance."""
+    kinds = list(dict.fromkeys(field.kind for field in document.fields))
+    colours = {kind: f"c{number % PALETTE}" for number, kind in enumerate(kinds)}
+    return {**colours, UNPARSED: UNPARSED}

@@ -1,1 +1,0 @@
-"""A step-through as one self-contained page: its markup, its style sheet, its viewer."""

@@ -1,0 +1,124 @@
+r"""Pages from the templates in `templates/`: what stands in files and messages stays text.
+
+    base.html                          what every page has: its policy, its style, its title
+    report.html, step.html, ...        one for each kind of page
+    pages.css                          the one style sheet, light and dark
+    viewer.js                          the script of a step-through
+
+Whatever a template shows is made printable (text.py), then escaped by markupsafe. A template cannot
+leave that out: it happens to every value, and the filter `safe` is gone. A value that is missing is
+an error. A page is one file that needs nothing else, and its Content-Security-Policy allows nothing
+from anywhere else. Source: ours.
+"""
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from kminilog.text import count, printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def render(template: str, **values: object) -> str:
+    r"""Return the page, or the part of one, that a template makes of some values.
+
+    Only who asks for a page loads Jinja2. Raises UndefinedError for a value that is missing.
+
+    >>> print(render("facts.html", facts=[("path", "<a>\x1b & b")]))
+    <dl class="facts"><div><dt>path</dt><dd>&lt;a&gt;\x1b &amp; b</dd></div></dl>
+    <BLANKLINE>
+    """
+    return _environment().get_template(template).render(values)
+
+
+def framed(page: str, height: str = "32rem") -> str:
+    """Return markup that shows a whole page inside of another one, such as a notebook.
+
+    In its frame it is by itself: neither has the other's styles, and its scripts reach nothing.
+
+    >>> framed("<p>x</p>", "9rem")  # doctest: +ELLIPSIS
+    '<iframe srcdoc="&lt;p&gt;x&lt;/p&gt;" sandbox="allow-scripts" ...height: 9rem...></iframe>'
+    """
+    from markupsafe import Markup
+
+    style = f"width: 100%; height: {height}; border: 0"
+    frame = Markup('<iframe srcdoc="{}" sandbox="allow-scripts" style="{}"></iframe>')
+    return str(frame.format(page, style))
+
+
+def grouped(value: int) -> str:
+    """Return a number with thousands separators; offsets have none, as in names of files.
+
+    >>> grouped(1234567)
+    '1,234,567'
+    """
+    return f"{value:,}"
+
+
+def counted(value: int, singular: str) -> str:
+    """Return a number with separators and with its noun.
+
+    >>> counted(1, "byte"), counted(1000, "byte")
+    ('1 byte', '1,000 bytes')
+    """
+    return count(value, singular).replace(str(value), grouped(value), 1)
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=PackageLoader("kminilog"),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    del found.filters["safe"]
+    found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
+    found.filters["sha256"] = _digest
+    for name in ("pages.css", "viewer.js"):
+        content = files("kminilog").joinpath("templates", name).read_text(encoding="utf-8")
+        found.globals[name.replace(".", "_")] = Markup(content)
+    return found
+
+
+def _visible(value: object) -> str:
+    """Return a value as text without tricks; in markup, ends of lines are none."""
+    from markupsafe import Markup
+
+    if isinstance(value, Markup):
+        return Markup("\n".join(map(printable, str(value).split("\n"))))
+    return printable(value)
+
+
+def _code(words: str) -> "Markup":
+    """Return a sentence as markup; what stands in backticks is code."""
+    from markupsafe import Markup
+
+    parts = words.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if n % 2 else p for n, p in enumerate(parts)
+    )
+
+
+def _script(document: str) -> "Markup":
+    """Return JSON for an element `script`, as it is: it must have no character of markup."""
+    from markupsafe import Markup
+
+    assert not set("<>&") & set(document)
+    return Markup(document)
+
+
+def _digest(content: str) -> str:
+    """Return the SHA-256 of a style sheet or of a script, as a policy has it."""
+    return b64encode(sha256(content.encode()).digest()).decode()
