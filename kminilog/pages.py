@@ -14,7 +14,6 @@ from anywhere else. Source: ours.
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from kminilog.text import count, printable
@@ -74,8 +73,9 @@ def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    loader = PackageLoader("kminilog")
     found = Environment(
-        loader=PackageLoader("kminilog"),
+        loader=loader,
         autoescape=True,
         finalize=_visible,
         undefined=StrictUndefined,
@@ -87,7 +87,7 @@ def _environment() -> "Environment":
     found.filters |= {"grouped": grouped, "counted": counted, "code": _code, "script": _script}
     found.filters["sha256"] = _digest
     for name in ("pages.css", "viewer.js"):
-        content = files("kminilog").joinpath("templates", name).read_text(encoding="utf-8")
+        content, *_ = loader.get_source(found, name)
         found.globals[name.replace(".", "_")] = Markup(content)
     return found
 

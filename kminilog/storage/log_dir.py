@@ -30,6 +30,7 @@ from kminilog.storage.changes import CHANGES_FILE
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE
 from kminilog.storage.json_file import read_json, typed
 from kminilog.storage.lock import LOCK_FILE
+from kminilog.storage.notebook import log_dir_table
 from kminilog.storage.notices import OnGap
 from kminilog.storage.open_segments import OpenSegments
 from kminilog.storage.partition_directories import holds_messages
@@ -196,6 +197,13 @@ class LogDir:
         """Yield a reader of each partition, ascending; does not read the settings file again."""
         for topic_partition in topic.all_partitions():
             yield self._reader(topic, topic_partition, None)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the partitions, for a notebook."""
+        broken: list[Exception] = []
+        topics = self.topics(broken.append)
+        readers = (reader for topic in topics for reader in self.readers(topic))
+        return log_dir_table(self.path, readers, broken)
 
     def _reader(
         self, topic: Topic, topic_partition: TopicPartition, on_gap: OnGap | None

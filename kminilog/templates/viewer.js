@@ -18,6 +18,7 @@
     data: Uint8Array.from(file.hex.match(/../g) || [], (pair) => parseInt(pair, 16)),
     fields: trace.fields.filter((field) => field.file === file.name),
   }]));
+  const hasAddress = location.protocol !== "about:"; // in the frame of a notebook it has none
   const answered = new Set();
   let current = 0;
 
@@ -44,12 +45,13 @@
       section.classList.toggle("waiting", Boolean(trace.steps[index].ask) && !answered.has(index + 1));
     });
     place.textContent = `${current} / ${sections.length}`;
-    place.href = `#step/${current}`;
+    if (hasAddress) place.href = `#step/${current}`;
+    else place.removeAttribute("href");
     for (const [id, isOff] of [["first", current === 1], ["back", current === 1],
       ["next", current === sections.length], ["last", current === sections.length]]) {
       document.getElementById(id).disabled = isOff;
     }
-    if (isToBeLinked) history.replaceState(null, "", `#step/${current}`);
+    if (isToBeLinked && hasAddress) history.replaceState(null, "", `#step/${current}`);
     showBytes();
     window.scrollTo(0, 0);
   }

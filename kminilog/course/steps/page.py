@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kminilog.course.steps.document import UNPARSED, Document, Range, compact, digest
 from kminilog.course.steps.text import cost_line, field_rows
-from kminilog.pages import render
+from kminilog.pages import framed, render
 
 PALETTE = 10
 """How many colours pages.css has; a page with more kinds of fields repeats them."""
@@ -82,6 +82,11 @@ def render_index(listed: Sequence[Listed]) -> str:
 def bytes_in_focus(document: Document) -> list[BytesTable]:
     """Return the bytes in focus at the last step, for another page."""
     return _tables(document, document.steps[-1].focus)
+
+
+def framed_page(document: Document) -> str:
+    """Return the page in a frame, for a notebook."""
+    return framed(render_page(document))
 
 
 def _page(document: Document, index: str | None, with_bytes: Collection[int]) -> str:

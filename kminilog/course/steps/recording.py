@@ -33,8 +33,11 @@ from kminilog.course.steps.document import (
     files_length,
     step_length,
 )
+from kminilog.course.steps.page import framed_page
 
 _FEWEST_CHOICES = 3
+# A notebook asks a document for this. Documents know no viewers; whoever records one gets it.
+Document._repr_html_ = framed_page  # type: ignore[attr-defined]
 
 
 class Recording:
