@@ -6,13 +6,15 @@ on the JSON form, so it is a contract. Source: ours.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kminilog.errors import KMiniLogError
+from kminilog.pages import framed
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import NO_SOURCE, Aspect, Unchecked, coverage_of
 from kminilog.verification.findings import FindingClass, parse_classes, severity
+from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
 from kminilog.verification.records import Records, read_records
@@ -20,9 +22,6 @@ from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
 from kminilog.verification.text_report import report_lines
-
-if TYPE_CHECKING:
-    from kminilog.verification.html_report import BytesOf, ReportOrigin
 
 
 class Report(Results):
@@ -105,17 +104,13 @@ class Report(Results):
         return "\n".join(report_lines(self))
 
     def to_html(
-        self, bytes_of: "BytesOf" = lambda sample: (), made: "ReportOrigin | None" = None
+        self, bytes_of: BytesOf = lambda sample: (), made: ReportOrigin | None = None
     ) -> str:
         """Return the report as one self-contained HTML page; see `render_html`."""
-        from kminilog.verification.html_report import render_html  # only a page waits for it
-
         return render_html(self, bytes_of, made)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, for a notebook."""
-        from kminilog.pages import framed
-
         return framed(self.to_html())
 
 
