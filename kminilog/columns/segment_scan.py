@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kminilog.columns.boundaries import Positions
 from kminilog.columns.checking import Structure
 from kminilog.columns.layout import are_due, due
-from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_entries, index_hints
+from kminilog.columns.windows import WINDOW_BYTES, checked_windows, index_hints
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import MAX_INSIDE
 from kminilog.storage.log_file import whole_messages
@@ -33,9 +33,7 @@ def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Segme
     next_offset, valid_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
     segment.index.load()  # as the plain twin does
-    present = index_entries(segment.index.path)
-    hints = present[:, 1].copy()  # contiguous: else numpy would copy it for each search
-    right_entry_count = 0
+    hints = index_hints(segment.index.path)
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
         positions = messages.positions + start
@@ -45,20 +43,17 @@ def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Segme
             entries += map(IndexEntry, relative_offsets, positions[slots].tolist())
             last_indexed = entries[-1].position
         if len(messages):
-            right_entry_count += _count_right(
-                segment, present, positions, messages.offsets, next_offset
-            )
             next_offset = int(messages.offsets[-1]) + 1
         valid_bytes = start + messages.end
         if len(messages) < len(found):
             break
     if valid_bytes == segment.file_bytes:
-        return SegmentScan(next_offset, valid_bytes, entries, None, right_entry_count)
+        return SegmentScan(next_offset, valid_bytes, entries, None)
     here = IndexEntry(next_offset - segment.base_offset, valid_bytes)
     stopped = scan_plainly(segment, here)
     if stopped.valid_bytes != valid_bytes:  # a writer has appended meanwhile
         return scan_plainly(segment)
-    return SegmentScan(next_offset, valid_bytes, entries, stopped.fault, right_entry_count)
+    return SegmentScan(next_offset, valid_bytes, entries, stopped.fault)
 
 
 def count_whole_messages(
@@ -125,26 +120,6 @@ def _due(segment: Segment, positions: Positions, last_indexed: int, hints: Posit
         if are_due(positions, last_indexed, interval_bytes, guess):
             return positions.searchsorted(guess)
     return np.array(due(positions.data, last_indexed, interval_bytes), np.int64)
-
-
-def _count_right(
-    segment: Segment,
-    present: NDArray[np.int64],
-    positions: Positions,
-    offsets: NDArray[np.int64],
-    next_offset: int,
-) -> int:
-    """Return how many of the present index entries lead to one of these messages."""
-    first, last = present[:, 1].searchsorted([positions[0], positions[-1] + 1])
-    relative_offsets, entry_positions = present[first:last].T
-    slots = positions.searchsorted(entry_positions)
-    before = np.append(np.int64(next_offset - 1), offsets[:-1]) - segment.base_offset
-    is_true = (
-        (positions[slots] == entry_positions)
-        & (before[slots] < relative_offsets)
-        & (relative_offsets <= (offsets - segment.base_offset)[slots])
-    )
-    return int(is_true.sum())
 
 
 FAST = SegmentScanner(scan_segment, count_whole_messages)

@@ -105,8 +105,8 @@ def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions
         raise CorruptLogError(str(segment.log_path), position=end, reason=reason, remedy=remedy)
 
 
-def index_entries(index_path: Path) -> Positions:
-    """Return rows of relative offset and position: the entries that `OffsetIndex.load` accepts.
+def index_hints(index_path: Path) -> Positions:
+    """Return the positions in the entries that `OffsetIndex.load` accepts; they may be wrong.
 
     These are the entries before the first one that does not ascend. Without a file there are none.
     """
@@ -116,9 +116,5 @@ def index_entries(index_path: Path) -> Positions:
         data = b""
     entries = np.frombuffer(data, ">i4", len(data) // 8 * 2).astype(np.int64).reshape(-1, 2)
     does_ascend = (np.diff(entries, axis=0, prepend=[[-1, 0]]) > 0).all(axis=1)
-    return entries if does_ascend.all() else entries[: np.argmin(does_ascend)]
-
-
-def index_hints(index_path: Path) -> Positions:
-    """Return the positions in an index file. They are hints and may be wrong."""
-    return index_entries(index_path)[:, 1].copy()
+    valid = entries if does_ascend.all() else entries[: np.argmin(does_ascend)]
+    return valid[:, 1].copy()  # contiguous: else numpy would copy it for each search

@@ -87,18 +87,6 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     return entries
 
 
-def entry_matches(entry_offset: int, lowest_offset: int, offset: int) -> bool:
-    """Tell if `entry_offset` is a right index entry for the message where the entry points.
-
-    That message holds the offsets `lowest_offset` to `offset`; a plain one holds only `offset`.
-    Kafka's brokers index a compressed message by its first offset, kminilog by its last.
-
-    >>> [entry_matches(entry_offset, 5, 9) for entry_offset in (4, 5, 9, 10)]
-    [False, True, True, False]
-    """
-    return lowest_offset <= entry_offset <= offset
-
-
 def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bool:
     """Tell if the message that begins at `position` gets an entry.
 

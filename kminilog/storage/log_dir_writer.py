@@ -20,6 +20,7 @@ from kminilog.errors import (
 )
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
+from kminilog.storage.brokers_index import is_valid_index
 from kminilog.storage.changes import begin_counting, count_change
 from kminilog.storage.checkpoint import record_log_starts
 from kminilog.storage.durable_file import replace_file, sync
@@ -48,7 +49,7 @@ class LogDirWriter(LogDir):
         scanner: SegmentScanner = PLAIN,
     ) -> None:
         super().__init__(path)
-        self._plan_recovery = partial(plan_recovery, scanner=scanner)
+        self._plan_recovery = partial(plan_recovery, scanner=scanner, is_valid_index=is_valid_index)
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._damage: dict[TopicPartition, CorruptLogError | NotARegularFileError] = {}

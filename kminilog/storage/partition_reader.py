@@ -20,7 +20,7 @@ Source: S1 5.1 and 5.3; Kafka: Log.loadSegments, Log.read.
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeGuard, TypeVar
 
 from sortedcontainers import SortedDict
 
@@ -99,6 +99,13 @@ class Found(NamedTuple):
 
     segment: Segment
     located: Located
+
+
+Searched = Found | CorruptLogError | FileNotFoundError | None
+
+
+def _is_it(found: Searched, offset: int) -> TypeGuard[Found]:
+    return isinstance(found, Found) and found.located.message.offset == offset
 
 
 class PartitionReader:
@@ -185,12 +192,10 @@ class PartitionReader:
         OffsetOutOfRangeError if the log does not hold the offset, CorruptLogError if damage is in
         the way, CompressedMessageError if the message is inside a compressed one.
         """
-        step = self._locate(offset, tracer)
-        if step:
-            refuse_compressed(*step)
-        if step is None or step[1].message.offset != offset:
-            raise self._out_of_range(offset, is_followed=step is not None)
-        return Found(*step)
+        found = self._locate(offset, tracer)
+        if found is None or found.located.message.offset != offset:
+            raise self._out_of_range(offset, is_followed=found is not None)
+        return found
 
     def read(self, offset: int, max_bytes: int) -> list[Message]:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
@@ -211,13 +216,12 @@ class PartitionReader:
         return self._files.retry_if_changed(work, self._list_segments)
 
     def _read(self, offset: int, max_bytes: int) -> list[Message]:
-        step = self._locate(offset, UNTRACED)
-        if offset < self.log_start_offset or (step is None and offset > self.log_end_offset):
+        found = self._locate(offset, UNTRACED)
+        if found:
+            return messages_from(*found, max_bytes, self._segment_after)
+        if not self.log_start_offset <= offset <= self.log_end_offset:
             raise self._out_of_range(offset)
-        if step is None:
-            return []
-        refuse_compressed(*step)
-        return messages_from(*step, max_bytes, self._segment_after)
+        return []
 
     def _segment_after(self, segment: Segment) -> Segment | None:
         """Return the next segment, after a new listing if needed; None after the last."""
@@ -228,55 +232,59 @@ class PartitionReader:
             if not self._list_segments():
                 return None
 
-    def _locate(self, offset: int, tracer: Tracer) -> tuple[Segment, Located] | None:
-        """Return the first message not below `offset`; None at the end of the log.
+    def _locate(self, offset: int, tracer: Tracer) -> Found | None:
+        """Return the first message not below `offset`; None at the log end, or below the log start.
 
-        If it finds nothing or damage, the list of segments may be old: it lists and tries again.
+        Searches and, unless that finds the very message, lists the segments and searches again if
+        they have changed. Raises CompressedMessageError for a compressed message.
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
-        if not self._segments and not self._list_segments():
+        found = self._search(offset, tracer)
+        while not self._is_final(found, offset):
+            found = self._search(offset, tracer)
+        if not _is_it(found, offset) and offset < self.log_start_offset:
             return None
-        while True:
-            tracer.begin()
-            slot = segment_slot(self.dialect, self._segments.keys(), offset, tracer)
-            try:
-                step = self._locate_from(slot, offset, tracer)
-            except FileNotFoundError:
-                self._list_segments()
-                continue
-            except CorruptLogError:
-                has_changed = self._files.has_changed()
-                if self._list_segments() or has_changed:
-                    continue
-                if offset < self.log_start_offset:
-                    return None
-                raise
-            is_at_the_end = step is None or step[0] is self._segments.peekitem()[1]
-            if is_at_the_end and self._files.has_changed():
-                self._list_segments()
-            elif (step and step[1].message.offset == offset) or not self._list_segments():
-                return step
+        if isinstance(found, Exception):
+            raise found
+        if found:
+            refuse_compressed(*found)
+        return found
 
-    def _locate_from(
-        self, first_slot: int, offset: int, tracer: Tracer
-    ) -> tuple[Segment, Located] | None:
+    def _search(self, offset: int, tracer: Tracer) -> Searched:
+        """Search the listed segments once. An error that an old list can explain is a result."""
+        tracer.begin()
         segments = self._segments
-        for slot in range(first_slot, len(segments)):
-            segment = segments.peekitem(slot)[1]
-            following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
-            located = locate(
-                segment,
-                offset,
-                tracer,
-                following_offset=following.first_offset if following else None,
-                descriptor=self._open_log(segment) if self._open_log else None,
-            )
-            if located:
-                return segment, located
-            if following and self._on_gap is None:
-                raise misplaced_segment(following, segment)
+        first_slot = segment_slot(self.dialect, segments.keys(), offset, tracer)
+        try:
+            for slot in range(first_slot, len(segments)):
+                segment = segments.peekitem(slot)[1]
+                following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
+                located = locate(
+                    segment,
+                    offset,
+                    tracer,
+                    following_offset=following.first_offset if following else None,
+                    descriptor=self._open_log(segment) if self._open_log else None,
+                )
+                if located:
+                    return Found(segment, located)
+                if following and self._on_gap is None:
+                    return misplaced_segment(following, segment)
+        except (CorruptLogError, FileNotFoundError) as error:
+            return error
         return None
+
+    def _is_final(self, found: Searched, offset: int) -> bool:
+        """Tell if another search would find the same; if it would not, the list is new now."""
+        if _is_it(found, offset) and not self._is_of_a_job(found.segment):
+            return True
+        has_changed = self._files.has_changed()
+        return not (self._list_segments() or has_changed or isinstance(found, FileNotFoundError))
+
+    def _is_of_a_job(self, segment: Segment) -> bool:
+        """Tell if a job that came or went may have changed this segment; only the last can."""
+        return segment is self._segments.peekitem()[1] and self._files.has_changed()
 
     def _list_segments(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""

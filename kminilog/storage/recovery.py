@@ -13,8 +13,8 @@ changes until a human forces the cut. Every cut keeps its bytes in a side file,
     [m0 m1 m2 m3]    [m4 m5 ~~~~~ m7 m8]       [m9 m10]          damage: m7 is whole
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
-Recovery rebuilds an index that does not have exactly the due entries (`index_entry.is_due`). In the
-kafka dialect a Kafka broker may have written the index: if all its entries are right, it is kept.
+Recovery rebuilds an index that does not have exactly the due entries (`index_entry.is_due`), unless
+the caller knows another rule by which it is valid (brokers_index.py).
 Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at the first
 invalid message, whatever follows it (docs/differences.md).
 """
@@ -42,7 +42,13 @@ from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
-from kminilog.storage.segment_scan import PLAIN, SegmentScanner, may_keep_index, valid_end
+from kminilog.storage.segment_scan import (
+    PLAIN,
+    SegmentScan,
+    SegmentScanner,
+    has_due_entries,
+    valid_end,
+)
 
 NOT_DUE = "its entries are not those of the valid messages"
 
@@ -146,12 +152,13 @@ def plan_recovery(
     scan_from: int | None = 0,
     recovery_point: int = 0,
     scanner: SegmentScanner = PLAIN,
+    is_valid_index: Callable[[Segment, SegmentScan], bool] = has_due_entries,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
     It checks only the ends of segments that end below `scan_from`; of all segments, if it is None.
-    It reads the others whole, by `scanner`: O(bytes). A log that ends below `recovery_point` gets a
-    warning.
+    It reads the others whole, by `scanner`: O(bytes). Of these it rebuilds the index unless
+    `is_valid_index`. A log that ends below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     names = set(os.listdir(plan.directory))
@@ -175,7 +182,7 @@ def plan_recovery(
             continue
         scan = scanner.scan_segment(segment)
         expected = plan.log_end_offset = scan.next_offset
-        if not may_keep_index(segment, scan):
+        if not is_valid_index(segment, scan):
             plan.rebuilt_indexes.append((segment, scan.entries))
         if scan.fault:
             _set_break(plan, segments, slot, scan.valid_bytes, expected, scan.fault, scanner)

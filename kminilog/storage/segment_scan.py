@@ -8,7 +8,7 @@ Source: Kafka: LogSegment.recover.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kminilog.format.index_entry import IndexEntry, due_entries, entry_matches
+from kminilog.format.index_entry import IndexEntry, due_entries
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, is_next_message
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.segment import Segment, damage_error
@@ -18,30 +18,26 @@ class SegmentScan(NamedTuple):
     """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` is expected.
 
     `entries` are the due index entries of the valid messages. `fault` says what stands at
-    `valid_bytes` instead of the next message; None at the end of the file. `right_entry_count`
-    counts the entries of the present index that point to the message that they name.
+    `valid_bytes` instead of the next message; None at the end of the file.
     """
 
     next_offset: int
     valid_bytes: int
     entries: list[IndexEntry]
     fault: str | None
-    right_entry_count: int
 
 
 def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentScan:
     """Read every message up to the first fault, and return what was found; O(file).
 
     The first message must have the offset that the name gives, and each other the next one. With
-    `start`, an index entry that the caller has checked, it begins there. A compressed message
-    holds the offsets of the messages inside it.
+    `start`, an index entry that the caller has checked, it begins there.
     """
     segment.index.load()
     valid = _ValidMessages(segment, start)
     interval_bytes = segment.index_interval_bytes
     entries = list(due_entries(valid, segment.base_offset, interval_bytes, valid.valid_bytes))
-    end = (valid.next_offset, valid.valid_bytes)
-    return SegmentScan(*end, entries, valid.fault, valid.right_entry_count)
+    return SegmentScan(valid.next_offset, valid.valid_bytes, entries, valid.fault)
 
 
 class _ValidMessages:
@@ -54,20 +50,12 @@ class _ValidMessages:
             self.next_offset = segment.base_offset + start.relative_offset
             self.valid_bytes = start.position
         self.fault: str | None = None
-        self.right_entry_count = 0
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        entries = {entry.position: entry for entry in self._segment.index.entries()}
-        base_offset = self._segment.base_offset
         for position, outcome in self._segment.scan(self.valid_bytes):
             self.fault = fault(outcome, self.next_offset)
             if self.fault or not isinstance(outcome, Message):
                 return
-            if entry := entries.get(position):
-                entry_offset = base_offset + entry.relative_offset
-                self.right_entry_count += entry_matches(
-                    entry_offset, self.next_offset, outcome.offset
-                )
             self.next_offset = outcome.offset + 1
             self.valid_bytes = position + outcome.length_bytes
             yield outcome.offset, position
@@ -93,23 +81,9 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
     return None
 
 
-def may_keep_index(segment: Segment, scan: SegmentScan) -> bool:
-    """Tell if the index has exactly the due entries, or may be the work of a Kafka broker.
-
-    A broker indexes appended sets, and a log does not show where a set ends. So in the kafka
-    dialect recovery keeps any index whose entries all lead to their messages. The exception is a
-    prefix of the due entries: kminilog wrote that index, and a crash lost its end.
-    """
-    index = segment.index
-    if index.holds_exactly(scan.entries):
-        return True
-    present = index.entries()
-    return (
-        segment.dialect.has_kafkas_messages
-        and present != scan.entries[: len(present)]
-        and len(present) == scan.right_entry_count
-        and index.holds_exactly(present)
-    )
+def has_due_entries(segment: Segment, scan: SegmentScan) -> bool:
+    """Tell if the index of a segment has exactly the entries that are due."""
+    return segment.index.holds_exactly(scan.entries)
 
 
 def valid_end(segment: Segment) -> int | None:

@@ -59,11 +59,10 @@ def walk(
 ) -> tuple[int, int]:
     """Follow messages up to the one with `offset`; return the position and offset reached.
 
-    `data` are the bytes of a `.log` from `start` on. At `position` in them the message with
-    `next_offset` belongs. The walk passes a message if it has the expected offset and a right
-    checksum, compressed or not. It stops in front of the message with `offset` or a greater one, or
-    earlier in front of anything else: damage, a gap, the end of the bytes. A compressed message of
-    several is like a gap: it has the offset of the last one inside. The caller decodes what stands
+    `data` are the bytes of a `.log` from `start` on. The message expected at `position` in them is
+    the one with `next_offset`. The walk passes a message if it has the expected offset and a right
+    checksum. It stops in front of the message with `offset` or a greater one, or earlier in front
+    of anything else: damage, another offset, the end of the bytes. The caller decodes what stands
     there to learn which. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA

@@ -1,0 +1,63 @@
+"""An index that a Kafka broker may have written: recovery keeps it if all its entries are right.
+
+    kminilog     an entry for each message that is due (`index_entry.is_due`), with its own offset
+    a broker     an entry for each appended set that is due, with the first offset in it
+
+A log does not show where an appended set ended. So nobody can tell which entries a broker owes, but
+only if those that are there are right. A compressed message is one such set: it holds all offsets
+after the message before it, up to its own. Source: Kafka 0.8.2: LogSegment.append, OffsetIndex.
+"""
+
+from bisect import bisect_left
+from operator import attrgetter
+
+from kminilog.format.index_entry import IndexEntry
+from kminilog.format.message import Message
+from kminilog.storage.log_file import message_at
+from kminilog.storage.segment import Segment
+from kminilog.storage.segment_scan import SegmentScan, has_due_entries
+
+
+def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
+    """Tell if an index has exactly the due entries, or may be the work of a Kafka broker.
+
+    In the kafka dialect any index will do whose entries all point to their messages. The exception
+    is a prefix of the due entries: kminilog wrote that index, and a crash lost its end. `scan` is
+    the scan of the segment. O(entries), each with its message.
+    """
+    index, due = segment.index, scan.entries
+    if has_due_entries(segment, scan):
+        return True
+    present = index.entries()
+    return (
+        segment.dialect.has_kafkas_messages
+        and present != due[: len(present)]
+        and index.holds_exactly(present)
+        and all(entry.position < scan.valid_bytes for entry in present)
+        and all(_is_right(segment, entry, due) for entry in present)
+    )
+
+
+def _is_right(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -> bool:
+    """Tell if the message where an entry points has its offset, or holds it inside."""
+    offset = segment.base_offset + entry.relative_offset
+    message = message_at(segment.dialect, segment.log_path, entry.position)
+    if message is None or not message.is_compressed:
+        return message is not None and message.offset == offset
+    return _lowest_inside(segment, entry, due) <= offset <= message.offset
+
+
+def _lowest_inside(segment: Segment, entry: IndexEntry, due: list[IndexEntry]) -> int:
+    """Return the offset that the log expects where an entry points.
+
+    Reads from the due entry before it on: those are right, because a scan has found them.
+    """
+    slot = bisect_left(due, entry.position, key=attrgetter("position")) - 1
+    position, next_offset = 0, segment.first_offset
+    if slot >= 0:
+        position, next_offset = due[slot].position, segment.base_offset + due[slot].relative_offset
+    for at, outcome in segment.scan(position):
+        if at >= entry.position or not isinstance(outcome, Message):
+            break
+        next_offset = outcome.offset + 1
+    return next_offset
