@@ -9,6 +9,7 @@ from kminilog.cli.lab.judging import judged
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import flush, write_document, write_line
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.proof import Flaw, flaws_of
 
@@ -29,6 +30,7 @@ def check(number: str | None, as_json: bool) -> int:
         raise ModuleNotFoundError(name="numpy")
     labs = all_labs() if number is None else (lab_of(number),)
     found = []
+    english = Catalogue(DEFAULT_LANGUAGE)
     for lab in interruptible(labs):
         flaws = judged(partial(list[Flaw], flaws_of(lab)))
         found += flaws
@@ -36,7 +38,7 @@ def check(number: str | None, as_json: bool) -> int:
             for flaw in flaws:
                 write_line(f"  {flaw}")
             verdict = f"{len(flaws)} flaw{'s' * (len(flaws) > 1)}" if flaws else "ok"
-            write_line(f"lab {lab.number}, {lab.title}: {verdict}")
+            write_line(f"lab {lab.number}, {english.title(lab)}: {verdict}")
             flush()
     if as_json:
         flaws_json = [{"where": flaw.where, "what": flaw.what} for flaw in found]

@@ -1,17 +1,23 @@
-"""Every sentence that the runner says, in one file for each language: labs/messages/en.toml.
+"""Every sentence of the course, in one language.
 
-A lecturer translates the course by a copy of that file. What a translation lacks is said in
+    labs/messages/en.toml           what the runner says
+    labs/01_message/en/texts.toml   titles, questions, answers and hints of a lab
+    labs/01_message/en/README.md    what a lab is about
+
+A lecturer translates the course by copies of these files. What a translation lacks is said in
 English. Source: ours.
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from kminilog.course.comparing import SENTENCE_CHARACTERS
-from kminilog.course.material import labs_folder
+from kminilog.course.material import Exercise, Lab, MaterialError, lab_of, labs_folder
 
 DEFAULT_LANGUAGE = "en"
 _SHORTEST = 8
@@ -27,6 +33,27 @@ def language_of_locale() -> str:
     names = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     language = next(filter(None, names), "")[:2]
     return language if language in languages() else DEFAULT_LANGUAGE
+
+
+class Misconception(NamedTuple):
+    """A wrong answer to a prediction, and what who gives it may believe."""
+
+    answer: str
+    misconception: str
+
+
+@dataclass(frozen=True)
+class ExerciseTexts:
+    """What an exercise says: a prediction its question and answers, all others hints and why."""
+
+    title: str
+    why: str = ""
+    reading: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    question: str = ""
+    right: str = ""
+    because: str = ""
+    wrong: tuple[Misconception, ...] = ()
 
 
 class Catalogue:
@@ -55,6 +82,41 @@ class Catalogue:
             shown[longest] = f"{shown[longest].removesuffix('…')[:-1]}…"
         return text
 
+    def title(self, lab: Lab) -> str:
+        """Return the title of a lab."""
+        return str(self._of_lab(lab, "title"))
+
+    def texts(self, exercise: Exercise) -> ExerciseTexts:
+        """Return what an exercise says; all in English if this language lacks it."""
+        found = dict(self._of_lab(lab_of(exercise.lab), str(exercise.number)))
+        wrong = tuple(Misconception(**each) for each in found.pop("wrong", ()))
+        lists = {name: tuple(value) for name, value in found.items() if isinstance(value, list)}
+        try:
+            return ExerciseTexts(**{**found, **lists}, wrong=wrong)
+        except TypeError as error:  # a key that is missing, or that no exercise has
+            path = lab_of(exercise.lab).folder / self.language / "texts.toml"
+            reason = str(error).partition("() ")[2]
+            raise MaterialError(path, f"exercise {exercise.number}: {reason}") from None
+
+    def choices(self, exercise: Exercise) -> dict[str, str]:
+        """Return the answers to a prediction: each in English, and in this language.
+
+        The order is that of the English ones, so a number means the same in every language.
+        """
+        ours, english = self.texts(exercise), Catalogue(DEFAULT_LANGUAGE).texts(exercise)
+        answers = [(english.right, ours.right)]
+        answers += [(e.answer, o.answer) for e, o in zip(english.wrong, ours.wrong, strict=True)]
+        return dict(sorted(answers))
+
+    def readme(self, lab: Lab) -> Path:
+        """Return the file that says what a lab is about."""
+        path = lab.folder / self.language / "README.md"
+        return path if path.is_file() else lab.folder / DEFAULT_LANGUAGE / "README.md"
+
+    def _of_lab(self, lab: Lab, name: str) -> Any:
+        found = _texts_of(lab.folder, self.language).get(name)
+        return found or _texts_of(lab.folder, DEFAULT_LANGUAGE)[name]
+
     def reason(self, code: str) -> tuple[str, str]:
         """Return what a reason code means, and what it would break in a real system."""
         found = _part(self.language, "reasons").get(code) or _english()["reasons"][code]
@@ -73,3 +135,9 @@ def _part(language: str, section: str) -> dict[str, Any]:
 def _read(language: str) -> dict[str, Any]:
     path = labs_folder() / "messages" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _texts_of(folder: Path, language: str) -> dict[str, Any]:
+    path = folder / language / "texts.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

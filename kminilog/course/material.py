@@ -1,13 +1,15 @@
 """What the course consists of: labs, their exercises, and the files that belong to them.
 
-    labs/01_message/    lab.toml  README.md  starter.py  checks.py  hints.toml  wrong/  right/
+    labs/01_message/    lab.toml  starter.py  checks.py  wrong/  right/  en/  zh/
 
-A checkout has the folder `labs` beside the package, an installed wheel inside it. Numbers of labs
-stay free for labs to come. Source: ours.
+What is said in one language stands in the folder of that language (`catalogue`). A checkout has the
+folder `labs` beside the package, an installed wheel inside it. Numbers of labs stay free for labs
+to come. Source: ours.
 """
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -27,12 +29,11 @@ class UnknownLabError(KMiniLogError):
         super().__init__(f"there is no lab or exercise {text}; there are {known}")
 
 
-@dataclass(frozen=True)
-class Wrong:
-    """A wrong answer to a prediction, and what who gives it may believe."""
+class MaterialError(KMiniLogError):
+    """A file of a lab says something that the course does not know."""
 
-    answer: str
-    misconception: str
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,12 @@ class Exercise:
     read        `names` are constants in the answers, to be read off `file`
     diagnose    `names` has one constant; `faults` are the damages of which the seed chooses one:
                 of a log, or of the answer of an assignor (`broken` is "log" or "assignment")
-    predict     a question, the right answer, and the wrong ones; never graded
+    predict     a question with its answers; never graded
     """
 
     lab: int
     number: int
     kind: str
-    title: str
     minutes: int = 10
     points: int = 0
     core: bool = False
@@ -66,13 +66,7 @@ class Exercise:
     file: str = ""
     faults: tuple[str, ...] = ()
     broken: str = "log"
-    question: str = ""
-    right: str = ""
-    because: str = ""
-    wrong: tuple[Wrong, ...] = ()
     see: str = ""
-    why: str = ""
-    reading: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -116,7 +110,6 @@ class Lab:
 
     number: int
     folder: Path
-    title: str
     minutes: int
     step: str
     exercises: tuple[Exercise, ...]
@@ -175,13 +168,6 @@ def exercise_of(text: str) -> Exercise:
     raise UnknownLabError(text, known=known)
 
 
-def hints_of(exercise: Exercise) -> list[str]:
-    """Return the hints for an exercise, from a question to nearly the code."""
-    with (lab_of(exercise.lab).folder / "hints.toml").open("rb") as file:
-        found = tomllib.load(file).get(str(exercise.number), {})
-    return [found[tier] for tier in ("question", "fact", "near_code") if tier in found]
-
-
 def checks_of(lab: Lab) -> dict[str, Any]:
     """Return what a lab's own `checks.py` defines: `exercise_1`, …, and perhaps `write_files`."""
     path = lab.folder / "checks.py"
@@ -195,19 +181,22 @@ def _read(folder: Path) -> Lab:
         text = tomllib.load(file)
     number = int(folder.name[:2])
     log = text.get("log", "empty")
-    exercises = tuple(_exercise(number, {"log": log, **entry}) for entry in text["exercise"])
-    return Lab(number, folder, text["title"], text["minutes"], text["step"], exercises)
+    entries = [{"log": log, **entry} for entry in text["exercise"]]
+    exercises = tuple(_exercise(folder / "lab.toml", number, entry) for entry in entries)
+    return Lab(number, folder, text["minutes"], text["step"], exercises)
 
 
-def _exercise(lab: int, entry: dict[str, Any]) -> Exercise:
+def _exercise(path: Path, lab: int, entry: dict[str, Any]) -> Exercise:
     known = {field.name for field in fields(Exercise)}
     unknown = sorted(set(entry) - known)
-    if unknown or entry["kind"] not in KINDS:
-        raise ValueError(f"lab {lab}, exercise {entry['number']}: {unknown or entry['kind']}")
-    wrong = tuple(Wrong(**answer) for answer in entry.pop("wrong", ()))
+    if unknown:
+        raise MaterialError(path, f"exercise {entry['number']}: unknown: {_listed(unknown)}")
+    if entry["kind"] not in KINDS:
+        reason = f"exercise {entry['number']}: unknown kind {entry['kind']!r}; use {_listed(KINDS)}"
+        raise MaterialError(path, reason)
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
-    return Exercise(lab=lab, wrong=wrong, **{**entry, **lists})
+    return Exercise(lab=lab, **{**entry, **lists})
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)

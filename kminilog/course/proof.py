@@ -24,14 +24,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, languages
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue, ExerciseTexts, languages
 from kminilog.course.comparing import SENTENCE_CHARACTERS
 from kminilog.course.judging.answers import Answers
 from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO, Outcome
-from kminilog.course.material import Exercise, Lab, checks_of, hints_of, lab_of
+from kminilog.course.material import Exercise, Lab, checks_of, lab_of
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
 from kminilog.errors import KMiniLogError
@@ -41,6 +41,7 @@ _SECOND_LINES = {WRONG: "# reason: ", RIGHT: "# differs: "}
 _MOST_LINES = 40
 _LEAST_COUNTS = {WRONG: 2, RIGHT: 3}  # for each exercise to implement
 _HINT_TIERS = 3
+_LEAST_MISCONCEPTIONS = 2
 _LINE_CHARACTERS = 16  # shorter lines of a solution, like `return None`, may stand in a hint
 
 
@@ -167,25 +168,27 @@ def _flaws_of_texts(lab: Lab) -> Iterator[Flaw]:
     starter = lab.folder / "starter.py"
     if starter.read_text(encoding="utf-8") != starter_of(lab):
         yield Flaw(str(lab.number), "starter.py is not what the library gives; make it anew")
-    readme = (lab.folder / "README.md").read_text(encoding="utf-8")
-    for exercise in lab.exercises:
-        if exercise.id not in readme:
-            yield Flaw(exercise.id, "README.md does not name it")
-        if exercise.kind == "predict":
-            if len(exercise.wrong) < 2:
-                yield Flaw(exercise.id, "a prediction needs two wrong answers")
-        elif len(hints_of(exercise)) != _HINT_TIERS:
-            yield Flaw(exercise.id, f"needs {_HINT_TIERS} hints")
-        yield from _flaws_of_hints(exercise)
+    for catalogue in map(Catalogue, languages()):
+        readme = catalogue.readme(lab).read_text(encoding="utf-8")
+        for exercise in lab.exercises:
+            where = f"{exercise.id}, {catalogue.language}"
+            if exercise.id not in readme:
+                yield Flaw(where, "README.md does not name it")
+            for what in _flaws_of_texts_of(exercise, catalogue.texts(exercise)):
+                yield Flaw(where, what)
     for kind in (WRONG, RIGHT):
         yield from _flaws_of_sample_files(lab, kind)
 
 
-def _flaws_of_hints(exercise: Exercise) -> Iterator[Flaw]:
-    hints = "\n".join(hints_of(exercise))
+def _flaws_of_texts_of(exercise: Exercise, texts: ExerciseTexts) -> Iterator[str]:
+    if exercise.kind == "predict":
+        if len(texts.wrong) < _LEAST_MISCONCEPTIONS:
+            yield "a prediction needs two wrong answers"
+    elif len(texts.hints) != _HINT_TIERS:
+        yield f"needs {_HINT_TIERS} hints"
     for line in solution_lines(exercise):
-        if line in hints:
-            yield Flaw(exercise.id, f"a hint contains a line of the solution: {line}")
+        if line in "\n".join(texts.hints):
+            yield f"a hint contains a line of the solution: {line}"
 
 
 def solution_lines(exercise: Exercise) -> list[str]:

@@ -11,6 +11,7 @@ import textwrap
 from importlib import import_module
 from typing import Any, TypeGuard
 
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.judge import library_answer
 from kminilog.course.judging.patching import room_of
 from kminilog.course.material import Exercise, Lab, lab_of
@@ -22,15 +23,18 @@ def starter_of(lab: Lab) -> str:
     """Return the text of a lab's starter: imports, functions without bodies, constants."""
     imports: dict[str, None] = {}
     parts = []
+    english = Catalogue(DEFAULT_LANGUAGE)
     for exercise in lab.exercises:
+        title = english.texts(exercise).title
         if exercise.kind == "implement":
             definition, needed = _definition(exercise)
             imports |= dict.fromkeys(needed)
-            parts.append(f"# {exercise.id}  {exercise.title}\n{definition}\n")
+            parts.append(f"# {exercise.id}  {title}\n{definition}\n")
         elif exercise.names:
             lines = "\n".join(f"{name} = ..." for name in exercise.names)
-            parts.append(f"# {exercise.id}  {exercise.title}\n{lines}\n")
-    doc = f'"""Lab {lab.number}, {lab.title.lower()}: your answers. README.md says what to do."""\n'
+            parts.append(f"# {exercise.id}  {title}\n{lines}\n")
+    title = english.title(lab).lower()
+    doc = f'"""Lab {lab.number}, {title}: your answers. README.md says what to do."""\n'
     head = "\n".join(_in_order(imports))
     return doc + "\n" + (head + "\n\n\n" if head else "") + "\n\n".join(parts)
 

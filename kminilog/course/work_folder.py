@@ -18,6 +18,7 @@ from zlib import crc32
 
 from kminilog.course.broken import write_broken
 from kminilog.course.broken_assignment import write_broken_assignment
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
@@ -69,8 +70,17 @@ class WorkFolder:
         self.progress: dict[str, Any] = {}
 
     @classmethod
-    def start(cls, lab: Lab, directory: Path, name: str | None = None) -> Self:
-        """Make the folder in `directory`; FolderExistsError if it is there."""
+    def start(
+        cls,
+        lab: Lab,
+        directory: Path,
+        name: str | None = None,
+        language: str = DEFAULT_LANGUAGE,
+    ) -> Self:
+        """Make the folder in `directory`; FolderExistsError if it is there.
+
+        `language` is that of its README.md.
+        """
         path = directory / lab.work_name
         if path.exists():
             raise FolderExistsError(path, lab.number)
@@ -78,9 +88,9 @@ class WorkFolder:
         who = printable(name if name is not None else _user_name())
         folder = cls(lab, path)
         folder.progress = folder._fresh_progress(who, crc32(who.encode()))
-        for file in ("README.md", "checks.py"):
-            with naming(path / file):
-                shutil.copyfile(lab.folder / file, path / file)
+        for file in (Catalogue(language).readme(lab), lab.folder / "checks.py"):
+            with naming(path / file.name):
+                shutil.copyfile(file, path / file.name)
         folder._put_starter()
         folder.write_given_files(path)
         folder.save()

@@ -34,7 +34,7 @@ class RoundRobin(Partitioner):
         self._repeat: tuple[str, int] | None = None
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take the setting that brings the bug back."""
+        """Read `round-robin.double-call-bug`."""
         self._has_bug = config["round-robin.double-call-bug"]
 
     def partition(

@@ -59,7 +59,7 @@ class RoundRobin(Partitioner):
         raise NotImplementedError
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Take the setting that brings the bug back."""
+        """Read `round-robin.double-call-bug`."""
         raise NotImplementedError
 
     def partition(

@@ -12,6 +12,7 @@ import pytest
 from kminilog.course import work_folder
 from kminilog.course.broken import FAULTS, FOLDER, PARTITION, write_broken
 from kminilog.course.broken_assignment import ASSIGNMENT_FAULTS, write_broken_assignment
+from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.diagnosis import diagnosis_by_verify, diagnosis_of
 from kminilog.course.material import all_labs, lab_of
 from kminilog.course.work_folder import WorkFolder
@@ -82,7 +83,7 @@ def test_each_fault_that_an_exercise_lists_occurs(drawn):
 
 def test_readme_names_the_classes_that_occur_and_no_others(drawn):
     for exercise in DIAGNOSES:
-        text = (lab_of(exercise.lab).folder / "README.md").read_text()
+        text = Catalogue("en").readme(lab_of(exercise.lab)).read_text()
         of_exercise = rf"\n\*\*{re.escape(exercise.id)} .*?(?=\n\*\*|\n## )"
         (part,) = re.findall(of_exercise, text, re.DOTALL)
         named = set(re.findall("`([a-z0-9-]+)`", part)) & {*FindingClass, *ASSIGNMENT_FAULTS}

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from kminilog.cli.lab.command import command as lab_group
 from kminilog.cli.main import main
+from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging import limits
 from kminilog.course.judging.patching import room_of
 from kminilog.course.material import KINDS, all_labs
@@ -58,7 +59,7 @@ def test_page_names_the_limits():
 def test_readme_says_how_long_lab_and_core_path_take():
     for lab in all_labs():
         core = ", ".join(exercise.id for exercise in lab.exercises if exercise.core)
-        first = (lab.folder / "README.md").read_text().split("\n\n")[1]
+        first = Catalogue("en").readme(lab).read_text().split("\n\n")[1]
         says = f"{lab.minutes} minutes; the core path ({core}) takes {lab.core_minutes}."
         assert " ".join(first.split()) == says
 

@@ -35,9 +35,11 @@ def copied(tmp_path, monkeypatch):
     )
     material.all_labs.cache_clear()
     catalogue._read.cache_clear()
+    catalogue._texts_of.cache_clear()
     yield labs / "01_message"
     material.all_labs.cache_clear()
     catalogue._read.cache_clear()
+    catalogue._texts_of.cache_clear()
 
 
 FAULTS = {
@@ -132,18 +134,23 @@ FAULTS = {
         "    return b''\n\n\n# 1.2",
         "1.1: the starter is fail, not todo",
     ),
-    "hint that is missing": ("hints.toml", "fact = ", "facts = ", "1.1: needs 3 hints"),
+    "hint too many": (
+        "en/texts.toml",
+        '    "Which two numbers',
+        '    "One more.",\n    "Which two numbers',
+        "1.1, en: needs 3 hints",
+    ),
     "hint with a line of the solution": (
-        "hints.toml",
-        'question = "Which two numbers',
-        'question = "return _OFFSET_AND_SIZE.pack(offset, 4 + len(content)) Which two numbers',
-        "1.1: a hint contains a line of the solution: return _OFFSET_AND_SIZE",
+        "en/texts.toml",
+        '    "Which two numbers',
+        '    "return _OFFSET_AND_SIZE.pack(offset, 4 + len(content)) Which two numbers',
+        "1.1, en: a hint contains a line of the solution: return _OFFSET_AND_SIZE",
     ),
     "README that leaves an exercise out": (
-        "README.md",
+        "en/README.md",
         "**1.3 Null is not empty**",
         "**Null is not empty**",
-        "1.3: README.md does not name it",
+        "1.3, en: README.md does not name it",
     ),
 }
 
@@ -155,6 +162,7 @@ def test_fault_of_a_lab_is_a_flaw(copied, name, old, new, flaw):
     assert old in text
     path.write_text(text.replace(old, new, 1))
     material.all_labs.cache_clear()
+    catalogue._texts_of.cache_clear()
     found = []
     for each in map(str, flaws_of(lab_of(1))):  # it runs what it needs for the next flaw, no more
         found.append(each)
@@ -186,14 +194,15 @@ def test_copy_without_a_fault_has_no_flaw(copied):
 def test_course_check_says_what_is_wrong_as_text_and_json(copied):
     right = CliRunner().invoke(main, ["course", "check"])
     assert (right.exit_code, right.stdout) == (0, "lab 1, The message: ok\n")
-    hints = copied / "hints.toml"
-    hints.write_text(hints.read_text().replace("fact = ", "facts = ", 1))
+    texts = copied / "en" / "texts.toml"
+    texts.write_text(texts.read_text().replace("hints = [", 'hints = ["One more.", ', 1))
+    catalogue._texts_of.cache_clear()
     text = CliRunner().invoke(main, ["course", "check", "--lab", "1"])
     assert text.exit_code == 1
-    assert text.stdout == "  1.1: needs 3 hints\nlab 1, The message: 1 flaw\n"
+    assert text.stdout == "  1.1, en: needs 3 hints\nlab 1, The message: 1 flaw\n"
     found = CliRunner().invoke(main, ["course", "check", "--json"])
     assert found.exit_code == 1
-    flaws = [{"where": "1.1", "what": "needs 3 hints"}]
+    flaws = [{"where": "1.1, en", "what": "needs 3 hints"}]
     assert json.loads(found.stdout) == {"labs": [1], "flaws": flaws}
 
 

@@ -36,10 +36,11 @@ def command() -> None:
 def list_labs(as_json: bool, catalogue: Catalogue) -> None:
     """List the labs."""
     if as_json:
-        return write_document([_lab_json(lab) for lab in all_labs()])
+        return write_document([_lab_json(lab, catalogue) for lab in all_labs()])
     rows = []
     for lab in all_labs():
-        rows.append((lab.number, lab.title, lab.minutes, lab.core_minutes, _state(lab)))
+        title = catalogue.title(lab)
+        rows.append((lab.number, title, lab.minutes, lab.core_minutes, _state(lab)))
     headings = catalogue.say("list-headings").split(" | ")
     write_lines(table(headings, rows))
     write_line()
@@ -50,11 +51,11 @@ def list_labs(as_json: bool, catalogue: Catalogue) -> None:
     return None
 
 
-def _lab_json(lab: Lab) -> dict[str, object]:
+def _lab_json(lab: Lab, catalogue: Catalogue) -> dict[str, object]:
     exercises = [
         {
             "exercise": each.number,
-            "title": each.title,
+            "title": catalogue.texts(each).title,
             "kind": each.kind,
             "core": each.core,
             "minutes": each.minutes,
@@ -62,7 +63,12 @@ def _lab_json(lab: Lab) -> dict[str, object]:
         }
         for each in lab.exercises
     ]
-    return {"lab": lab.number, "title": lab.title, "minutes": lab.minutes, "exercises": exercises}
+    return {
+        "lab": lab.number,
+        "title": catalogue.title(lab),
+        "minutes": lab.minutes,
+        "exercises": exercises,
+    }
 
 
 def _state(lab: Lab) -> str:
@@ -89,9 +95,10 @@ def _state(lab: Lab) -> str:
 @language_option
 def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalogue) -> None:
     """Make the work folder of a lab."""
-    folder = WorkFolder.start(lab_of(lab), directory or place_for_labs(Path.cwd()), name)
+    place = directory or place_for_labs(Path.cwd())
+    folder = WorkFolder.start(lab_of(lab), place, name, catalogue.language)
     number, path = folder.lab.number, os.path.relpath(folder.path)
-    write_line(catalogue.say("started", lab=number, title=folder.lab.title, folder=path))
+    write_line(catalogue.say("started", lab=number, title=catalogue.title(folder.lab), folder=path))
     write_line()
     who = str(folder.progress["name"])
     data = encode(KAFKA, 0, None, who.encode())
@@ -156,7 +163,8 @@ def progress(as_json: bool, catalogue: Catalogue) -> None:
         passed = folder_of(lab).passed
         points = sum(each.points for each in lab.graded if each.id in passed)
         most = sum(each.points for each in lab.graded)
-        rows.append((lab.number, lab.title, _state(lab), f"{points}/{most}", " ".join(passed)))
+        title = catalogue.title(lab)
+        rows.append((lab.number, title, _state(lab), f"{points}/{most}", " ".join(passed)))
         found.append({"lab": lab.number, "passed": passed, "points": points, "max_points": most})
     if as_json:
         write_document({"labs": found})

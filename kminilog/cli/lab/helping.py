@@ -13,7 +13,7 @@ from kminilog.cli.shared.interrupts import interruptible_wait
 from kminilog.cli.shared.options import example
 from kminilog.cli.shared.output import write_line, write_lines
 from kminilog.course.catalogue import Catalogue
-from kminilog.course.material import Exercise, exercise_of, hints_of, lab_of
+from kminilog.course.material import Exercise, exercise_of, lab_of
 from kminilog.course.work_folder import WorkFolder
 
 NOT_YET = 1
@@ -30,7 +30,7 @@ def hint(what: str, catalogue: Catalogue) -> None:
 
 def give_hint(folder: WorkFolder, exercise: Exercise, catalogue: Catalogue) -> None:
     """Write the hints for an exercise, one more than the last time."""
-    hints = hints_of(exercise)
+    hints = catalogue.texts(exercise).hints
     shown = min(int(folder.noted("hints", exercise) or 0) + 1, len(hints))
     for number, text in enumerate(hints[:shown], start=1):
         write_line(catalogue.say("hint", number=number, all=len(hints), text=text))
@@ -50,36 +50,40 @@ def predict(what: str, answer: str | None, catalogue: Catalogue) -> None:
     folder = folder_of(lab_of(exercise.lab))
     if exercise.kind != "predict":
         raise click.UsageError(catalogue.say("no-prediction", exercise=exercise.id))
-    choices = show_question(exercise)
+    choices = show_question(exercise, catalogue)
     if answer is None:
         answer = _ask(catalogue.say("your-answer"))
         if answer is None:
             raise click.UsageError(catalogue.say("no-answer", exercise=exercise.id))
-    if answer not in choices:
-        numbered = {str(number): choice for number, choice in enumerate(choices, start=1)}
-        answer = numbered.get(answer, answer)
-    if answer not in choices:
+    for number, (english, choice) in enumerate(choices.items(), start=1):
+        if answer in (str(number), english, choice):
+            break
+    else:
         raise click.UsageError(catalogue.say("no-choice", answer=answer, all=len(choices)))
-    take_answer(folder, exercise, answer, catalogue)
+    take_answer(folder, exercise, english, catalogue)
     write_lines(next_lines(folder.lab, folder.done, catalogue, folder.lab.walk))
 
 
-def show_question(exercise: Exercise) -> list[str]:
+def show_question(exercise: Exercise, catalogue: Catalogue) -> dict[str, str]:
     """Write the question of a prediction and its choices, by number; return the choices."""
-    choices = sorted([exercise.right, *(each.answer for each in exercise.wrong)])
-    write_line(exercise.question)
-    for number, choice in enumerate(choices, start=1):
+    choices = catalogue.choices(exercise)
+    write_line(catalogue.texts(exercise).question)
+    for number, choice in enumerate(choices.values(), start=1):
         write_line(f"  {number}  {choice}")
     return choices
 
 
-def take_answer(folder: WorkFolder, exercise: Exercise, answer: str, catalogue: Catalogue) -> None:
-    """Keep the answer to a prediction, and write what it shows, and what is right."""
-    folder.note("predicted", exercise, answer)
-    for each in exercise.wrong:
-        if each.answer == answer:
+def take_answer(folder: WorkFolder, exercise: Exercise, english: str, catalogue: Catalogue) -> None:
+    """Keep the answer to a prediction, and write what it shows, and what is right.
+
+    `english` is the answer in English, so that progress reads the same in every language.
+    """
+    folder.note("predicted", exercise, english)
+    texts = catalogue.texts(exercise)
+    for each in texts.wrong:
+        if each.answer == catalogue.choices(exercise)[english]:
             write_line(catalogue.say("predicted-wrong", misconception=each.misconception))
-    write_line(catalogue.say("predicted-right", because=exercise.because))
+    write_line(catalogue.say("predicted-right", because=texts.because))
 
 
 def _ask(question: str) -> str | None:

@@ -86,7 +86,9 @@ def _show(
     is_verbose: bool,
 ) -> None:
     lab = folder.lab
-    write_line(catalogue.say("heading", lab=lab.number, title=lab.title, folder=folder.path))
+    write_line(
+        catalogue.say("heading", lab=lab.number, title=catalogue.title(lab), folder=folder.path)
+    )
     if folder.are_checks_changed():
         write_line("  " + catalogue.say("checks-changed"))
     for outcome in outcomes:
@@ -140,7 +142,7 @@ def _watch_one(
         watched = Watched(folder.answers_path)
         (outcome,) = judged(partial(check, folder, [exercise]))
         _show(folder, [outcome], catalogue, waiting, is_verbose=is_verbose)
-        choices = [] if exercise.is_graded else show_question(exercise)
+        choices = [] if exercise.is_graded else list(show_question(exercise, catalogue))
         name = "watching-question" if choices else "watching" if read_key else "watching-file"
         write_line(catalogue.say(name, file=folder.answers_path))
         flush()

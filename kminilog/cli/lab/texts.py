@@ -28,7 +28,7 @@ def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
     return {
         "lab": exercise.lab,
         "exercise": exercise.number,
-        "title": exercise.title,
+        "title": catalogue.texts(exercise).title,
         "kind": exercise.kind,
         "core": exercise.core,
         "status": outcome.status,
@@ -67,7 +67,9 @@ def outcome_lines(
 ) -> Iterator[str]:
     """Yield the lines about one exercise; `is_new` if it passes for the first time."""
     exercise = outcome.exercise
-    title = exercise.title if exercise.core else f"{exercise.title} ({catalogue.say('extra')})"
+    title = catalogue.texts(exercise).title
+    if not exercise.core:
+        title = f"{title} ({catalogue.say('extra')})"
     points = f"  {outcome.points}/{exercise.points}" if exercise.is_graded else ""
     status = Span(f"{outcome.status:<8}", _MEANINGS.get(outcome.status, ""))
     yield StyledText(f"  {exercise.id:<5}", status, f"{title}{points}")
@@ -100,11 +102,12 @@ def _trouble(outcome: Outcome, catalogue: Catalogue, *, is_verbose: bool) -> Ite
 
 def passed_lines(exercise: Exercise, catalogue: Catalogue) -> Iterator[str]:
     """Yield what is said after a pass: why it works, the library's function, what to read."""
-    yield _INDENT + catalogue.say("why", why=exercise.why)
+    texts = catalogue.texts(exercise)
+    yield _INDENT + catalogue.say("why", why=texts.why)
     if exercise.symbol:
         yield _INDENT + catalogue.say("solution", exercise=exercise.id, symbol=exercise.symbol)
-    if exercise.reading:
-        yield _INDENT + catalogue.say("reading", pages="; ".join(exercise.reading))
+    if texts.reading:
+        yield _INDENT + catalogue.say("reading", pages="; ".join(texts.reading))
 
 
 def library_source(exercise: Exercise) -> list[str]:
@@ -142,7 +145,7 @@ def next_lines(
         yield catalogue.say("core-done", lab=lab.number)
     for each in [each for each in walk if each not in done][:1]:
         name = "next" if each.is_graded else "next-predict"
-        yield catalogue.say(name, exercise=each.id, title=each.title)
+        yield catalogue.say(name, exercise=each.id, title=catalogue.texts(each).title)
 
 
 def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
