@@ -28,9 +28,9 @@ from kminilog.course.steps.documents_log import OFFSET, write_documents_log
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.settings import TopicSettings
+from kminilog.storage.files import naming
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.partition_reader import Found
-from kminilog.storage.regular_file import naming
 from kminilog.text import count, table
 
 if TYPE_CHECKING:

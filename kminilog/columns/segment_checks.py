@@ -33,8 +33,8 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import SIZE_END
 from kminilog.format.names import TopicPartition
 from kminilog.partitioners.keyed import murmur2_partition
+from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
-from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.segment_checks import SegmentCheck
 from kminilog.verification.summaries import (

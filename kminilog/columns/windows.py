@@ -22,7 +22,7 @@ from kminilog.columns.boundaries import Positions, find_beginnings
 from kminilog.columns.checking import Structure, check
 from kminilog.errors import CorruptLogError
 from kminilog.format.message import HEADER_BYTES, NeedMoreBytes, decode
-from kminilog.storage.regular_file import open_regular, read_regular
+from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
 WINDOW_BYTES = 1 << 22

@@ -15,7 +15,7 @@ from kminilog.columns.boundaries import Positions
 from kminilog.columns.encoding import Encoded, encode_columns
 from kminilog.columns.layout import Layout, SegmentMessages
 from kminilog.columns.unnumbered import put_numbers
-from kminilog.storage.durable_file import append_to, sync
+from kminilog.storage.files import append_to, sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.segment import Segment
 

@@ -44,9 +44,8 @@ from kminilog.consumer.group_file import (
 from kminilog.consumer.members import Assigned, JoinRequest, Membership
 from kminilog.errors import LogDirError, UnknownTopicOrPartitionError
 from kminilog.format.names import TopicPartition
-from kminilog.storage.durable_file import sync
+from kminilog.storage.files import open_regular, sync
 from kminilog.storage.log_dir import existing_directory
-from kminilog.storage.regular_file import open_regular
 
 LOCK_SUFFIX = ".lock"
 ID_BITS = 32

@@ -22,8 +22,7 @@ from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
-from kminilog.storage.durable_file import replace_file
-from kminilog.storage.regular_file import naming
+from kminilog.storage.files import naming, replace_file
 from kminilog.text import printable
 
 PROGRESS_FILE = "progress.json"

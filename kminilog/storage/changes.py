@@ -10,7 +10,7 @@ The counter is the length of the file `.changes`, a hole without data: it only g
 from contextlib import suppress
 from pathlib import Path
 
-from kminilog.storage.regular_file import regular_status, touch, truncate
+from kminilog.storage.files import regular_status, touch, truncate
 
 CHANGES_FILE = ".changes"
 

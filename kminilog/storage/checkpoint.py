@@ -18,9 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kminilog.format.names import TopicPartition, parse_topic_partition
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.files import read_regular, replace_file
 from kminilog.storage.json_file import number
-from kminilog.storage.regular_file import read_regular
 
 CHECKPOINT_FILE = "recovery-point-offset-checkpoint"
 LOG_START_FILE = "log-start-offset-checkpoint"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from kminilog.errors import KMiniLogError, LogDirError
 from kminilog.settings import INT64_MAX
-from kminilog.storage.regular_file import read_regular
+from kminilog.storage.files import read_regular
 
 SMALL_FILE_BYTES = 1 << 28  # far above what a manifest of the largest topic takes
 _REASON_LENGTH = 200

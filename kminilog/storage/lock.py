@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kminilog.clock import Clock
 from kminilog.errors import LogDirLockedError
-from kminilog.storage.regular_file import naming, open_regular
+from kminilog.storage.files import naming, open_regular
 
 _FIRST_PAUSE_MS = 10
 _LONGEST_PAUSE_MS = 1_000

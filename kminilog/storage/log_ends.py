@@ -22,8 +22,8 @@ from kminilog.storage.checkpoint import (
     write_checkpoint,
 )
 from kminilog.storage.cuts import Reason, finish_cut, forget_cuts, read_cuts, recorded_cut
+from kminilog.storage.files import read_regular
 from kminilog.storage.recovery import RecoveryPlan, carry_out
-from kminilog.storage.regular_file import read_regular
 
 
 class LogEnds:

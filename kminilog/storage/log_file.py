@@ -22,7 +22,7 @@ from kminilog.format.message import (
     decode_any,
     possible_beginnings,
 )
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.files import open_regular
 
 SCAN_WINDOW_BYTES = 1 << 20
 Decode = Callable[[bytes, int], Outcome]

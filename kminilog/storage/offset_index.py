@@ -15,15 +15,15 @@ from pathlib import Path
 from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, encode_entry
 from kminilog.format.names import INDEX_SUFFIX, segment_name
-from kminilog.storage.durable_file import append_to
-from kminilog.storage.lookup import UNTRACED, Tracer, entry_slot
-from kminilog.storage.regular_file import (
+from kminilog.storage.files import (
+    append_to,
     naming,
     open_regular,
     read_regular,
     regular_status,
     truncate,
 )
+from kminilog.storage.lookup import UNTRACED, Tracer, entry_slot
 
 
 class OffsetIndex:

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from kminilog.storage.changes import CHANGES_FILE
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.files import open_regular
 from kminilog.storage.segment import Segment
 
 _SHARE = 8  # 1/8 of the files that the process may have open; the counters may be as many again

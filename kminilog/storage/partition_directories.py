@@ -27,8 +27,7 @@ from kminilog.format.names import (
     with_suffix,
 )
 from kminilog.storage.changes import count_change
-from kminilog.storage.durable_file import sync
-from kminilog.storage.regular_file import check_real_directory
+from kminilog.storage.files import check_real_directory, sync
 
 Progress = Callable[[str], object]
 """Takes a text that says how far a long call has come, for the user who waits."""

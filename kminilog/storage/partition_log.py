@@ -28,7 +28,7 @@ from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import KeyValue, encode
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
-from kminilog.storage.durable_file import sync
+from kminilog.storage.files import sync
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader, segments_among
 from kminilog.storage.segment import Segment

@@ -36,11 +36,10 @@ from kminilog.format.names import (
     cut_file,
     parse_segment_file,
 )
-from kminilog.storage.durable_file import sync
+from kminilog.storage.files import naming, open_regular, sync
 from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.regular_file import naming, open_regular
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_scan import (
     PLAIN,

@@ -18,10 +18,9 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, entry_for, is_due
 from kminilog.format.message import Message, Outcome, is_next_message
 from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
-from kminilog.storage.durable_file import append_to, sync
+from kminilog.storage.files import append_to, regular_status, sync, touch, truncate
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, message_at, scan_file
 from kminilog.storage.offset_index import OffsetIndex
-from kminilog.storage.regular_file import regular_status, touch, truncate
 
 
 class Segment:

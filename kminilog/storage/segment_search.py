@@ -14,9 +14,9 @@ from typing import NamedTuple
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, decode
+from kminilog.storage.files import open_regular
 from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.lookup import UNTRACED, Tracer, walk
-from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment, damage_error
 
 _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval

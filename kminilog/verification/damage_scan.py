@@ -29,8 +29,8 @@ from kminilog.format.message import (
     NeedMoreBytes,
     encode,
 )
+from kminilog.storage.files import open_regular, regular_status
 from kminilog.storage.log_file import find_message, whole_messages
-from kminilog.storage.regular_file import open_regular, regular_status
 from kminilog.storage.segment import Segment
 from kminilog.verification.findings import Finding, FindingClass
 

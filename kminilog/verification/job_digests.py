@@ -13,9 +13,9 @@ from contextlib import suppress
 from itertools import takewhile
 
 from kminilog.errors import LogDirError
+from kminilog.storage.files import open_regular
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import StagedPartition
-from kminilog.storage.regular_file import open_regular
 from kminilog.text import offsets
 from kminilog.verification.findings import Finding, FindingClass, severity
 from kminilog.verification.manifest_checks import PartitionJobs

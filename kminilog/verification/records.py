@@ -30,6 +30,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.partitioners.keyed_rules import KEYED_RULES, keyed_name, keyed_rule
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, LOG_START_FILE, parse_checkpoint
 from kminilog.storage.cuts import CUTS_FILE, Cut, read_cuts
+from kminilog.storage.files import read_regular
 from kminilog.storage.publish.manifests import (
     COMMITTED_SUFFIX,
     LAST_JOBS_FILE,
@@ -47,7 +48,6 @@ from kminilog.storage.publish.manifests import (
     read_manifest,
 )
 from kminilog.storage.publish.staged_files import check_staged_files
-from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Finding

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
 from kminilog.format.message import Message, is_next_message
 from kminilog.format.names import MAX_OFFSET, TopicPartition
+from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
-from kminilog.storage.regular_file import read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import Damage, Step, has_grown, most_messages, walk
 from kminilog.verification.findings import Finding, FindingClass, Tally

@@ -28,7 +28,7 @@ from kminilog.producer.manual_producer import ManualProducer
 from kminilog.producer.record import ProducerRecord
 from kminilog.storage import segment
 from kminilog.storage.checkpoint import read_checkpoint
-from kminilog.storage.durable_file import append_to
+from kminilog.storage.files import append_to
 from kminilog.storage.notices import KMiniLogWarning
 from kminilog.storage.topics import Topic
 from tests.cluster.clusters import (

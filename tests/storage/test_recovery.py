@@ -24,7 +24,6 @@ from kminilog.storage.segment_scan import PLAIN, scan_segment
 from tests.damage import later_message
 
 ORDERS = TopicPartition("orders", 0)
-REBUILT = "its entries are not those of the valid messages; rebuilt"
 SETTINGS = TopicSettings(segment_bytes=256, index_interval_bytes=20)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 

@@ -24,7 +24,7 @@ from kminilog.course.steps.layout import split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, SIZE_END, Message, decode
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.files import open_regular
 
 _CODEC_NAMES = {
     "none": "NoCompressionCodec",

@@ -32,8 +32,8 @@ from kminilog.format.message import (
     possible_beginnings,
 )
 from kminilog.format.names import LOG_SUFFIX, parse_segment_file
+from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.log_file import message_at, whole_messages
-from kminilog.storage.regular_file import open_regular, read_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import no_tail, walk
 from kminilog.verification.findings import FindingClass

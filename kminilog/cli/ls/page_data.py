@@ -26,9 +26,9 @@ from kminilog.consumer.readers import LogDirSource
 from kminilog.errors import KMiniLogError, in_words
 from kminilog.format.names import TopicPartition
 from kminilog.storage.checkpoint import CHECKPOINT_FILE, parse_checkpoint
+from kminilog.storage.files import read_regular
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.notices import OnGap
-from kminilog.storage.regular_file import read_regular
 from kminilog.storage.topics import Topic
 from kminilog.verification.coverage import Aspect, Unchecked
 from kminilog.verification.findings import Cause, severity

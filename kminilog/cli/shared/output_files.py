@@ -23,9 +23,8 @@ import click
 
 from kminilog.cli.shared.named_files import DirectoryName, refuse_fifo
 from kminilog.errors import LogDirError
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.files import regular_status, replace_file
 from kminilog.storage.log_dir import log_dir_around
-from kminilog.storage.regular_file import regular_status
 
 
 class OutputFile(click.ParamType[Path]):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kminilog.course.material import Exercise
 from kminilog.errors import KMiniLogError
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.files import open_regular
 
 ANSWERS_FILE = "answers.py"
 

@@ -15,7 +15,7 @@ from kminilog.course.steps.stretches import read_range
 from kminilog.errors import CorruptBytesError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, parse_segment_file
-from kminilog.storage.regular_file import read_regular
+from kminilog.storage.files import read_regular
 from kminilog.text import count
 from kminilog.verification.findings import FindingClass
 

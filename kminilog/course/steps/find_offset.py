@@ -21,9 +21,9 @@ from kminilog.errors import OffsetOutOfRangeError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, encode_entry
 from kminilog.format.message import CRC_END, SIZE_END
 from kminilog.format.names import segment_name
+from kminilog.storage.files import open_regular
 from kminilog.storage.lookup import ENTRIES, NAMES, segment_slot
 from kminilog.storage.partition_reader import Found, PartitionReader
-from kminilog.storage.regular_file import open_regular
 from kminilog.storage.segment import Segment
 from kminilog.text import count, shown_in
 

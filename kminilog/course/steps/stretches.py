@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import Message
 from kminilog.format.names import parse_segment_file
-from kminilog.storage.regular_file import open_regular
+from kminilog.storage.files import open_regular
 from kminilog.storage.segment import Segment
 from kminilog.verification.damage_scan import Damage, walk
 

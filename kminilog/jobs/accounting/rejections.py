@@ -30,8 +30,8 @@ from kminilog.jobs.accounting.rows import Bits, Integers
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.files import SourceFile, files_outside
 from kminilog.jobs.source.places import Order
+from kminilog.storage.files import regular_status
 from kminilog.storage.publish.manifests import Manifest, quarantine_path
-from kminilog.storage.regular_file import regular_status
 
 _LINES = 4096
 

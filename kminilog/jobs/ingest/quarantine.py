@@ -32,9 +32,8 @@ from kminilog.jobs.source.description import Place, Source, locations
 from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.places import PLACE_COLUMNS
 from kminilog.settings import TopicSettings
-from kminilog.storage.durable_file import sync
+from kminilog.storage.files import naming, sync
 from kminilog.storage.publish.manifests import quarantine_path
-from kminilog.storage.regular_file import naming
 from kminilog.storage.topics import Topic
 
 # ---- why

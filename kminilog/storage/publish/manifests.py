@@ -24,9 +24,8 @@ from typing import Any
 
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import MAX_OFFSET, check_topic
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.files import check_real_directory, read_regular, replace_file
 from kminilog.storage.json_file import SMALL_FILE_BYTES, number, read_json, typed
-from kminilog.storage.regular_file import check_real_directory, read_regular
 
 MANIFEST_DIR = ".manifests"
 PENDING_FILE = ".pending"

@@ -22,7 +22,7 @@ from pathlib import Path
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.durable_file import copy_file, replace_file, sync
+from kminilog.storage.files import check_real_directory, copy_file, replace_file, sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
     Manifest,
@@ -38,7 +38,6 @@ from kminilog.storage.publish.manifests import (
 )
 from kminilog.storage.publish.staged_files import check_staged_files
 from kminilog.storage.publish.visibility import STAGING_DIR, replaced_path
-from kminilog.storage.regular_file import check_real_directory
 from kminilog.storage.topics import Topic
 
 

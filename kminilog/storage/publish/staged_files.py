@@ -17,10 +17,10 @@ from pathlib import Path
 
 from kminilog.errors import PublicationError, UnknownTopicOrPartitionError
 from kminilog.format.names import LOG_SUFFIX, TopicPartition, parse_segment_file
+from kminilog.storage.files import check_real_directory, open_regular
 from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.publish.manifests import Manifest, StagedPartition
 from kminilog.storage.publish.visibility import STAGING_DIR, VisibleFiles
-from kminilog.storage.regular_file import check_real_directory, open_regular
 from kminilog.storage.segment_scan import valid_end
 from kminilog.storage.topics import Topic, read_topic
 

@@ -42,7 +42,7 @@ from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
-from kminilog.storage.durable_file import replace_file
+from kminilog.storage.files import replace_file
 from kminilog.storage.publish.manifests import StagedPartition
 
 # ---- rows that tasks write in staging

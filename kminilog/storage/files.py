@@ -1,4 +1,4 @@
-"""Open a file only if it is a regular one: anything else of its name could block or mislead.
+"""Open, read and write files: only regular ones, and so that what is written survives a crash.
 
 Opening a FIFO blocks until somebody opens its other end. A directory can be opened but not read. A
 device may do anything. A symbolic link may lead out of the log dir. So this module opens the files:
@@ -6,17 +6,27 @@ device may do anything. A symbolic link may lead out of the log dir. So this mod
     to read     a regular file, or a symbolic link to one
     to write    a regular file only: the target of a link never changes
 
-For anything else it raises an OSError that says what stands at the path. Source: ours.
+For anything else it raises an OSError that says what stands at the path.
+
+A write gives one of three guarantees, the cheapest first:
+
+    in the page cache    the bytes survive the death of the process
+    file fsynced         they survive a power failure
+    directory fsynced    the names in it survive one, too
+
+Source: ours.
 """
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kminilog.errors import NotARegularFileError
+from kminilog.format.names import with_suffix
 from kminilog.settings import INT32_MAX
 
 KINDS = {
@@ -98,6 +108,77 @@ def touch(path: Path) -> None:
     os.close(open_regular(path, os.O_WRONLY | os.O_CREAT))
 
 
+def check_real_directory(path: Path) -> None:
+    """Raise NotADirectoryError if the path is not a directory itself; a missing path is fine.
+
+    A link to a directory is refused: deletes and renames in it would leave the log dir.
+    """
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "a file")
+        reason = f"{kind}, not a directory of its own; move it away"
+        raise NotADirectoryError(errno.ENOTDIR, reason, str(path))
+
+
+def append_to(path: Path, data: bytes | memoryview) -> None:
+    """Append data to an existing file, in the page cache: no fsync.
+
+    Raises OSError, which names the file; it may then end with part of the data.
+    """
+    descriptor = open_regular(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        rest = memoryview(data)
+        with naming(path):
+            while rest:  # the operating system may write less than it was given
+                rest = rest[os.write(descriptor, rest) :]
+    finally:
+        os.close(descriptor)
+
+
+def sync(path: Path) -> None:
+    """Fsync a file or a directory: its bytes, or its names, survive a power failure. OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with naming(path):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_file(source: Path, directory: Path) -> None:
+    """Copy a file with its times into a directory: no fsync. OSError, which names a file."""
+    with naming(directory / source.name):
+        shutil.copy2(source, directory)
+
+
+def replace_file(
+    path: Path, data: bytes, *, temporary: Path | None = None, mode: int | None = None
+) -> None:
+    """Write a file atomically: a reader sees all of the old bytes or all of the new ones.
+
+    `temporary` is a name in the same directory, `<name>.tmp` by default; `mode` are the permissions
+    if they are not those of any new file. Once it returns, the new bytes survive a power failure. A
+    crash may leave the temporary file. Raises OSError, which names a file; then nothing is left.
+    """
+    temporary = temporary or path.with_name(with_suffix(path.name, ".tmp"))
+    try:
+        with naming(temporary), open(temporary, "wb", opener=open_regular) as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+        sync(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            if stat.S_ISREG(os.lstat(temporary).st_mode):  # anything else is somebody's
+                os.unlink(temporary)
+        raise
+    sync(path.parent)
+
+
 def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
     """Raise NotARegularFileError if the path is no regular file; it says more than an OSError."""
     try:
@@ -115,18 +196,3 @@ def _refuse_what_is_no_file(path: Path | str, *, follow: bool) -> None:
 
 def _refusal(path: Path | str, mode: int) -> NotARegularFileError:
     return NotARegularFileError(str(path), what=KINDS.get(stat.S_IFMT(mode), "a special file"))
-
-
-def check_real_directory(path: Path) -> None:
-    """Raise NotADirectoryError if the path is not a directory itself; a missing path is fine.
-
-    A link to a directory is refused: deletes and renames in it would leave the log dir.
-    """
-    try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISDIR(mode):
-        kind = KINDS.get(stat.S_IFMT(mode), "a file")
-        reason = f"{kind}, not a directory of its own; move it away"
-        raise NotADirectoryError(errno.ENOTDIR, reason, str(path))

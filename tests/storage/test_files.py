@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from kminilog.errors import KMiniLogError, NotARegularFileError
-from kminilog.storage.durable_file import append_to, replace_file
-from kminilog.storage.lock import LogDirLock
-from kminilog.storage.regular_file import (
+from kminilog.storage.files import (
+    append_to,
     check_real_directory,
     open_regular,
     read_regular,
     regular_status,
+    replace_file,
     touch,
     truncate,
 )
+from kminilog.storage.lock import LogDirLock
 
 
 def make_socket(path: Path) -> None:
