@@ -39,15 +39,33 @@ class ReportOrigin(NamedTuple):
     command: str
 
 
+class Mark(NamedTuple):
+    """Where in the offsets of a partition a sample is, in percent, and what it is."""
+
+    severity: str
+    left: float
+    title: str
+
+
 class Part(NamedTuple):
-    """A partition of a report, how much of the largest one it is, and the marks of its samples."""
+    """A partition of a report; its `width` is its size, in percent of the largest one's."""
 
     name: str
     held: str
     offsets: str
     size_bytes: int
     width: float
-    marks: list[tuple[str, float, str]]
+    marks: list[Mark]
+
+
+class TopicParts(NamedTuple):
+    """A topic of a report: the mean size, in percent of the largest, and rows by segment names."""
+
+    name: str
+    skew: str
+    at_mean: float
+    parts: list[Part]
+    segments: list[tuple[str, Json]]
 
 
 def render_html(
@@ -75,7 +93,7 @@ def render_html(
         advice=advice,
         bytes_of=bytes_of,
         has_samples_only=any(found.total > len(found.samples) for found in results.found()),
-        topics_with_parts=list(_topics(results)),
+        parts_of_topics=list(_topics(results)),
         shown_segments=_SHOWN_SEGMENTS,
     )
 
@@ -107,10 +125,7 @@ def _counted(classes: Sequence[Found]) -> str:
     return f"{severities}: {', '.join(f'{grouped(one.total)} {one.kind}' for one in found)}."
 
 
-def _topics(
-    results: Results,
-) -> Iterator[tuple[str, str, float, list[Part], list[tuple[str, Json]]]]:
-    """Yield each topic: its name, its skew, where the mean size is, its partitions and segments."""
+def _topics(results: Results) -> Iterator[TopicParts]:
     for topic in dict.fromkeys(part["topic"] for part in results.partitions):
         parts = [part for part in results.partitions if part["topic"] == topic]
         largest = max(part["size_bytes"] for part in parts)
@@ -123,7 +138,7 @@ def _topics(
             for part in parts
             for row in part.get("segments", ())
         ]
-        yield topic, skew, at_mean, drawn, rows
+        yield TopicParts(topic, skew, at_mean, drawn, rows)
 
 
 def _name(part: Json) -> str:
@@ -143,8 +158,7 @@ def _part(results: Results, part: Json, largest: int) -> Part:
     )
 
 
-def _marks(results: Results, part: Json) -> Iterator[tuple[str, float, str]]:
-    """Yield a mark for each sample with an offset: its severity, its place in percent, its text."""
+def _marks(results: Results, part: Json) -> Iterator[Mark]:
     start, end = part["log_start_offset"], part["log_end_offset"]
     for found in results.found():
         for sample in found.samples:
@@ -152,4 +166,5 @@ def _marks(results: Results, part: Json) -> Iterator[tuple[str, float, str]]:
             if is_here and sample.offset is not None:
                 share = (sample.offset - start) / max(end - start, 1)
                 severity = "allowed" if found.is_allowed else found.severity
-                yield severity, 100 * min(max(share, 0), 1), f"{found.kind}: {sample.place}"
+                title = f"{found.kind}: {sample.place}"
+                yield Mark(severity, 100 * min(max(share, 0), 1), title)

@@ -168,16 +168,15 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary:
     _, _, partitioner = exercise.judge.partition(" --partitioner ")
     log_dir = LogDir(directory / LOG_DIR)
     try:
-        report = verify_storage(log_dir, partitioner=partitioner or None).to_json()
+        report = verify_storage(log_dir, partitioner=partitioner or None)
     except (KMiniLogError, OSError) as error:
         return Outcome(
             exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": str(error)})
         )
-    if report["verdict"] == "ok":
+    if report.verdict == "ok":
         return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
-    first = report["findings"][0]
-    samples = first["samples"] or [{}]
-    values = {"finding": first["class"], "detail": str(samples[0].get("detail", ""))}
+    first = report.tally.findings()[0]
+    values = {"finding": first.kind.value, "detail": first.detail}
     return Outcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
 
 

@@ -67,15 +67,13 @@ def diagnosis_by_verify(folder: Path) -> tuple[Diagnosis, list[str]]:
     with tempfile.TemporaryDirectory() as temporary:
         write_copy(folder, Path(temporary))
         report = verify_storage(LogDir(Path(temporary)), partitioner=PARTITIONER)
-    findings = report.to_json()["findings"]
     places = [
-        (sample["segment"], sample["position"], finding["class"], sample)
-        for finding in findings
-        for sample in finding["samples"]
-        if sample.get("offset") is not None
+        (found.segment, found.position or 0, found.kind.value, found.offset)
+        for found in report.tally.findings()
+        if found.segment is not None and found.offset is not None
     ]
-    segment, _, name, sample = min(places)
+    segment, _, name, offset = min(places)
     lines = [
-        f"verify: {finding['class']} {finding['samples'][0]['detail']}" for finding in findings
+        f"verify: {kind} {report.tally.samples(kind)[0].detail}" for kind in report.tally.counts()
     ]
-    return Diagnosis(name, segment, sample["offset"]), lines
+    return Diagnosis(name, segment, offset), lines
