@@ -239,6 +239,7 @@ def test_page_shows_the_record_beside_the_message_and_marks_what_differs():
 # ---- in a browser
 
 
+@pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("width", [1280, 500])
 def test_page_fits_the_window_of_a_browser(many, tmp_path, width):
     many.scope["log_dir"] = "/a/very/long/path" * 30
@@ -250,6 +251,7 @@ def test_page_fits_the_window_of_a_browser(many, tmp_path, width):
         assert page.page.locator(".partition").count() == 3
 
 
+@pytest.mark.xdist_group("browser")
 def test_page_policy_forbids_what_hostile_text_could_do(many, tmp_path):
     path = tmp_path / "page.html"
     script = "<script>document.title = 'x'</script><img src='http://localhost:1/x.png'/>"
