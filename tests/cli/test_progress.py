@@ -2,13 +2,22 @@
 
 import os
 import pty
+import re
+import select
+import shutil
 import subprocess
+import sys
+import time
 from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kminilog.cli import recover
 from kminilog.cli.shared import progress
+from kminilog.cli.shared.engines import spark_at_work
+from kminilog.cli.shared.interrupts import interrupts_heard
 from tests.cli.command_line import PROGRAM, CommandLine, environment
 from tests.processes import Process
 
@@ -99,3 +108,167 @@ def test_working_that_is_soon_done_says_nothing(capsys):
 def test_working_that_fails_hands_the_error_on():
     with pytest.raises(ValueError, match="inside"), progress.working("Title"):
         raise ValueError("inside")
+
+
+# ---- while Spark starts: what is said before it, the clock that runs, and how long all took
+
+
+SOON_TOLD = """
+from kminilog.cli.shared import progress
+progress.SECONDS_BETWEEN_LINES = 0.2
+from kminilog.cli.main import main
+main()
+"""
+NOT_STARTED = """
+import sys
+from kminilog.jobs.spark.runtime import session
+def start(master):
+    print("pyspark" in sys.modules, file=sys.stderr)
+    raise KeyboardInterrupt
+session.spark_session = start
+from kminilog.cli.main import main
+main()
+"""
+TOOK = r"Verifying with Spark: Spark started in \d+\.\d s, the work took \d+\.\d s"
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        (["verify", "--engine", "spark"], "Verifying with Spark"),
+        (["verify", "orders", "--against", "lines", "--engine", "spark"], "Verifying with Spark"),
+        (["ingest", "lines", "--topic", "new", "--engine", "spark"], "Ingesting with Spark"),
+        (["demo", "--rows", "10"], "Demo"),
+    ],
+)
+def test_start_of_spark_is_said_before_anything_is_loaded_for_it(orders, tmp_path, words, title):
+    (tmp_path / "lines").write_text("line\n")
+    run = subprocess.run(
+        [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), *words],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.stderr.splitlines() == [f"kminilog: {title}: starting Spark", "False"], run
+
+
+def test_start_of_spark_is_said_within_a_small_multiple_of_importing_click(orders):
+    said = [sys.executable, "-c", NOT_STARTED, "--log-dir", str(orders.log_dir), "verify"]
+    ratio = fastest([*said, "--engine", "spark"]) / fastest([sys.executable, "-c", "import click"])
+    assert ratio < 30  # the aim is 3; a busy machine makes it 9
+
+
+def fastest(command: list[str]) -> float:
+    """Return after how many seconds the first line comes, or else the end, at best."""
+    seconds = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with Process(command, env=environment(), stderr=subprocess.PIPE) as process:
+            process.stderr.readline()
+            seconds.append(time.perf_counter() - began)
+            process.wait()
+    return min(seconds)
+
+
+def test_end_says_how_long_the_start_and_the_work_took(monkeypatch, capsys):
+    clock, spark = SimpleNamespace(now=100.0), object()
+    clock.monotonic = lambda: clock.now
+
+    def start(master: str | None) -> object:
+        clock.now += 3.0
+        return spark
+
+    monkeypatch.setattr("kminilog.cli.shared.engines.time", clock)
+    monkeypatch.setattr("kminilog.jobs.spark.datasource.door.register", lambda session: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.stop", lambda session: None)
+    monkeypatch.setattr("kminilog.jobs.spark.runtime.session.spark_session", start)
+    said = []
+    for existing in (None, spark):
+        monkeypatch.setattr(
+            "kminilog.jobs.spark.runtime.session.existing_session", lambda e=existing: e
+        )
+        with interrupts_heard(), spark_at_work("Title", None) as (started, _):
+            assert started() is spark
+            clock.now += 0.5
+        said += capsys.readouterr().err.splitlines()
+    assert said == [
+        "kminilog: Title: starting Spark",
+        "kminilog: Title: Spark started in 3.0 s, the work took 0.5 s",
+    ]
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that Java waits for: Spark goes on to start when it is there."""
+    home = os.environ.get("JAVA_HOME")
+    real = Path(home, "bin", "java") if home else shutil.which("java")
+    gate, java = tmp_path / "gate", tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n"
+        f'''[ "$1" = -version ] || while [ ! -e "{gate}" ]; do sleep 0.1; done\n'''
+        f'''exec "{real}" "$@"\n'''
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(java.parents[1]))
+    return gate
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")
+def test_clock_runs_in_a_pipe_while_spark_starts_and_the_end_says_how_long_it_took(orders, gate):
+    words = ["--log-dir", str(orders.log_dir), "verify", "--engine", "spark", "--json"]
+    with Process(
+        [sys.executable, "-c", SOON_TOLD, *words],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        said = [process.stderr.readline() for _ in range(8)]  # no JVM runs yet
+        assert said[0] == "kminilog: Verifying with Spark: starting Spark\n"
+        assert all(line.startswith(f"{said[0][:-1]} … ") for line in said[1:])
+        assert int(said[-1].split()[-2]) >= 1
+        gate.touch()
+        *_, last = process.stderr.read().splitlines()
+        assert re.fullmatch(f"kminilog: {TOOK}", last)
+        assert '"verdict": "ok"' in process.stdout.read()
+        assert process.wait() == 0
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark-cluster")
+def test_clock_runs_on_a_terminal_while_spark_starts_and_the_end_says_how_long_it_took(
+    orders, gate
+):
+    env = {name: value for name, value in environment().items() if name != "NO_COLOR"}
+    terminal, end = pty.openpty()
+    with Process(
+        [sys.executable, "-m", "kminilog", "verify", "--engine", "spark"],
+        env={**env, "TERM": "xterm", "KMINILOG_LOG_DIR": str(orders.log_dir)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=end,
+    ) as process:
+        os.close(end)
+        shown = read_until(rb"0:00:0[0-5].*starting Spark.*0:00:0[2-9].*starting Spark", terminal)
+        assert b"took" not in shown
+        gate.touch()
+        shown = read_until(b"took .* s\r?\n", terminal)
+        assert b"Spark is at work" in shown
+        assert re.search(f"kminilog: {TOOK}", shown.decode())
+        assert b"verdict: ok" in process.stdout.read()
+        assert process.wait() == 0
+    os.close(terminal)
+
+
+def read_until(wanted: bytes, terminal: int) -> bytes:
+    """Return what a terminal shows until this is there; an error if it does not come."""
+    shown, deadline = b"", time.monotonic() + 120
+    while not re.search(wanted, shown, re.DOTALL):
+        left = max(0.0, deadline - time.monotonic())
+        assert select.select([terminal], [], [], left)[0], shown
+        shown += os.read(terminal, 4096)
+    return shown

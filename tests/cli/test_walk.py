@@ -25,9 +25,9 @@ from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.text import columns, shown
 from tests.cli.command_line import PROGRAM, CommandLine, Run, environment
-from tests.cli.test_cluster_life import Cluster
+from tests.cli.test_cluster import Cluster
 from tests.cli.test_help import COMMANDS, SPARK, shown_example, working_directory
-from tests.cli.test_tricks import RAW
+from tests.cli.test_output import RAW
 
 __all__ = ["working_directory"]
 
