@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.shared.cluster_option import broker_of, topics_at
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.message_fields import key_and_value, message_json
 from kminilog.cli.shared.options import (
@@ -26,7 +27,6 @@ from kminilog.cli.shared.options import (
     to_topic_partition,
 )
 from kminilog.cli.shared.output import flush, warn, write_document, write_lines, write_record
-from kminilog.cli.shared.places import broker_of, topics_at
 from kminilog.course.steps.find_offset import Search, of_search
 from kminilog.course.steps.text import render_text
 from kminilog.errors import OffsetOutOfRangeError, UnknownTopicOrPartitionError

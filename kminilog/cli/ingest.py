@@ -167,13 +167,13 @@ def _ingest_here(
     from kminilog.jobs.ingest.job import ingest_with
     from kminilog.jobs.ingest.local_engine import LocalIngest
 
-    class Engine(LocalIngest):
+    class InterruptibleIngest(LocalIngest):
         """A signal ends staging at once: it writes only what the job then deletes."""
 
         stage = interruptible_anywhere(LocalIngest.stage)
 
     with working("Ingesting") as at:
-        return ingest_with(Engine(at), log_dir_path, source, progress=at, **options)
+        return ingest_with(InterruptibleIngest(at), log_dir_path, source, progress=at, **options)
 
 
 def _ingest_by_spark(

@@ -24,11 +24,11 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
+from kminilog.cli.shared.cluster_option import CLUSTER_COMMANDS, placed
 from kminilog.cli.shared.interrupts import check_interrupt, interrupted_exit_code, interrupts_heard
 from kminilog.cli.shared.named_files import DirectoryName
 from kminilog.cli.shared.options import ARGUMENTS, CLUSTER, example, to_directory
 from kminilog.cli.shared.output import complain, flush, flush_stderr, lose_rest_of, warn
-from kminilog.cli.shared.places import CLUSTER_COMMANDS, placed
 from kminilog.errors import KMiniLogError, OffsetOutOfRangeError, in_words
 from kminilog.storage.notices import KMiniLogWarning
 

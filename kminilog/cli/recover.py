@@ -38,7 +38,7 @@ from kminilog.verification.partition_checks import check_partition
 from kminilog.verification.records import read_records
 
 
-class Diagnosis(NamedTuple):
+class ExplainedPlan(NamedTuple):
     """A plan, and the findings of `verify` that it is about."""
 
     plan: RecoveryPlan
@@ -131,55 +131,55 @@ def command(
         warn_all(writer.warnings)
         plan = writer.recovery_plan(topic_partition)
         at(f"naming the faults of {topic_partition}")
-        diagnosis = diagnose(writer, topic_partition, plan)
+        explained = explain(writer, topic_partition, plan)
         is_refused = plan.damage is not None and not force
         side_files: list[Path] = []
         if not dry_run and not is_refused:
             if plan.damage:
                 cut = plan.damage
-                warn(f"--force cuts {diagnosis.of_break(cut)}; {loss_of(cut)}")
+                warn(f"--force cuts {explained.of_break(cut)}; {loss_of(cut)}")
             side_files = writer.recover(plan, force=force)
     if as_json:
-        write_document(_to_json(topic_partition, diagnosis, side_files, dry_run=dry_run))
+        write_document(_to_json(topic_partition, explained, side_files, dry_run=dry_run))
     else:
         write_line(f"{topic_partition}: valid up to offset {plan.log_end_offset}")
         would = "would be " if dry_run or is_refused else ""
-        write_lines(list(diagnosis.lines(would)) or ["nothing to do"])
+        write_lines(list(explained.lines(would)) or ["nothing to do"])
         write_lines(f"kept in {path}" for path in side_files)
         if is_refused:
             write_line("nothing was changed; --force cuts the log there, and loses what follows")
-    return int(is_refused or (dry_run and diagnosis.has_lost_messages))
+    return int(is_refused or (dry_run and explained.has_lost_messages))
 
 
 def _to_json(
     topic_partition: TopicPartition,
-    diagnosis: Diagnosis,
+    explained: ExplainedPlan,
     side_files: list[Path],
     *,
     dry_run: bool,
 ) -> dict[str, Any]:
-    plan = diagnosis.plan
+    plan = explained.plan
     return {
         **topic_partition._asdict(),
         "dry_run": dry_run,
         "log_end_offset": plan.log_end_offset,
-        "cut": diagnosis.break_json(plan.cut),
-        "damage": diagnosis.break_json(plan.damage),
+        "cut": explained.break_json(plan.cut),
+        "damage": explained.break_json(plan.damage),
         "side_files": [str(path) for path in side_files],
         "rebuilt_indexes": [str(segment.index.path) for segment, _ in plan.rebuilt_indexes],
         "removed_files": [str(path) for path in plan.leftovers],
         "stray_files": [str(path) for path in plan.strays],
-        "warnings": [words_of(found) for found in diagnosis.lost],
+        "warnings": [words_of(found) for found in explained.lost],
     }
 
 
-def diagnose(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> Diagnosis:
+def explain(log_dir: LogDir, topic_partition: TopicPartition, plan: RecoveryPlan) -> ExplainedPlan:
     """Return a plan with what `verify` finds in the partition; reads it once more: O(bytes)."""
     topic = log_dir.topic(topic_partition.topic)
     known = read_records(log_dir.path).partitions_of(topic)[topic_partition.partition]
     jobs = replace(known, placement=())  # recovery does not ask where keys belong
     reader, check = log_dir.reader(topic_partition), interruptible_anywhere(segment_check())
-    return Diagnosis(plan, check_partition(reader, jobs, check_segment=check).findings)
+    return ExplainedPlan(plan, check_partition(reader, jobs, check_segment=check).findings)
 
 
 def words_of(finding: Finding) -> str:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import Broken, warn_all, write_document, write_line, write_lines
-from kminilog.cli.shared.places import cluster_at, is_cluster
 from kminilog.cli.shared.recovery_reading import open_writer
 from kminilog.cluster.cluster_files import expired_in_copies
 from kminilog.errors import KMiniLogError

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster, topics_at
 from kminilog.cli.shared.options import (
     allow_gaps_option,
     config_option,
@@ -23,7 +24,6 @@ from kminilog.cli.shared.output import (
     write_line,
     write_lines,
 )
-from kminilog.cli.shared.places import cluster_at, is_cluster, topics_at
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer
 from kminilog.cli.shared.topic_files import (

@@ -81,7 +81,7 @@ def measure_recovery(directory: Path) -> None:
         first.write_bytes(b"?" * 30 + first.read_bytes()[30:])
 
     print(f"\nrecovery of {RECOVERED_MESSAGES:,} messages, ns of CPU a message")
-    faults = {"sound": None, "torn at its end": tear, "damaged at its beginning": damage}
+    faults = {"valid": None, "torn at its end": tear, "damaged at its beginning": damage}
     for name, make_fault in faults.items():
         if make_fault:
             make_fault()

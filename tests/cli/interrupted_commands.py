@@ -213,7 +213,7 @@ def interrupt(log_dir: LogDir, name: str, times: int, chance: Random) -> tuple[C
             f"{name}, {number.name} after {delay:.4f} of {seconds:.2f} s: {fault}"
             for fault in faults(log_dir, name, code, number, before)
         ]
-    if name == "recover":  # the next command finds a sound log, however early the last signal came
+    if name == "recover":  # the next command finds a valid log, however early the last signal came
         wait(start(log_dir.path, words))
     return codes, wrong
 

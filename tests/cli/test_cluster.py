@@ -345,7 +345,7 @@ def test_consume_lets_followers_copy_first(two_copies):
     assert two_copies.seen("high_watermark") == [1, 1, 1, 1]
 
 
-def test_consume_goes_on_behind_a_gap_if_gaps_are_allowed(empty):
+def test_consume_goes_on_after_a_gap_if_gaps_are_allowed(empty):
     kafka = ["--dialect", "kafka", "--config", "segment.bytes=400"]
     empty.ok("topic", "create", "t", "--partitions", "1", "--replicas", "2", *kafka)
     lines = b"".join(b"value%d\n" % n for n in range(40))

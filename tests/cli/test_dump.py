@@ -255,7 +255,7 @@ def test_dump_deep_opens_all_members_of_gzip_and_skips_zero_bytes(kminilog, log,
         assert [record["value"] for record in run.records] == ["0", "1", "2", "3", "4"]
 
 
-def test_dump_deep_of_rubbish_behind_gzip_says_that_it_is_damaged(kminilog, log):
+def test_dump_deep_of_rubbish_after_gzip_says_that_it_is_damaged(kminilog, log):
     packed = gzip.compress(log.read_bytes(), mtime=0)
     log.write_bytes(wrapper(KAFKA, 1, packed + b"rubbish", 4))
     run = dump(kminilog, log, "--deep", "--json")
@@ -282,7 +282,7 @@ def test_dump_deep_of_a_compressed_message_without_messages_is_damage(kminilog, 
     [bytes(40), bytes(3), b"\xff" * 40, encode(KAFKA, 5, b"", b"")[:-1]],
     ids=["zeros", "few", "size below 0", "cut"],
 )
-def test_dump_deep_in_kafkas_format_goes_on_behind_damage_inside(kminilog, log, rest):
+def test_dump_deep_in_kafkas_format_goes_on_after_damage_inside(kminilog, log, rest):
     inner = gzip.compress(log.read_bytes() + rest, mtime=0)
     log.write_bytes(wrapper(KAFKA, 1, inner, 4) + encode(KAFKA, 9, b"k", b"9"))
     run = dump(kminilog, log, "--deep", "--format", "kafka", "--print-data")
@@ -293,7 +293,7 @@ def test_dump_deep_in_kafkas_format_goes_on_behind_damage_inside(kminilog, log, 
     assert (run.code, run.err) == (1, told)
 
 
-def test_dump_deep_in_kafkas_format_goes_on_behind_gzip_that_cannot_be_opened(kminilog, log):
+def test_dump_deep_in_kafkas_format_goes_on_after_gzip_that_cannot_be_opened(kminilog, log):
     log.write_bytes(wrapper(KAFKA, 1, b"no gzip", 4) + encode(KAFKA, 5, b"k", b"5"))
     run = dump(kminilog, log, "--deep", "--format", "kafka")
     assert run.out.splitlines()[2].startswith("offset: 5 ")
@@ -407,7 +407,7 @@ def test_dump_index_hex_shows_the_bytes_of_each_entry(orders):
         (bytes([0, 0, 0, 6, 0, 0, 0, 128]), "entry 2, (6, 128), does not ascend"),
     ],
 )
-def test_dump_unsound_index_shows_the_sound_entries_and_why_it_stops(orders, tail, detail):
+def test_dump_invalid_index_shows_the_valid_entries_and_why_it_stops(orders, tail, detail):
     path = orders.log_dir / "orders-0" / "00000000000000000005.index"
     path.write_bytes(path.read_bytes() + tail)
     run = orders("dump", path, "--json")

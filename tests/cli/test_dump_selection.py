@@ -89,7 +89,7 @@ def test_offset_that_is_not_there_is_a_no_and_says_where_to_look(orders):
     assert_one_line(orders("dump", last, "--offset", 3), 1, f"{last}: no message with offset 3; ")
 
 
-def test_unfinished_message_with_segments_behind_it_is_no_torn_tail(orders):
+def test_unfinished_message_with_segments_after_it_is_no_torn_tail(orders):
     first, *_, last = sorted((orders.log_dir / "orders-0").glob("*.log"))
     for log, fault in ((last, "torn-tail"), (first, "bad-length")):
         cut_to(log, log.stat().st_size - 1)
@@ -106,7 +106,7 @@ def test_log_of_a_topic_with_broken_settings_is_still_shown(orders):
     assert orders.ok("dump", log, "--dialect", "documented", "--at", 0).out.count("\n") == 1
 
 
-def test_byte_behind_the_end_is_one_line(kminilog, log):
+def test_byte_after_the_end_is_one_line(kminilog, log):
     size = log.stat().st_size
     assert_one_line(
         kminilog("dump", log, "--at", size), 2, f"no byte {size}: its last byte is {size - 1}"
@@ -181,7 +181,7 @@ def test_offset_below_all_entries_is_a_no(orders):
     assert_one_line(orders("dump", path, "--offset", 7), 1, "no entry for offset 7 or below")
 
 
-def test_damage_of_an_index_holds_all_bytes_behind_it(orders):
+def test_damage_of_an_index_holds_all_bytes_after_it(orders):
     path = orders.log_dir / "orders-0" / "00000000000000000005.index"
     path.write_bytes(path.read_bytes() + bytes(16))
     for byte in (16, 31):

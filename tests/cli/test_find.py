@@ -183,7 +183,7 @@ def test_find_bad_input_is_one_line(orders, arguments, part):
     assert_one_line(orders("find", *arguments), 2, part)
 
 
-def test_find_behind_damage_is_one_line_that_names_the_place(orders):
+def test_find_after_damage_is_one_line_that_names_the_place(orders):
     log = orders.log_dir / "orders-0" / ("0" * 20 + ".log")
     flip_byte(log, 20, mask=1)
     assert_one_line(orders("find", "orders-0", 0), 2, f"{log}, byte 0: damaged")

@@ -297,7 +297,7 @@ def test_group_without_a_command_names_those_there_are(kminilog, group, part):
         (["lab", "list", "--cluster", "x"], "leave it out, no topics are needed"),
     ],
 )  # fmt: skip
-def test_option_of_kminilog_behind_a_command_says_where_it_belongs(kminilog, arguments, part):
+def test_option_of_kminilog_after_a_command_says_where_it_belongs(kminilog, arguments, part):
     run = kminilog(*arguments)
     line = [line for line in run.err.splitlines() if line.startswith("kminilog: ")]
     assert (run.code, run.out, len(line)) == (2, "", 1)

@@ -39,7 +39,7 @@ def middle_log(orders):
     return orders.log_dir / "orders-0" / f"{SEGMENTS[1]}.log"
 
 
-def test_recover_sound_partition_has_nothing_to_do(orders):
+def test_recover_valid_partition_has_nothing_to_do(orders):
     before = files_of(orders.log_dir / "orders-0")
     recovered = orders.ok("recover", "orders-0", "--json").document
     assert set(recovered) >= FIELDS
@@ -262,7 +262,7 @@ def test_end_that_is_lost_already_is_a_no_in_a_dry_run(topic):
     assert (run.code, "lost-end: offsets " in run.out) == (1, True)
 
 
-def test_sound_partition_and_file_too_many_are_no_loss(topic):
+def test_valid_partition_and_file_too_many_are_no_loss(topic):
     assert topic.ok("recover", "t-1-0", "--dry-run").out.splitlines()[1:] == ["nothing to do"]
     (topic.log_dir / "t-1-0" / "notes.txt").write_bytes(b"")
     run = topic.ok("recover", "t-1-0", "--dry-run")

@@ -23,7 +23,7 @@ SAMPLE = {"topic", "partition", "segment", "offset", "position", "source", "deta
 MIDDLE = f"{5:020d}.log"
 
 
-def test_verify_sound_topic_is_ok(orders):
+def test_verify_valid_topic_is_ok(orders):
     report = orders.ok("verify", "orders", "--json").document
     assert set(report) >= FIELDS
     assert (report["verdict"], report["findings"], report["conservation"]) == ("ok", [], {})

@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from kminilog.cli.cluster.demo import demo
+from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.clusters import let_followers_copy, open_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.options import CLUSTER, Command, example, json_option, to_directory
 from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
-from kminilog.cli.shared.places import cluster_at
 from kminilog.cluster.cluster_files import ClusterFiles, refuse_lost_end
 from kminilog.cluster.metadata import ClusterMetadata, Node, PartitionInfo
 from kminilog.cluster.mini_cluster import MiniCluster

@@ -24,6 +24,7 @@ from kminilog.cli.consume.record_lines import (
 )
 from kminilog.cli.consume.run import ConsumeRun, Wanted
 from kminilog.cli.consume.streams import consume_streams
+from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.clusters import source_of, with_leader
 from kminilog.cli.shared.group_offsets import coordinator_of
 from kminilog.cli.shared.options import (
@@ -35,7 +36,6 @@ from kminilog.cli.shared.options import (
     to_offset,
 )
 from kminilog.cli.shared.output import Broken, is_terminal, warn_all
-from kminilog.cli.shared.places import topics_at
 from kminilog.clock import Clock
 from kminilog.config import parse_config
 from kminilog.consumer.consumer import Consumer

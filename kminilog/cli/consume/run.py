@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from kminilog.cli.consume.record_lines import WriteRecord
+from kminilog.cli.shared.cluster_option import given_cluster, placed
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.output import flush, warn
-from kminilog.cli.shared.places import given_cluster, placed
 from kminilog.clock import Clock
 from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.errors import UnknownTopicIdError

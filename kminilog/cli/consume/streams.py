@@ -16,11 +16,11 @@ from typing import Any
 
 from kminilog.cli.consume.record_lines import WriteRecord
 from kminilog.cli.consume.run import Wanted
+from kminilog.cli.shared.cluster_option import given_cluster, placed
 from kminilog.cli.shared.clusters import source_of
 from kminilog.cli.shared.group_offsets import coordinator_of
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.output import flush, warn
-from kminilog.cli.shared.places import given_cluster, placed
 from kminilog.clock import Clock
 from kminilog.config import complete_config
 from kminilog.consumer.consumer import Consumer

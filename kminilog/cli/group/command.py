@@ -15,11 +15,11 @@ from typing import Any
 import click
 
 from kminilog.cli.group.demo import demo
+from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.group_offsets import coordinator_of, group_offsets, offsets_of
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option, to_offset
 from kminilog.cli.shared.output import warn, write_document, write_line, write_lines
-from kminilog.cli.shared.places import topics_at
 from kminilog.consumer.assignors.interface import text_order
 from kminilog.consumer.coordinator import Coordinator, delete_group
 from kminilog.consumer.errors import UnknownGroupError

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.options import allow_gaps_option, example, json_option
 from kminilog.cli.shared.output import Broken, write_document, write_line, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
-from kminilog.cli.shared.places import cluster_at, is_cluster
 from kminilog.cli.shared.topic_files import (
     describe_partition,
     describe_topic,

@@ -22,14 +22,14 @@ from typing import Any, BinaryIO, NamedTuple
 import click
 
 from kminilog.cli.produce.input_lines import InputLines, typing
-from kminilog.cli.produce.line_messages import Line, line_rule
-from kminilog.cli.produce.report import Report, write_stats
+from kminilog.cli.produce.line_messages import LineMessage, line_rule
+from kminilog.cli.produce.sent_lines import SentLines, write_stats
+from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.clusters import LeaderSide, leader_side
 from kminilog.cli.shared.interrupts import is_interrupted
 from kminilog.cli.shared.named_files import InputStream
 from kminilog.cli.shared.options import config_option, example, json_option, to_separator
 from kminilog.cli.shared.output import warn
-from kminilog.cli.shared.places import topics_at
 from kminilog.clock import Chance, Clock
 from kminilog.config import parse_config
 from kminilog.errors import KMiniLogError, NullValueError, PartitionOfRecordError, SourceError
@@ -55,7 +55,7 @@ class _Source(NamedTuple):
     file: BinaryIO
     is_typed: bool
     lines: InputLines
-    messages: Iterator[Line]
+    messages: Iterator[LineMessage]
     topic: Topic
     partition: int | None
 
@@ -155,7 +155,7 @@ def command(
     rule = line_rule(found, key_separator, key_regex, null_value)
     if is_typed := file.isatty():
         _check_partition(found, partition)
-    report = Report(found, is_going_on=on_failure == "go-on", as_json=as_json, is_typed=is_typed)
+    sent = SentLines(found, is_going_on=on_failure == "go-on", as_json=as_json, is_typed=is_typed)
     clock, chance = SystemClock(), random.Random(seed)
     is_complete = False
     with leader_side(log_dir_path, clock, settings, has_thread=_has_thread(settings)) as side:
@@ -168,16 +168,16 @@ def command(
                 lines = InputLines(file, rule.longest_bytes, before_waiting=before_waiting)
                 messages = rule.messages(lines, _name(file))
                 source = _Source(file, is_typed, lines, messages, found, partition)
-                _send_all(producer, source, report)
+                _send_all(producer, source, sent)
             is_complete = not is_interrupted()
         except Exception as error:
-            error.add_note(report.after_failure())
+            error.add_note(sent.after_failure())
             raise
         finally:
-            report.close(is_complete=is_complete)
+            sent.close(is_complete=is_complete)
     if has_stats:
         write_stats(producer, found, as_json=as_json)
-    is_all_written = report.is_all_acknowledged and not side.unheard.exit_code
+    is_all_written = sent.is_all_acknowledged and not side.unheard.exit_code
     return 0 if is_all_written else SOME_WERE_LOST
 
 
@@ -214,25 +214,25 @@ def _producer(
     )
 
 
-def _send_all(producer: ManualProducer, source: _Source, report: Report) -> None:
+def _send_all(producer: ManualProducer, source: _Source, sent: SentLines) -> None:
     has_thread = isinstance(producer, Producer)
     line = None
     for line in source.messages:
         try:
-            report.expect(_send(producer, source, line))
+            sent.expect(_send(producer, source, line))
         except SourceError:
             if not has_thread:
                 _send_full_batches(producer)
             raise
-        if _is_time_to_flush(source, report, has_thread=has_thread):
+        if _is_time_to_flush(source, sent, has_thread=has_thread):
             producer.flush()
         elif producer.is_ready and not has_thread:
             _send_full_batches(producer)
-        report.add_done()
+        sent.add_done()
     if line is None:
         _check_partition(source.topic, source.partition)
     producer.flush()
-    report.add_done()
+    sent.add_done()
 
 
 def _check_partition(topic: Topic, partition: int | None) -> None:
@@ -241,9 +241,9 @@ def _check_partition(topic: Topic, partition: int | None) -> None:
         raise PartitionOfRecordError(topic.name, partition=partition, partitions=topic.partitions)
 
 
-def _is_time_to_flush(source: _Source, report: Report, *, has_thread: bool) -> bool:
+def _is_time_to_flush(source: _Source, sent: SentLines, *, has_thread: bool) -> bool:
     """Tell if all lines that were read should be written now, although batches have room."""
-    if source.is_typed or report.waiting_count >= MAX_WAITING:
+    if source.is_typed or sent.waiting_count >= MAX_WAITING:
         return True
     return not has_thread and source.lines.is_pausing()
 
@@ -253,7 +253,7 @@ def _send_full_batches(producer: ManualProducer) -> None:
         pass
 
 
-def _send(producer: ManualProducer, source: _Source, line: Line) -> SendFuture:
+def _send(producer: ManualProducer, source: _Source, line: LineMessage) -> SendFuture:
     record = ProducerRecord(source.topic.name, _as_text(line.key), line.value, source.partition)
     try:
         try:
@@ -278,7 +278,7 @@ def _as_text(data: bytes | None) -> str | bytes | None:
         return data
 
 
-def _refuse_what_cannot_be_stored(topic: Topic, line: Line) -> None:
+def _refuse_what_cannot_be_stored(topic: Topic, line: LineMessage) -> None:
     """Raise now what the append of a whole batch would."""
     if line.value is None and not topic.dialect.has_value_length:
         raise NullValueError(topic.dialect.name)

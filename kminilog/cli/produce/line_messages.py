@@ -22,7 +22,7 @@ from kminilog.text import printable_bytes
 _KeyOf = Callable[[bytes], tuple[bytes | None, bytes]]
 
 
-class Line(NamedTuple):
+class LineMessage(NamedTuple):
     """One line of input as a message; `is_cut` if it is too long and was not read to its end."""
 
     number: int
@@ -39,7 +39,7 @@ class LineRule(NamedTuple):
     null: bytes | None
     longest_bytes: int
 
-    def messages(self, lines: Iterable[bytes], source: str) -> Iterator[Line]:
+    def messages(self, lines: Iterable[bytes], source: str) -> Iterator[LineMessage]:
         """Yield what lines, without their newlines, are as messages.
 
         Tells at the end, with the name of their source, if none of them had the separator.
@@ -49,7 +49,7 @@ class LineRule(NamedTuple):
             key, value = self.key_of(line)
             has_key = has_key or key is not None
             is_cut = len(line) > self.longest_bytes
-            yield Line(number, key, None if value == self.null else value, is_cut)
+            yield LineMessage(number, key, None if value == self.null else value, is_cut)
         if self.separator and number and not has_key:
             shown = printable_bytes(self.separator).decode()
             warn(f"{source}: no line has the separator '{shown}', so no message has a key")

@@ -18,9 +18,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.cli.shared.interrupts import check_interrupt
 from kminilog.cli.shared.output import Broken, warn, warn_all
-from kminilog.cli.shared.places import cluster_at, is_cluster
 from kminilog.cli.shared.progress import working_if_long
 from kminilog.cli.shared.recovery_reading import open_writer, recovery_reading
 from kminilog.clock import Clock

@@ -8,7 +8,7 @@ Source: Kafka: ConsumerGroupCommand.
 import random
 from typing import Any
 
-from kminilog.cli.shared.places import cluster_at, is_cluster
+from kminilog.cli.shared.cluster_option import cluster_at, is_cluster
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.group import Group
 from kminilog.consumer.interface import MessageSource

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kminilog.cli.shared.cluster_option import cluster_at
 from kminilog.cli.shared.output import warn_all, write_document, write_line, write_lines
-from kminilog.cli.shared.places import cluster_at
 from kminilog.errors import KMiniLogError
 from kminilog.storage.log_dir import LogDir
 from kminilog.text import FIT_COLUMNS, printable, wrap

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kminilog.cli.shared.cluster_option import is_cluster
 from kminilog.cli.shared.engines import engine_for, engine_option, master_option, spark_at_work
 from kminilog.cli.shared.interrupts import interruptible_anywhere
 from kminilog.cli.shared.options import ARGUMENTS, example, json_option
 from kminilog.cli.shared.output import json_bytes, warn, write_document, write_lines
 from kminilog.cli.shared.output_files import OutputFile, write_output
-from kminilog.cli.shared.places import is_cluster
 from kminilog.cli.shared.progress import working
 from kminilog.cli.shared.source_options import (
     is_reading_asked,

@@ -37,7 +37,7 @@ from kminilog.text import count, table
 _Stretches = dict[TopicPartition, "_Stretch"]
 
 
-class Report:
+class SentLines:
     """Prints an object for each message at once, or a line for each partition at the end.
 
     In the order of the lines. Messages are written even if the reader of stdout is gone. Whoever
@@ -79,11 +79,11 @@ class Report:
         Raises the error of the first line that failed, unless failures are only counted.
         """
         while self._expected and self._expected[0].done():
-            was_sound = self.is_all_acknowledged
+            was_complete = self.is_all_acknowledged
             error = self._add_next()
             if error and not self._is_going_on:
                 raise error
-            if error and was_sound:
+            if error and was_complete:
                 warn(str(error))
         self._flush()
 

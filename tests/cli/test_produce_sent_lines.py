@@ -177,7 +177,7 @@ def test_report_with_acks_0_names_the_file_that_was_not_written(kminilog, nearly
     assert len(stored(kminilog, "t")) == 6
 
 
-def test_report_with_a_limit_on_file_sizes_names_what_was_written_behind_the_failure(
+def test_report_with_a_limit_on_file_sizes_names_what_was_written_after_the_failure(
     kminilog, nearly_full
 ):
     """Only the first partition's file is full: the batch of the second is written, and told."""
