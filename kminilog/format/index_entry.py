@@ -13,8 +13,8 @@ Invariants
     I2  relative_offset strictly ascends
     I3  position strictly ascends
 
-The index is sparse: the rule `is_due` decides which messages get an entry. This module opens no
-file; storage/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
+The index is sparse: few messages have an entry, and the rule `is_due` says which. This module opens
+no file; storage/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
 Differs: no memory map, no pre-allocation, and the rule looks at each message, not at each appended
 set (docs/differences.md).
 """
@@ -92,7 +92,7 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
 
     `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
     first message of a segment never gets an entry. Append and plain recovery call this for each
-    message; bulk.layout applies the same rule to many positions, and tests compare the two.
+    message; columns.layout applies the same rule to many positions, and tests compare the two.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)

@@ -14,7 +14,10 @@
     value         documented dialect: the rest. kafka dialect: int32 length (-1: null), then value
 
 All numbers are big-endian. Decoding gives a `Message`, `NeedMoreBytes` or a `CorruptMessage`. This
-module knows no files, and not which offset should come next.
+module knows no files.
+
+A compressed message holds several messages in its value, and has the offset of the last of them.
+kminilog writes none. Its readers refuse one, but find the plain messages after it.
 
 Later formats of Kafka have offset, size and magic at the same places. Format 1 (Kafka 0.10) has a
 timestamp after the attributes, and the same crc. Format 2 (Kafka 0.11) is a batch of records; its
@@ -190,7 +193,8 @@ def encoded_bytes(dialect: Dialect, key: bytes | None, value: bytes | None) -> i
 def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
     """Return what begins at `position`: a message, too few bytes to tell, or damage.
 
-    Does not check whether the offset is the expected one. O(size), for the checksum.
+    Does not check the offset: this function does not know which one is expected. O(size), for the
+    checksum.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> data = encode(KAFKA, 7, None, b"hi")
@@ -206,11 +210,11 @@ def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
 
 
 def decode_any(data: bytes, position: int = 0) -> Outcome:
-    """Return what begins at `position` as `decode` does, of whatever format and dialect.
+    """Return what begins at `position` as `decode` does, whatever the format and the dialect.
 
-    All formats agree on what a *whole* message is: as many bytes as its size says, and the crc that
-    they have. They differ in where key and value are: both are None in the result. A batch has the
-    offset of its last record. O(size).
+    In all formats a message is *whole* if there are as many bytes as its size says, and its crc is
+    right. The formats differ in where key and value are: both are None in the result. A batch has
+    the offset of its last record. O(size).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> decode_any(encode(KAFKA, 7, None, b"hi"))._replace(value=b"not read").offset
@@ -313,8 +317,8 @@ def is_next_message(message: Message, next_offset: int) -> bool:
 def possible_beginnings(data: bytes) -> Iterator[int]:
     """Yield, ascending, the positions where the next 22 bytes could be the header of a message.
 
-    Finds messages after damage: every real header is among them, others may be. O(bytes). In other
-    formats than this one, that holds for offsets below 2**40.
+    This finds messages after damage. Each header is among them, and perhaps bytes that are none.
+    Headers of later formats are among them if the offset is below 2**40. O(bytes).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))

@@ -1,10 +1,10 @@
 """One `.index` file: where some of the messages of its `.log` begin.
 
 The index is derived from the `.log` and can always be rebuilt from it. A search believes an entry
-only after it has read the message there. So loading is lenient: if the file breaks an invariant of
-format/index_entry.py, it takes the entries in front of that place and ignores the rest. The rule
-which messages get an entry is there, too. Source: S1 5.2; Kafka: OffsetIndex. Differs: no memory
-map and no pre-allocation; the file is as long as its entries (docs/differences.md).
+only after it has read the message there. So a reader may load an invalid file: it takes the entries
+in front of the first that breaks an invariant of format/index_entry.py, and ignores the rest.
+Source: S1 5.2; Kafka: OffsetIndex. Differs: no memory map and no pre-allocation; the file is as
+long as its entries (docs/differences.md).
 """
 
 import sys
@@ -72,10 +72,10 @@ class OffsetIndex:
         if sys.byteorder == "little":
             fields.byteswap()
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
-        self._drop_unsound()
+        self._drop_invalid()
         return True
 
-    def _drop_unsound(self) -> None:
+    def _drop_invalid(self) -> None:
         last_offset, last_position = -1, 0
         pairs = zip(self._relative_offsets, self._positions, strict=True)
         for slot, (relative_offset, position) in enumerate(pairs):

@@ -1,13 +1,14 @@
 """One partition for its one writer: append, roll, flush.
 
-The bytes depend only on the messages and the settings, except where a segment rolls by age. An
-append is all or nothing if an error occurs. But it places the messages one by one, and decides for
-each whether to roll and to index. So the bytes show neither batches nor reopenings.
+An append writes all its messages, or none if an error occurs. It places them one by one, and
+decides for each whether to roll and to index. So the bytes depend only on the messages and the
+settings, except where a segment rolls by age: they do not show batches, or when a log was opened.
 
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
     P2  each segment is named as the dialect says, after the last offset of the one before it
-    P3  only the last segment may be empty, and none is above segment.bytes (but see `_must_roll`)
+    P3  only the last segment may be empty, and none is above segment.bytes, except where no other
+        segment can follow it (`Dialect.can_follow`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
 passes the time, and a function that counts removed files (changes.py).

@@ -3,7 +3,8 @@
 A reader may work beside the writer, in another thread or process, with an object of its own. It
 sees at once what the writer has put into the page cache. An unfinished message at the end of the
 last segment is the end of the log. Segments come and go, and a reader does not list them before
-each search. So a search that does not find the message lists them, and repeats if they are others.
+each search. It lists them after a search that has not found the message, and then searches again
+if they have changed.
 
 `PartitionFiles` says which files a reader may see. `PlainFiles` shows a directory as it is.
 publish/visibility.py leaves out what a job has not committed yet.
@@ -235,8 +236,8 @@ class PartitionReader:
     def _locate(self, offset: int, tracer: Tracer) -> Found | None:
         """Return the first message not below `offset`; None at the log end, or below the log start.
 
-        Searches and, unless that finds the very message, lists the segments and searches again if
-        they have changed. Raises CompressedMessageError for a compressed message.
+        It searches; unless that finds the very message, it lists the segments, and searches again
+        if they have changed. Raises CompressedMessageError for a compressed message.
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
@@ -252,7 +253,7 @@ class PartitionReader:
         return found
 
     def _search(self, offset: int, tracer: Tracer) -> Searched:
-        """Search the listed segments once. An error that an old list can explain is a result."""
+        """Search the listed segments once; return an error if an old list may be its cause."""
         tracer.begin()
         segments = self._segments
         first_slot = segment_slot(self.dialect, segments.keys(), offset, tracer)
@@ -276,14 +277,14 @@ class PartitionReader:
         return None
 
     def _is_final(self, found: Searched, offset: int) -> bool:
-        """Tell if another search would find the same; if it would not, the list is new now."""
-        if _is_it(found, offset) and not self._is_of_a_job(found.segment):
+        """Tell if another search would find the same; list the segments if that is not clear."""
+        if _is_it(found, offset) and not self._is_in_doubt(found.segment):
             return True
         has_changed = self._files.has_changed()
         return not (self._list_segments() or has_changed or isinstance(found, FileNotFoundError))
 
-    def _is_of_a_job(self, segment: Segment) -> bool:
-        """Tell if a job that came or went may have changed this segment; only the last can."""
+    def _is_in_doubt(self, segment: Segment) -> bool:
+        """Tell if a job may have changed the segment: it is the last, and a job came or went."""
         return segment is self._segments.peekitem()[1] and self._files.has_changed()
 
     def _list_segments(self) -> bool:

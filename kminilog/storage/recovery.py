@@ -4,8 +4,8 @@ A log may end in a *torn tail*: bytes that a dying writer left after the last wh
 Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
 follows it, at any byte of this segment or of a later one. That message may have another format: a
 newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if
-a changed size field makes it look like a torn tail. Then the partition takes no writes, and nothing
-changes until a human forces the cut. Every cut keeps its bytes in a side file,
+a changed size field makes it look like a torn tail. Then nobody can write to the partition, and
+nothing changes until a human forces the cut. Every cut keeps its bytes in a side file,
 `<segment>.log.<position>.cut`.
 
     segment 0        segment 1                 segment 2
@@ -73,7 +73,7 @@ class Decision(StrEnum):
     REFUSE = "refuse"
 
 
-def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
+def decide(fault: str | None, is_whole_message_after: Callable[[], bool]) -> Decision:
     """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
     A whole message after the fault may have been acknowledged, so a human must decide.
@@ -85,7 +85,7 @@ def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> De
     """
     if fault is None:
         return Decision.KEEP
-    return Decision.REFUSE if is_whole_message_behind() else Decision.CUT
+    return Decision.REFUSE if is_whole_message_after() else Decision.CUT
 
 
 def leftovers_and_strays(
@@ -244,7 +244,7 @@ def _set_break(
 ) -> None:
     segment, plan.later_segments = segments[slot], segments[slot + 1 :]
 
-    def is_whole_message_behind() -> bool:
+    def is_whole_message_after() -> bool:
         first_at, _ = next(whole_messages(segment.log_path, position), (None, None))
         is_at_once = first_at == position  # with a wrong offset, or of another format
         later = (any(whole_messages(s.log_path)) for s in plan.later_segments)
@@ -257,7 +257,7 @@ def _set_break(
     plan.whole_end_offset = max(found.next_offset for found in whole)
     lost_messages = sum(found.message_count for found in whole)
     found = Break(segment, position, reason, lost_bytes, lost_messages)
-    is_damage = decide(reason, is_whole_message_behind) is Decision.REFUSE
+    is_damage = decide(reason, is_whole_message_after) is Decision.REFUSE
     plan.cut, plan.damage = (None, found) if is_damage else (found, None)
 
 

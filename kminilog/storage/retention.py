@@ -1,10 +1,10 @@
 """Retention: delete the oldest segments of a partition, by age and by size.
 
-Both rules delete a prefix of the log, so no segment after one that stays. By age: segments whose
+Both rules delete a prefix of the log: never a segment after one that stays. By age: segments whose
 `.log` was last written longer ago than retention.ms. By size: the oldest segment, as long as the
-rest still has retention.bytes. So the rest is never below that, and a log above it by less than a
-segment loses nothing. If the rules delete all segments, the log first begins an empty one at its
-end, so that offsets continue. An empty last segment is never deleted.
+rest still has retention.bytes. So at least that many bytes stay. If the rules delete all segments,
+the log first begins an empty one at its end, so that offsets continue. An empty last segment is
+never deleted.
 
 Deletion has three steps. The first puts the new start of the log on record: what is missing below
 it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`; a reader that

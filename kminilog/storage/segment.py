@@ -26,7 +26,7 @@ from kminilog.storage.offset_index import OffsetIndex
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    `allows_gaps` is for a log that another program wrote: offsets may be missing there. `added` are
+    `allows_gaps` is for a log that another program wrote: offsets may be missing there. `added` has
     the encoded messages that `write` has not written yet.
     """
 
@@ -82,9 +82,9 @@ class Segment:
     ) -> bool:
         """Tell if a message may stand at a position where `next_offset` is expected.
 
-        The crc does not cover the offset, so an offset that makes a gap may be damage. If gaps are
-        allowed, it is believed only if the offset after it is greater. That is the offset of the
-        next message, or else `following_offset`, with which the next segment begins.
+        If gaps are allowed, the offset may be greater than `next_offset`. But the crc does not
+        cover it, so it may be damaged. So the message after this one must have a greater offset, or
+        without one the next segment: it begins with `following_offset`.
         """
         if is_next_message(message, next_offset):
             return True

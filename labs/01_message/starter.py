@@ -49,7 +49,8 @@ def content(
 def decode(dialect: Dialect, data: bytes, position: int = 0) -> Outcome:
     """Return what begins at `position`: a message, too few bytes to tell, or damage.
 
-    Does not check whether the offset is the expected one. O(size), for the checksum.
+    Does not check the offset: this function does not know which one is expected. O(size), for the
+    checksum.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> data = encode(KAFKA, 7, None, b"hi")

@@ -25,7 +25,7 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
 
     `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
     first message of a segment never gets an entry. Append and plain recovery call this for each
-    message; bulk.layout applies the same rule to many positions, and tests compare the two.
+    message; columns.layout applies the same rule to many positions, and tests compare the two.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)

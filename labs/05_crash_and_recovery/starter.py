@@ -23,7 +23,7 @@ def fault(outcome: Outcome, next_offset: int) -> str | None:
 
 
 # 5.2  Keep, cut or refuse
-def decide(fault: str | None, is_whole_message_behind: Callable[[], bool]) -> Decision:
+def decide(fault: str | None, is_whole_message_after: Callable[[], bool]) -> Decision:
     """Return what to do where the valid part of a log ends; `fault` is None at the file's end.
 
     A whole message after the fault may have been acknowledged, so a human must decide.

@@ -90,7 +90,7 @@ def fault(outcome, next_offset):
 DECIDE = """\
 from kminilog.storage.recovery import Decision
 seen = []
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     if fault is None:
         return Decision.KEEP
     {remember}
@@ -132,7 +132,7 @@ OTHERS = {
     "decide that remembers its first answer": (
         "5.2",
         DECIDE.format(
-            remember="seen or seen.append(is_whole_message_behind())",
+            remember="seen or seen.append(is_whole_message_after())",
             condition="seen[0]",
             other="CUT",
         ),
@@ -140,7 +140,7 @@ OTHERS = {
     ),
     "decide that keeps what nothing follows": (
         "5.2",
-        DECIDE.format(remember="", condition="is_whole_message_behind()", other="KEEP"),
+        DECIDE.format(remember="", condition="is_whole_message_after()", other="KEEP"),
         "torn-is-fine",
     ),
     "entries given out when the next is due": (

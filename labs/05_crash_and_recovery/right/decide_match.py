@@ -3,11 +3,11 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     match fault:
         case None:
             return Decision.KEEP
-        case _ if is_whole_message_behind():
+        case _ if is_whole_message_after():
             return Decision.REFUSE
         case _:
             return Decision.CUT

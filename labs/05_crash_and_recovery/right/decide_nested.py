@@ -5,5 +5,5 @@ from kminilog.storage.recovery import Decision
 KEEP, CUT, REFUSE = Decision
 
 
-def decide(fault, is_whole_message_behind):
-    return KEEP if fault is None else (CUT, REFUSE)[is_whole_message_behind()]
+def decide(fault, is_whole_message_after):
+    return KEEP if fault is None else (CUT, REFUSE)[is_whole_message_after()]

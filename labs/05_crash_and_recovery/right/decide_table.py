@@ -5,6 +5,6 @@ from kminilog.storage.recovery import Decision
 TABLE = {(False, False): "keep", (True, False): "cut", (True, True): "refuse"}
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     is_fault = fault is not None
-    return Decision(TABLE[is_fault, is_fault and is_whole_message_behind()])
+    return Decision(TABLE[is_fault, is_fault and is_whole_message_after()])

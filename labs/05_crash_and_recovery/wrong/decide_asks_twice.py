@@ -3,10 +3,10 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     if fault is None:
         return Decision.KEEP
-    if not is_whole_message_behind():
+    if not is_whole_message_after():
         return Decision.CUT
-    if is_whole_message_behind():
+    if is_whole_message_after():
         return Decision.REFUSE

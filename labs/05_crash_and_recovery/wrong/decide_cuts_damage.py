@@ -3,5 +3,5 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     return Decision.KEEP if fault is None else Decision.CUT

@@ -3,7 +3,7 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     if fault in (None, "unfinished message"):
         return Decision.KEEP
-    return Decision.REFUSE if is_whole_message_behind() else Decision.CUT
+    return Decision.REFUSE if is_whole_message_after() else Decision.CUT

@@ -3,8 +3,8 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     if fault is None:
         return Decision.KEEP
-    is_whole_message_behind()
+    is_whole_message_after()
     return Decision.REFUSE

@@ -3,9 +3,9 @@
 from kminilog.storage.recovery import Decision
 
 
-def decide(fault, is_whole_message_behind):
+def decide(fault, is_whole_message_after):
     if fault is None:
         return Decision.KEEP
-    if fault == "unfinished message" and not is_whole_message_behind():
+    if fault == "unfinished message" and not is_whole_message_after():
         return Decision.CUT
     return Decision.REFUSE
