@@ -86,6 +86,10 @@ class Catalogue:
         """Return the title of a lab."""
         return str(self._of_lab(lab, "title"))
 
+    def first_win(self, lab: Lab, name: str) -> str:
+        """Return the sentence above what the lab's `first_win` makes of the student's name."""
+        return str(self._of_lab(lab, "first-win")).format(name=name)
+
     def texts(self, exercise: Exercise) -> ExerciseTexts:
         """Return what an exercise says; all in English if this language lacks it."""
         found = dict(self._of_lab(lab_of(exercise.lab), str(exercise.number)))

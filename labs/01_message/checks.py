@@ -26,6 +26,13 @@ PIECE_STARTS = 34 - 14  # with the last 14 bytes of RECORD
 LOST_BYTES = 3
 
 
+def first_win(name: str) -> list[str]:
+    """Return the fields of a message that has the student's name."""
+    from kminilog.cli.shared.message_fields import field_table
+
+    return field_table(KAFKA, 0, library.encode(KAFKA, 0, None, name.encode()))
+
+
 def write_files(folder: Path, name: str, seed: int) -> None:
     """Write a segment of four messages, and a piece of another one, which no command can read.
 

@@ -1,5 +1,6 @@
 """Checks of lab 2: names, places, when to roll, and what is on the disk after a restart."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +20,23 @@ from kminilog.storage import segment_scan as library_scan
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
+from kminilog.text import table
 
 NAMED = (368769, 0, 7, 10, 2**31, 2**63 - 1)
 PARTITION = TopicPartition("orders", 0)
 SETTINGS = TopicSettings(segment_bytes=200, index_interval_bytes=60)
+
+
+def first_win(name: str) -> list[str]:
+    """Return the files of a segment, whose topic has the student's name."""
+    topic = Topic(re.sub(r"[^A-Za-z0-9_-]", "_", name)[:40] or "_", 1, KAFKA, SETTINGS)
+    with tempfile.TemporaryDirectory() as temporary:
+        with LogDirWriter.open(Path(temporary), create=True) as writer:
+            writer.create_topic(topic)
+            writer.log(TopicPartition(topic.name, 0)).append([(None, b"hello")] * 6)
+        files = sorted(Path(temporary).glob("*/*"))
+        rows = [(str(path.relative_to(temporary)), path.stat().st_size) for path in files]
+    return table(("file", "bytes"), rows)
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

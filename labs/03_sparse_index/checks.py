@@ -16,11 +16,26 @@ from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry, encode_entry
 from kminilog.format.message import Message, encode, scan
 from kminilog.storage import lookup as library
+from kminilog.text import table
 
 BASE_OFFSET = 368769  # the documents' own example, with its entry (3, 497)
 TARGET = 368780  # the offset that the student looks for in the files
 NAME = "00000000000000368769"
 BOTH = (KAFKA, DOCUMENTED)
+
+
+def first_win(name: str) -> list[str]:
+    """Return the entry of the message that comes after one with the student's name."""
+    offset = BASE_OFFSET + 2
+    position = len(
+        encode(KAFKA, BASE_OFFSET, None, b"hello") + encode(KAFKA, 0, None, name.encode())
+    )
+    data = encode_entry(library_entry.entry_for(offset, position, BASE_OFFSET))
+    rows = [
+        (0, "relative offset", data[:4].hex(" "), f"{offset} - {BASE_OFFSET}"),
+        (4, "position", data[4:].hex(" "), f"{NAME}.log, byte {position}"),
+    ]
+    return table(("byte", "field", "bytes", "meaning"), rows)
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from zlib import crc32
 
 from kminilog.course.comparing import Comparer, WrongKindError
 from kminilog.course.steps.recorded_search import Trace
 from kminilog.format.dialect import DOCUMENTED, KAFKA, Dialect
 from kminilog.format.index_entry import IndexEntry
 from kminilog.format.message import Message, encode
-from kminilog.format.names import TopicPartition
+from kminilog.format.names import TopicPartition, segment_name
 from kminilog.settings import TopicSettings
 from kminilog.storage import lookup as library
 from kminilog.storage.log_dir import LogDir
@@ -22,6 +23,7 @@ from kminilog.storage.lookup import ENTRIES, NAMES
 from kminilog.storage.segment import Segment
 from kminilog.storage.segment_search import locate
 from kminilog.storage.topics import Topic
+from kminilog.text import table
 
 NAMES_OF_THE_DOCUMENTS = [0, 368769, 737337]
 BOTH = (KAFKA, DOCUMENTED)
@@ -29,6 +31,18 @@ NO_INDEX = 1 << 20  # an interval that no segment here reaches
 
 PARTITION = TopicPartition("ev", 0)
 OFFSET = 200
+
+
+def first_win(name: str) -> list[str]:
+    """Return the names that a search reads among those of a thousand segments."""
+    offset, trace = crc32(name.encode()) % 1_000_000, Trace()
+    found = library.segment_slot(KAFKA, range(0, 1_000_000, 1_000), offset, trace)
+    rows = [
+        (number, probe.value, "too great" if probe.value > offset else "not too great")
+        for number, probe in enumerate(trace.probes(NAMES), 1)
+    ]
+    segment = segment_name(found * 1_000)
+    return [*table(("probe", "name", f"for {offset}"), rows), f"so it is in {segment}.log"]
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

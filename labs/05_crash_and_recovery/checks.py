@@ -20,12 +20,35 @@ from kminilog.format.message import (
     encode,
     scan,
 )
+from kminilog.format.names import TopicPartition
+from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.recovery import Decision
 from kminilog.storage.segment import Segment
+from kminilog.storage.topics import Topic
+from kminilog.text import table
 
 BOTH = (KAFKA, DOCUMENTED)
 FILE = "00000000000000000000.log"
 WHOLE = 5  # messages in front of the torn tail of exercise 6
+
+
+def first_win(name: str) -> list[str]:
+    """Return what becomes of a log whose last message, the student's name, a crash tore off."""
+    partition = TopicPartition("names", 0)
+    with TemporaryDirectory() as temporary:
+        with LogDirWriter.open(temporary, create=True) as writer:
+            writer.create_topic(Topic("names", 1, KAFKA))
+            writer.log(partition).append([(None, b"hello"), (None, name.encode())])
+        (log,) = Path(temporary).glob("*/*.log")
+        rows = [("before the crash", log.stat().st_size, 2)]
+        log.write_bytes(log.read_bytes()[:-1])
+        (Path(temporary) / ".clean-shutdown").unlink()
+        rows.append(("after the crash", log.stat().st_size, 1))
+        LogDirWriter.open(temporary).close()
+        rows.append(("after recovery", log.stat().st_size, 1))
+        (kept,) = log.parent.glob("*.cut")
+        rows.append((kept.name, kept.stat().st_size, 0))
+    return table(("what", "bytes", "whole messages"), rows)
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

@@ -18,6 +18,7 @@ from kminilog.partitioners.built_in import BuiltIn
 from kminilog.partitioners.default_2_4 import Default24
 from kminilog.partitioners.keyed_rules import hash_code_partition
 from kminilog.partitioners.sticky import StickyPartitionCache
+from kminilog.text import table
 
 # Keys over n partitions that separate the readings of "hash mod n"; real ones, from bug reports.
 ROWS = (
@@ -785,6 +786,17 @@ def exercise_6(compare: Comparer, on_appended: Callable[..., Any]) -> None:
 
 
 # ---- 6.7
+
+
+def first_win(name: str) -> list[str]:
+    """Return each step from the student's name, a key, to one of four partitions."""
+    number = library.murmur2(name.encode())
+    rows = [
+        ("murmur2(key)", number),
+        ("to_positive(…)", library.to_positive(number)),
+        ("… % 4 partitions", library.to_positive(number) % 4),
+    ]
+    return table(("step", "gives"), rows)
 
 
 def write_files(folder: Path, name: str, seed: int) -> None:

@@ -14,10 +14,19 @@ from kminilog.consumer.assignors.range import runs as range_runs
 from kminilog.consumer.assignors.sticky import Sticky
 from kminilog.course.comparing import Comparer, common_code
 from kminilog.format.names import TopicPartition
+from kminilog.text import table
 
 Runs = Callable[[int, int], list[tuple[int, int]]]
 Group = tuple[dict[str, int], list[Member]]
 Order = Callable[[Sequence[Member]], Sequence[Member]]
+
+
+def first_win(name: str) -> list[str]:
+    """Return what a group of three, the student among them, gets of a topic."""
+    members = [Member(each, ("orders",)) for each in dict.fromkeys((name, "bob", "carol"))]
+    answer = Range().assign({"orders": 10}, members)
+    rows = [(who, ", ".join(map(str, partitions))) for who, partitions in answer.items()]
+    return table(("member", "partitions"), rows)
 
 
 # ---- 8.1

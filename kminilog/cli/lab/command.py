@@ -13,15 +13,12 @@ import click
 from kminilog.cli.lab.helping import hint, predict, solution
 from kminilog.cli.lab.judging import check_command, run, watch
 from kminilog.cli.lab.options import folder_of, language_option
-from kminilog.cli.shared.message_fields import field_table
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import write_document, write_line, write_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, UnreadableError
-from kminilog.course.material import Exercise, Lab, all_labs, exercise_of, lab_of
+from kminilog.course.material import Exercise, Lab, all_labs, checks_of, exercise_of, lab_of
 from kminilog.course.work_folder import NoWorkFolderError, WorkFolder, place_for_labs
-from kminilog.format.dialect import KAFKA
-from kminilog.format.message import encode
 from kminilog.text import table
 
 
@@ -101,10 +98,9 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
     write_line(catalogue.say("started", lab=number, title=catalogue.title(folder.lab), folder=path))
     write_line()
     who = str(folder.progress["name"])
-    data = encode(KAFKA, 0, None, who.encode())
-    write_line(catalogue.say("first-win", name=who, bytes=len(data)))
+    write_line(catalogue.first_win(folder.lab, who))
     write_line()
-    write_lines(f"  {line}" for line in field_table(KAFKA, 0, data))
+    write_lines(f"  {line}" for line in checks_of(folder.lab)["first_win"](who))
     write_line()
     first = folder.lab.graded[0]
     write_line(catalogue.say("go-there", folder=shlex.quote(path)))

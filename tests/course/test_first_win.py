@@ -1,0 +1,33 @@
+"""Each lab begins with something of its own subject that is made of the student's name."""
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.course.catalogue import languages
+from kminilog.course.material import all_labs, checks_of
+
+NAMES = ("Ada", "Grace Hopper", "张伟", "", ".", "a/b\\n", "bob", "x" * 300)
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.folder.name)
+def test_first_win_is_made_of_the_name_whatever_it_is(lab):
+    first_win = checks_of(lab)["first_win"]
+    shown = [first_win(name) for name in NAMES]
+    assert all(shown)
+    assert shown[0] != shown[1]
+    assert shown == [first_win(name) for name in NAMES], "it is the same each time"
+
+
+def test_start_shows_the_first_win_of_its_own_lab_in_both_languages(tmp_path):
+    seen = set()
+    for language in languages():
+        for lab in all_labs():
+            place = str(tmp_path / language)
+            arguments = ["lab", "start", str(lab.number), "--dir", place, "--name", "Ada"]
+            done = CliRunner().invoke(main, [*arguments, "--language", language])
+            assert done.exit_code == 0, done.output
+            assert "Ada" in done.output.splitlines()[2]
+            assert f"  {checks_of(lab)['first_win']('Ada')[0]}\n" in done.output
+            seen.add(done.output.splitlines()[2])
+    assert len(seen) == 2 * len(all_labs())
