@@ -169,7 +169,7 @@ def exercise_of(text: str) -> Exercise:
 
 
 def checks_of(lab: Lab) -> dict[str, Any]:
-    """Return what a lab's `checks.py` defines: `exercise_1`, …, `first_win`, maybe `write_files`."""
+    """Return what a lab's `checks.py` defines: `exercise_1`, …, `first_win`, `write_files`."""
     path = lab.folder / "checks.py"
     namespace: dict[str, Any] = {"__name__": "checks"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), namespace)

@@ -33,6 +33,13 @@ class Appended(NamedTuple):
     is_batch_new: bool
 
 
+def release(batch: Batch, pool: BufferPool) -> None:
+    """Mark a batch as done; its buffer goes back to the pool unless the batch is in flight (A2)."""
+    batch.is_done = True
+    if not batch.is_in_flight:
+        pool.deallocate(batch.buffer)
+
+
 class Accumulator:
     """The queues of one producer. Any thread may append; one thread drains.
 
@@ -159,8 +166,7 @@ class Accumulator:
         with self._lock:
             self._in_flight.pop(batch.topic_partition, None)
         batch.is_in_flight = False
-        batch.is_done = True
-        self._pool.deallocate(batch.buffer)
+        release(batch, self._pool)
 
     def next_due_ms(self) -> int | None:
         """Return when the next batch that is not in flight becomes ready; None if there is none."""
@@ -195,10 +201,8 @@ class Accumulator:
             queued = [batch for queue in self._queues.values() for batch in queue]
             self._in_flight.clear()
             self._queues.clear()
-        for batch in queued:
-            self._pool.deallocate(batch.buffer)
         for batch in in_flight + queued:
-            batch.is_done = True
+            release(batch, self._pool)
         self._pool.close()
         return in_flight + queued
 

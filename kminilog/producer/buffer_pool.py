@@ -66,7 +66,7 @@ class WaitCondition(Protocol):
         ...
 
 
-class _Waiter:
+class Waiter:
     """One waiting call: what it needs, what it has collected, and how to wake it."""
 
     def __init__(self, condition: WaitCondition, needed_bytes: int) -> None:
@@ -77,6 +77,7 @@ class _Waiter:
 
     @property
     def is_served(self) -> bool:
+        """Whether it has a buffer of the free list, or all the bytes for a new one."""
         return self.buffer is not None or self.collected_bytes == self.needed_bytes
 
 
@@ -117,7 +118,7 @@ class BufferPool:
         self._available_bytes = memory_bytes
         self._free: OrderedDict[int, bytearray] = OrderedDict()  # by id, oldest first
         self._lent: Counter[int] = Counter()  # how many buffers of each size are out
-        self._waiters: deque[_Waiter] = deque()
+        self._waiters: deque[Waiter] = deque()
         self._is_closed = False
 
     # ---- what is there; other threads may change it at once
@@ -173,9 +174,9 @@ allocations.
             if size_bytes == self.poolable_size_bytes and self._free:
                 buffer = self._take_pooled()
             elif self._available_bytes + self.pooled_bytes >= size_bytes:
-                self._take_bytes(size_bytes)
+                self.take_bytes(size_bytes)
             else:
-                buffer = self._wait(size_bytes, max_time_to_block_ms)
+                buffer = self.wait_in_queue(size_bytes, max_time_to_block_ms)
             self._lent[size_bytes] += 1
         if buffer is not None:
             return buffer
@@ -219,14 +220,18 @@ allocations.
                 assert key == id(buffer)
                 assert len(buffer) == self.poolable_size_bytes
 
-    # ---- steps; all but `_give_back` are taken with the lock held
+    # ---- steps; all but `_give_back` are taken with the lock held, and those without `_` decide
 
-    def _wait(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray | None:
-        """Return a buffer of the free list, or None if the bytes for a new one are taken."""
-        waiter = _Waiter(self._new_condition(self._lock), size_bytes)
+    def wait_in_queue(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray | None:
+        """Wait for memory behind all who wait already, with the lock held.
+
+        Returns a buffer of the free list, or None if the bytes for a new one are taken. A call that
+        fails, for whatever reason, gives back what it had collected. Who leaves wakes the first.
+        """
+        waiter = Waiter(self._new_condition(self._lock), size_bytes)
         self._waiters.append(waiter)
         try:
-            self._wait_until_served(waiter, max_time_to_block_ms)
+            self.wait_until_served(waiter, max_time_to_block_ms)
         except BaseException:  # Ctrl-C too
             self._available_bytes += waiter.collected_bytes
             raise
@@ -235,7 +240,12 @@ allocations.
             self._wake_first()
         return waiter.buffer
 
-    def _wait_until_served(self, waiter: _Waiter, max_time_to_block_ms: int) -> None:
+    def wait_until_served(self, waiter: Waiter, max_time_to_block_ms: int) -> None:
+        """Wait until a call of the queue has what it needs, with the lock held.
+
+        Only the first of the queue collects. The time is the budget for all the waiting together.
+        Raises BufferExhaustedError when it is over, and ClientClosedError if the pool is closed.
+        """
         deadline_ms = self._clock.now_ms() + max_time_to_block_ms
         is_time_over = False
         while True:
@@ -258,20 +268,25 @@ allocations.
             now_ns = self._clock.now_ns()
             self._wait_time.record(now_ns - began_ns, now_ns)
 
-    def _collect(self, waiter: _Waiter) -> None:
+    def _collect(self, waiter: Waiter) -> None:
         is_poolable = waiter.needed_bytes == self.poolable_size_bytes
         if is_poolable and not waiter.collected_bytes and self._free:
             waiter.buffer = self._take_pooled()
         else:
             missing_bytes = waiter.needed_bytes - waiter.collected_bytes
             found_bytes = min(missing_bytes, self._available_bytes + self.pooled_bytes)
-            self._take_bytes(found_bytes)
+            self.take_bytes(found_bytes)
             waiter.collected_bytes += found_bytes
 
     def _take_pooled(self) -> bytearray:
         return self._free.popitem(last=False)[1]
 
-    def _take_bytes(self, size_bytes: int) -> None:
+    def take_bytes(self, size_bytes: int) -> None:
+        """Take bytes of the available memory, with the lock held.
+
+        If it is not enough, buffers of the free list are given up first, as few as needed. The
+        caller has seen that both together are enough. O(buffers given up).
+        """
         while self._available_bytes < size_bytes:
             self._free.popitem()
             self._available_bytes += self.poolable_size_bytes

@@ -53,6 +53,19 @@ class DeliverySettings(NamedTuple):
         return cls(*(config[field.replace("_", ".")] for field in cls._fields))
 
 
+def may_retry(attempts: int, retries: int, error: Exception) -> bool:
+    """Tell if a batch that has failed `attempts` times is sent again.
+
+    It is, `retries` times at most, if its last error is one that may go away by itself.
+
+    >>> may_retry(1, 3, RequestTimedOutError("orders", partition=0, waited_ms=5))
+    True
+    >>> may_retry(1, 3, ValueError("broken"))
+    False
+    """
+    return attempts <= retries and isinstance(error, RetriableError)
+
+
 class DeliveryReport(NamedTuple):
     """How many records were acknowledged, lost, and left in doubt, as far as the producer knows.
 
@@ -191,7 +204,7 @@ class Delivery:
             batch.in_doubt = offsets
 
     def _try_again(self, batch: Batch, error: Exception) -> None:
-        if batch.attempts > self._settings.retries or not isinstance(error, RetriableError):
+        if not may_retry(batch.attempts, self._settings.retries, error):
             self._fail(batch, error)
             return
         self._count(retries=1)
