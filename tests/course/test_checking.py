@@ -499,3 +499,12 @@ def test_exercises_in_any_order_have_the_same_outcomes(folder):
     assert [(each.status, each.code, each.said) for each in map(backwards.__getitem__, ids)] == kept
     alone = check(folder, [exercise_of("1.2")])[0]
     assert (alone.status, alone.code) == (FAIL, "crc-skips-header")
+
+
+def test_files_that_verify_cannot_read_fail_with_what_is_wrong(tmp_path):
+    breaks = "    from pathlib import Path\n    for log_dir in Path().glob('kminilog-data'):\n"
+    breaks += "        (log_dir / 'other.json').write_text('broken')\n"
+    answers = HEADER.replace("    return", f"{breaks}    return")
+    status, code, sentence = told(start_lab(tmp_path), "1.1", answers)
+    assert (status, code) == ("fail", None)
+    assert sentence.startswith("verify could not read the files that it wrote: ")

@@ -170,14 +170,18 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary:
     try:
         report = verify_storage(log_dir, partitioner=partitioner or None)
     except (KMiniLogError, OSError) as error:
-        return Outcome(
-            exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": str(error)})
-        )
+        return _not_verified(exercise, str(error))
     if report.verdict == "ok":
         return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
+    if report.verdict == "partial":
+        return _not_verified(exercise, next(o.in_words() for o in report.unchecked if o.asked))
     first = report.tally.findings()[0]
     values = {"finding": first.kind.value, "detail": first.detail}
     return Outcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
+
+
+def _not_verified(exercise: Exercise, error: str) -> Outcome:
+    return Outcome(exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": error}))
 
 
 def _dump(exercise: Exercise, directory: Path) -> list[str]:
