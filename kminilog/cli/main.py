@@ -50,7 +50,7 @@ COMMANDS = {
     "group": "group.command",
     "step": "step.command",
     "lab": "lab.command",
-    "course": "course",
+    "course": "course.command",
 }
 """The module of each command, in the order in which a new user needs them."""
 WITHOUT_CLUSTER = {

@@ -22,10 +22,11 @@ from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.material import Exercise, Lab, all_labs, checks_of
 from kminilog.errors import KMiniLogError
-from kminilog.storage.files import naming, replace_file
+from kminilog.storage.files import naming, read_regular, replace_file
 from kminilog.text import printable
 
 PROGRESS_FILE = "progress.json"
+_PROGRESS_BYTES = 1 << 20
 _LOOKED_IN = 4  # directories: the current one, and those above it
 
 
@@ -104,12 +105,12 @@ class WorkFolder:
         """
         inside = _work_folder_around(directory)
         path = (inside.parent if inside else directory.absolute()) / lab.work_name
-        if inside and _lab_in(inside) == lab.number:
+        if inside and lab_in(inside) == lab.number:
             path = inside
-        if _lab_in(path) != lab.number:
+        if lab_in(path) != lab.number:
             raise NoWorkFolderError(lab, directory)
         folder = cls(lab, path)
-        folder.progress = _read_progress(path / PROGRESS_FILE)
+        folder.progress = read_progress(path / PROGRESS_FILE)
         return folder
 
     @property
@@ -244,10 +245,10 @@ def place_for_labs(directory: Path) -> Path:
 def _work_folder_around(directory: Path) -> Path | None:
     """Return the work folder that is `directory` or a little above it; None without one."""
     places = [directory.absolute(), *directory.absolute().parents][:_LOOKED_IN]
-    return next((place for place in places if _lab_in(place)), None)
+    return next((place for place in places if lab_in(place)), None)
 
 
-def _lab_in(place: Path) -> int | None:
+def lab_in(place: Path) -> int | None:
     """Return the number of the lab whose work folder `place` is; None if it is none.
 
     Where `progress.json` does not say it, being damaged or old, the name of the folder does.
@@ -256,8 +257,8 @@ def _lab_in(place: Path) -> int | None:
     if not path.is_file():
         return None
     try:
-        return int(json.loads(path.read_text(encoding="utf-8"))["lab"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return int(_json_of(path)["lab"])
+    except (OSError, ValueError, OverflowError, KeyError, TypeError):
         return next((lab.number for lab in all_labs() if lab.work_name == place.name), None)
 
 
@@ -275,10 +276,13 @@ def _user_name() -> str:
         return "student"
 
 
-def _read_progress(path: Path) -> dict[str, Any]:
-    """Return what the file says, as far as it is of the kinds that `start` and `note` write."""
+def read_progress(path: Path) -> dict[str, Any]:
+    """Return what the file says, as far as it is of the kinds that `start` and `note` write.
+
+    Raises DamagedProgressError if it does not say name and seed.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = _json_of(path)
         kinds = {
             "lab": int,
             "name": str,
@@ -293,3 +297,11 @@ def _read_progress(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise DamagedProgressError(path)
+
+
+def _json_of(path: Path) -> Any:
+    """Return what a file says; OSError, or ValueError for what is no JSON, or too much of it."""
+    try:
+        return json.loads(read_regular(path, _PROGRESS_BYTES))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.course.marks import marks_as_csv
 from kminilog.course.material import lab_of
 from kminilog.course.proof import solution
 from kminilog.course.work_folder import WorkFolder
@@ -62,6 +63,10 @@ def working_directory(
         assert made.exit_code == 0
     if path == "kminilog cluster start":
         assert CliRunner().invoke(main, ["cluster", "crash", "shop", "0"]).exit_code == 0
+    if path == "kminilog course grade":
+        WorkFolder.start(lab_of(1), tmp_path / "submissions" / "ada", "ada")
+    if path == "kminilog course stats":
+        Path("marks.csv").write_bytes(marks_as_csv([]))
     if path.startswith("kminilog lab ") and path != "kminilog lab start":
         folder = WorkFolder.start(lab_of(1), tmp_path, "Ada")
         folder.answers_path.write_text(solution(folder.lab, folder.path))

@@ -32,6 +32,7 @@ from typing import Any
 from kminilog.course.judging.answers import ANSWERS_FILE, Answers, UnreadableError
 from kminilog.course.judging.diagnosis import judge_diagnosis
 from kminilog.course.judging.judge import IMPORTS_REFERENCE
+from kminilog.course.judging.limits import CPU_SECONDS, WALL_SECONDS
 from kminilog.course.judging.outcome import (
     FAIL,
     PASS,
@@ -196,12 +197,17 @@ def _dump(exercise: Exercise, directory: Path) -> list[str]:
 
 
 _JUDGE_SECONDS = 10.0  # a check computes for less than one
+MOST_SECONDS = _JUDGE_SECONDS + 2 * WALL_SECONDS
+"""How long an exercise may take: its unit checks, and its command with others and alone."""
 
 
-def check(folder: WorkFolder, exercises: Iterable[Exercise]) -> list[Outcome]:
+def check(
+    folder: WorkFolder, exercises: Iterable[Exercise], workers: int | None = None
+) -> list[Outcome]:
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
-    The files that the student has read off are made anew: changed ones do not count.
+    The files that the student has read off are made anew: changed ones do not count. `workers` are
+    the exercises that are checked at the same time: as many as there are processors.
     """
     wanted = list(exercises)
     try:
@@ -210,7 +216,7 @@ def check(folder: WorkFolder, exercises: Iterable[Exercise]) -> list[Outcome]:
         return [_unreadable(folder, exercise, error) for exercise in wanted]
     with tempfile.TemporaryDirectory() as temporary:
         folder.write_given_files(Path(temporary))
-        with ThreadPoolExecutor(max_workers=max(os.cpu_count() or 1, 2)) as pool:
+        with ThreadPoolExecutor(workers or max(os.cpu_count() or 1, 2)) as pool:
             return _in_layers(pool, folder, answers, wanted, Path(temporary))
 
 
@@ -243,7 +249,11 @@ def _merged(outcome: Outcome, second: Outcome | None) -> Outcome:
         return outcome
     seconds = outcome.seconds + second.seconds
     return replace(
-        second, seconds=seconds, comparisons=outcome.comparisons, printed=outcome.printed
+        second,
+        seconds=seconds,
+        computed_seconds=outcome.computed_seconds,
+        comparisons=outcome.comparisons,
+        printed=outcome.printed,
     )
 
 
@@ -282,7 +292,8 @@ def run_judge(
         return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
     values = _whose(exercise, answers)
     if ran.is_too_slow:
-        return Outcome(exercise, TIMEOUT, said=CatalogueSentence("endless", values))
+        said = CatalogueSentence("endless", values)
+        return Outcome(exercise, TIMEOUT, said=said, computed_seconds=CPU_SECONDS)
     if ran.is_killed:
         return error_of(exercise, "killed", **values)
     if "MemoryError" in ran.errors:  # the judge, too, had none left
@@ -313,6 +324,7 @@ def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) 
         told["state"],
         told["code"],
         CatalogueSentence(told["name"], values) if told["name"] else None,
+        computed_seconds=float(told["computed_seconds"]),
         comparisons=int(told["comparisons"]),
         printed=told["printed"],
         traceback=told.get("traceback", ""),

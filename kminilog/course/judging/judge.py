@@ -5,16 +5,17 @@
 
 ANSWERS is the student's file. RESULT is a JSON file. For each exercise it has the state, the code
 of the misconception, and the name and values of the sentence. It has the line, the number of
-comparisons, and what was printed. It also has the constant of a diagnosis, which this process does
-not judge. Each exercise is judged by itself: the other functions of the lab, which it may call, are
-the library's. This process limits itself before it runs the student's code; its parent stops it if
-it takes too long. Source: ours.
+comparisons, the seconds of computing, and what was printed. It also has the constant of a
+diagnosis, which this process does not judge. Each exercise is judged by itself: the other functions
+of the lab, which it may call, are the library's. This process limits itself before it runs the
+student's code; its parent stops it if it takes too long. Source: ours.
 """
 
 import inspect
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -66,6 +67,7 @@ def judge(
     """Return what the unit checks say of an answer; `attempts` are those at what is forbidden."""
     compare = Comparer(is_secret=exercise.kind == "read")
     printed = BoundedOutput()
+    began = time.process_time()
     told: dict[str, Any] = {"state": "pass", "code": None, "name": "", "values": {}, "line": None}
     try:
         stream = printed.as_text_stream()
@@ -93,6 +95,7 @@ def judge(
         name, values = name_call("raised", compare.unanswered if line else "", values)
         told |= {"state": "error", "name": name, "values": values}
         told |= {"traceback": traceback.format_exc(), "line": _line_in(error, answers)}
+    told["computed_seconds"] = time.process_time() - began
     return told | {"comparisons": compare.count, "printed": printed.kept}
 
 

@@ -17,13 +17,18 @@ class CatalogueSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one exercise. `said` has call, got and expected, or what went wrong."""
+    """What became of one exercise. `said` has call, got and expected, or what went wrong.
+
+    `seconds` are those of a clock, with all processes; `computed_seconds` those of a processor, in
+    the unit checks alone.
+    """
 
     exercise: Exercise
     status: str
     code: str | None = None
     said: CatalogueSentence | None = None
     seconds: float = 0.0
+    computed_seconds: float = 0.0
     comparisons: int = 0
     printed: str = ""
     traceback: str = ""

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 import click
 
+from kminilog.cli.course.grading import grade_command, stats_command
 from kminilog.cli.lab.judging import judged
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
@@ -18,7 +19,7 @@ FLAWED = 1
 
 @click.group("course", no_args_is_help=False, epilog=example("kminilog course check --lab 1"))
 def command() -> None:
-    """Check that labs accept right answers and reject wrong ones."""
+    """Check labs, and grade what students hand in."""
 
 
 @command.command("check", epilog=example("kminilog course check --lab 1"))
@@ -44,3 +45,7 @@ def check(number: str | None, as_json: bool) -> int:
         flaws_json = [{"where": flaw.where, "what": flaw.what} for flaw in found]
         write_document({"labs": [lab.number for lab in labs], "flaws": flaws_json})
     return FLAWED if found else 0
+
+
+command.add_command(grade_command)
+command.add_command(stats_command)

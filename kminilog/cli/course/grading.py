@@ -1,0 +1,229 @@
+"""`course grade` and `course stats`: the work of many students, and what their marks say.
+
+Source: ours.
+"""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from kminilog.cli.lab.options import language_option
+from kminilog.cli.shared.interrupts import interruptible_wait
+from kminilog.cli.shared.named_files import InputFile
+from kminilog.cli.shared.options import example, json_option
+from kminilog.cli.shared.output import (
+    complain,
+    json_bytes,
+    warn_all,
+    write_document,
+    write_line,
+    write_lines,
+)
+from kminilog.cli.shared.output_files import OutputDirectory, OutputFile, write_output
+from kminilog.cli.shared.progress import working
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.grading import completed, grade, limits_of
+from kminilog.course.marks import Mark, marks_as_csv, marks_from_csv
+from kminilog.course.marks_pages import (
+    by_student,
+    gradescope_results,
+    index_page,
+    statistics_page,
+    student_page,
+)
+from kminilog.course.roster import roster_from_csv
+from kminilog.course.statistics import ExerciseStatistics, statistics_of
+from kminilog.course.submissions import HandedIn, Submissions, submissions_in
+from kminilog.storage.files import read_regular
+from kminilog.text import count, table
+
+_MINUTE = 60
+_SECONDS_BETWEEN_FILES = 2.0
+
+
+@click.command("grade", epilog=example("kminilog course grade submissions --csv marks.csv"))
+@click.argument("submissions", type=click.Path(path_type=Path))
+@click.option(
+    "--csv",
+    "csv_file",
+    type=OutputFile(),
+    required=True,
+    help="Write a row for each student and exercise to this file.",
+)
+@click.option(
+    "--roster",
+    type=InputFile(),
+    help="CSV file with all students: the column `student`, and for `late` the columns "
+    "`deadline` and `submitted`, with times like 2026-10-05T18:00.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Keep the rows of the CSV file whose folders are the same, and grade the others.",
+)
+@click.option(
+    "--html",
+    type=OutputDirectory(),
+    help="Write into this directory a page for each student, and a results.json for Gradescope.",
+)
+@language_option
+def grade_command(
+    submissions: Path,
+    csv_file: Path,
+    roster: Path | None,
+    resume: bool,
+    html: Path | None,
+    catalogue: Catalogue,
+) -> None:
+    """Grade what students have handed in.
+
+    SUBMISSIONS has a folder for each student, which holds the folders that `lab start` made.
+    The CSV file grows while the work goes on. Nothing is written into the submissions.
+    """
+    late = {} if roster is None else roster_from_csv(str(roster), read_regular(roster))
+    found = _submissions(submissions, csv_file, html)
+    if roster is not None:
+        strangers = sorted(set(found.students) - set(late))
+        warn_all(f"{name}: not in the roster; graded all the same" for name in strangers)
+    students = dict.fromkeys(late, "") | found.students
+    labs = sorted({each.lab for each in found.handed_in}, key=lambda lab: lab.number)
+    kept = _kept(csv_file, found.handed_in) if resume and csv_file.exists() else {}
+    waiting = [each for each in found.handed_in if (each.student, each.lab.number) not in kept]
+    _announce(students, found.handed_in, waiting)
+    marks = [mark for rows in kept.values() for mark in rows]
+    written = time.monotonic()
+    with working("grading") as at:
+        for number, (one, rows) in enumerate(_as_they_come(waiting, catalogue), start=1):
+            marks += rows
+            if time.monotonic() - written > _SECONDS_BETWEEN_FILES:
+                write_output(csv_file, marks_as_csv(marks))
+                written = time.monotonic()
+            at(f"{number} of {len(waiting)}, {one.student}, lab {one.lab.number}")
+    marks = completed(marks, students, labs, late, catalogue)
+    write_output(csv_file, marks_as_csv(marks))
+    if html:
+        _write_pages(html, marks, catalogue)
+    _tell(marks)
+
+
+def _submissions(directory: Path, csv_file: Path, html: Path | None) -> Submissions:
+    """Return what was handed in, or refuse a directory that holds nothing, or the results."""
+    for output in filter(None, (csv_file, html)):
+        if directory.resolve() in output.resolve().parents:
+            raise click.UsageError(f"{output} is in {directory}; name a place elsewhere")
+    found = submissions_in(directory)
+    warn_all(found.notices)
+    if not found.students:
+        raise click.UsageError(
+            f"{directory} has no folder of a student; name the one that has them"
+        )
+    return found
+
+
+def _kept(csv_file: Path, handed_in: Sequence[HandedIn]) -> dict[tuple[str, int], list[Mark]]:
+    """Return the rows of a CSV file that are those of folders as they are now."""
+    rows: dict[tuple[str, int], list[Mark]] = {}
+    for mark in marks_from_csv(str(csv_file), read_regular(csv_file)):
+        rows.setdefault((mark.student, mark.lab), []).append(mark)
+    found = {}
+    for each in handed_in:
+        own = rows.get((each.student, each.lab.number), [])
+        is_same = {mark.digest for mark in own} == {each.digest()}
+        if is_same and [mark.exercise for mark in own] == [e.number for e in each.lab.exercises]:
+            found[each.student, each.lab.number] = own
+    return found
+
+
+def _announce(
+    students: Mapping[str, str], handed_in: Sequence[HandedIn], waiting: Sequence[HandedIn]
+) -> None:
+    """Say how much there is to do, and how long it may take."""
+    same = len(handed_in) - len(waiting)
+    limits = limits_of(waiting)
+    complain(
+        f"{count(len(students), 'student')}, {count(len(waiting), 'folder')} to grade"
+        + (f", {same} graded already" if same else "")
+        + f": usually {_duration(limits.usual_seconds)}, at most {_duration(limits.most_seconds)}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    minutes = -(-seconds // _MINUTE)
+    return "a minute" if minutes <= 1 else f"{minutes:.0f} minutes"
+
+
+def _as_they_come(
+    waiting: Sequence[HandedIn], catalogue: Catalogue
+) -> Iterator[tuple[HandedIn, list[Mark]]]:
+    """Yield each folder with its marks; a signal ends the wait, and the processes."""
+    graded = grade(waiting, catalogue)
+    try:
+        while True:
+            with interruptible_wait():
+                item = next(graded, None)
+            if item is None:
+                return
+            yield item
+    finally:
+        graded.close()
+
+
+def _write_pages(directory: Path, marks: Sequence[Mark], catalogue: Catalogue) -> None:
+    for student, own in by_student(marks):
+        place = directory / "students" / student
+        place.mkdir(parents=True, exist_ok=True)
+        write_output(place / "index.html", student_page(student, own, catalogue).encode())
+        results = gradescope_results(own, catalogue)
+        write_output(place / "results.json", json_bytes(results, indent=2) + b"\n")
+    write_output(directory / "index.html", index_page(marks).encode())
+
+
+def _tell(marks: Sequence[Mark]) -> None:
+    """Write the points of each student, and what a lecturer should look at."""
+    rows = []
+    for student, own in by_student(marks):
+        points = sum(mark.points for mark in own)
+        neighbours = "; ".join(sorted({m.same_seed_as for m in own if m.same_seed_as}))
+        files = " ".join(sorted({name for mark in own for name in mark.tampered.split()}))
+        late = max(mark.late for mark in own)
+        rows.append((student, points, sum(m.max_points for m in own), late, files, neighbours))
+    headings = ("student", "points", "of", "late", "tampered", "same seed as")
+    write_lines(table(headings, rows))
+
+
+# ---- stats
+
+
+@click.command("stats", epilog=example("kminilog course stats marks.csv"))
+@click.argument("file", type=InputFile())
+@click.option("--html", type=OutputFile(), help="Write a page with a bar for each exercise.")
+@json_option
+@language_option
+def stats_command(file: Path, html: Path | None, as_json: bool, catalogue: Catalogue) -> None:
+    """Show what the marks in FILE say of each exercise: who passes, and what goes wrong."""
+    marks = marks_from_csv(str(file), read_regular(file))
+    found = statistics_of(marks)
+    if html:
+        write_output(html, statistics_page(marks, catalogue).encode())
+    if as_json:
+        return write_document([_statistics_json(each) for each in found])
+    if not found:
+        return write_line(f"{file}: no marks")
+    headings = ("exercise", "students", "began", "passed", "seconds", "hints", "commonest")
+    write_lines(table(headings, map(_statistics_row, found)))
+    return None
+
+
+def _statistics_json(found: ExerciseStatistics) -> dict[str, object]:
+    pairs = {"codes": dict(found.codes), "wrong_predictions": dict(found.wrong_predictions)}
+    fields = found._asdict()
+    return {"exercise": fields.pop("id"), **fields, "pass_rate": found.pass_rate, **pairs}
+
+
+def _statistics_row(found: ExerciseStatistics) -> tuple[object, ...]:
+    seconds = "-" if found.median_seconds is None else f"{found.median_seconds:g}"
+    passed = f"{found.passed} ({found.pass_rate:.0%})"
+    common = ", ".join(f"{what} {n}" for what, n in [*found.codes, *found.wrong_predictions])
+    return (found.id, found.students, found.tried, passed, seconds, found.hints, common)

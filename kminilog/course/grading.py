@@ -1,0 +1,266 @@
+"""The work of many students, graded: each folder by itself, in a process of its own.
+
+    python -m kminilog.course.grading 1 FOLDER STUDENT RESULT
+
+FOLDER is a copy of a student's folder for a lab. The process checks it as `lab check` does, one
+exercise after the other, and writes into RESULT, a JSON file, what became of each. If it ends in
+any other way, the row of each exercise says so, and the others go on. Source: ours.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from kminilog.course.catalogue import DEFAULT_LANGUAGE, Catalogue
+from kminilog.course.judging.checking import MOST_SECONDS, check
+from kminilog.course.judging.outcome import ERROR, PASS, TODO, CatalogueSentence
+from kminilog.course.judging.sandbox import ProcessResult, end_all, run_module
+from kminilog.course.marks import NO, YES, Mark
+from kminilog.course.material import Exercise, Lab, lab_of
+from kminilog.course.submissions import FILES, HandedIn
+from kminilog.course.work_folder import (
+    PROGRESS_FILE,
+    DamagedProgressError,
+    WorkFolder,
+    read_progress,
+)
+from kminilog.text import printable
+
+_MEMORY_BYTES = 4 << 30
+_USUAL_SECONDS = 1.0  # for an exercise, on an idle machine
+_START_SECONDS = 30
+_SECONDS_BETWEEN_ENDS = 0.02
+_NAMED_NEIGHBOURS = 3
+
+
+class Limits(NamedTuple):
+    """How long it may take to grade some folders: usually, and at most."""
+
+    usual_seconds: float
+    most_seconds: float
+
+
+def workers() -> int:
+    """Return how many folders are graded at the same time."""
+    return os.cpu_count() or 1
+
+
+def limits_of(handed_in: Sequence[HandedIn]) -> Limits:
+    """Return how long it may take to grade some folders, side by side."""
+    count = sum(len(each.lab.graded) for each in handed_in)
+    most = [_most_seconds(each.lab) for each in handed_in]
+    longest = max(most, default=0)
+    side_by_side = min(workers(), len(most) or 1)
+    return Limits(_USUAL_SECONDS * count / side_by_side, sum(most) / side_by_side + longest)
+
+
+def _most_seconds(lab: Lab) -> float:
+    return _START_SECONDS + MOST_SECONDS * len(lab.graded)
+
+
+# ---- a process for each folder
+
+
+def grade(
+    handed_in: Sequence[HandedIn], catalogue: Catalogue
+) -> Generator[tuple[HandedIn, list[Mark]], None, None]:
+    """Yield each folder and its marks, as soon as it is graded; the catalogue has the reasons.
+
+    Where the iteration ends early, the processes are ended.
+    """
+    pool = ThreadPoolExecutor(workers())
+    futures = {pool.submit(_graded_apart, each, catalogue): each for each in handed_in}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        at_work = [future for future in futures if future.running()]
+        while wait(at_work, _SECONDS_BETWEEN_ENDS).not_done:
+            end_all()
+
+
+def _graded_apart(one: HandedIn, catalogue: Catalogue) -> list[Mark]:
+    digest = one.digest()
+    try:
+        files = one.files()
+    except OSError as error:
+        name = printable(Path(str(error.filename)).name)
+        why = CatalogueSentence("unreadable", {"reason": f"{name}: {printable(error.strerror)}"})
+        return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, data in files.items():
+            Path(temporary, name).write_bytes(data)
+        words = ("course.grading", str(one.lab.number), temporary, one.student, "RESULT")
+        most = _most_seconds(one.lab)
+        ran = run_module(*words, folder=Path(temporary), wall_seconds=most, needs_result=True)
+    if ran.result is None:
+        why = _why_ended(one.lab, ran)
+        return marks_of_all(one.student, one.lab, ERROR, why, catalogue, digest)
+    told = ran.result
+    return [_full_mark(one.student, each, told, catalogue, digest) for each in one.lab.exercises]
+
+
+def _full_mark(
+    student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: Catalogue, digest: str
+) -> Mark:
+    """Return the mark of an exercise with what the folder's progress.json says."""
+    predicted = told["predicted"].get(exercise.id)
+    is_known = exercise.kind == "predict" and predicted in catalogue.choices(exercise)
+    is_right = is_known and predicted == Catalogue(DEFAULT_LANGUAGE).texts(exercise).right
+    return replace(
+        _mark(student, exercise, told["outcomes"][exercise.id], catalogue),
+        hints=told["hints"].get(exercise.id, 0),
+        predicted=predicted if is_known else "",
+        predicted_right=(YES if is_right else NO) if is_known else "",
+        seed=told["seed"],
+        tampered=" ".join(told["tampered"]),
+        digest=digest,
+    )
+
+
+def _why_ended(lab: Lab, ran: ProcessResult) -> CatalogueSentence:
+    if ran.is_too_slow:
+        return CatalogueSentence("folder-endless", {"lab": str(lab.number)})
+    reason = f"exit code {ran.code}"
+    if ran.code is not None and ran.code < 0:
+        reason = signal.Signals(-ran.code).name
+    elif lines := ran.errors.strip().splitlines():
+        reason = lines[-1]
+    return CatalogueSentence("folder-ended", {"lab": str(lab.number), "reason": reason})
+
+
+def _mark(student: str, exercise: Exercise, told: Mapping[str, Any], catalogue: Catalogue) -> Mark:
+    said = told["said"]
+    return Mark(
+        student,
+        exercise.lab,
+        exercise.number,
+        exercise.kind,
+        told["status"],
+        points=exercise.points if told["status"] == PASS else 0,
+        max_points=exercise.points,
+        reason_code=told["code"] or "",
+        reason=catalogue.sentence(*said) if said else "",
+        seconds=round(told["seconds"]),
+    )
+
+
+def marks_of_all(
+    student: str,
+    lab: Lab,
+    status: str,
+    why: CatalogueSentence,
+    catalogue: Catalogue,
+    digest: str = "",
+) -> list[Mark]:
+    """Return the same mark, without points, for each exercise of a lab."""
+    told = {"status": status, "code": None, "said": why, "seconds": 0}
+    return [replace(_mark(student, each, told, catalogue), digest=digest) for each in lab.exercises]
+
+
+# ---- all of it
+
+
+def completed(
+    marks: Iterable[Mark],
+    students: Mapping[str, str],
+    labs: Iterable[Lab],
+    late: Mapping[str, str],
+    catalogue: Catalogue,
+) -> list[Mark]:
+    """Return marks with what only all of them together tell.
+
+    Each of `students` has a row for each exercise of `labs`; the text beside the name says why a
+    student's folder cannot be read. `late` has yes or no by student.
+    """
+    found = list(marks)
+    there = {(mark.student, mark.lab) for mark in found}
+    for student, fault in students.items():
+        for lab in labs:
+            if (student, lab.number) not in there:
+                why = CatalogueSentence("not-handed-in", {"lab": str(lab.number)})
+                if fault:
+                    why = CatalogueSentence("unreadable", {"reason": fault})
+                status = ERROR if fault else TODO
+                found += marks_of_all(student, lab, status, why, catalogue)
+    with_seed = defaultdict(set)
+    for mark in found:
+        with_seed[mark.lab, mark.seed].add(mark.student)
+    return [
+        replace(
+            mark,
+            late=late.get(mark.student, "") if mark.digest else "",
+            same_seed_as=_listed(with_seed[mark.lab, mark.seed] - {mark.student})
+            if mark.seed
+            else "",
+        )
+        for mark in found
+    ]
+
+
+def _listed(names: set[str]) -> str:
+    first = ", ".join(sorted(names)[:_NAMED_NEIGHBOURS])
+    more = len(names) - _NAMED_NEIGHBOURS
+    return f"{first} and {more} more" if more > 0 else first
+
+
+# ---- in that process
+
+
+def judged(lab: Lab, directory: Path, student: str) -> dict[str, Any]:
+    """Return what became of each exercise of a folder, and what its progress.json says.
+
+    Without a progress.json as `lab start` writes it, the files to read are those of the student's
+    name; `tampered` names it then, as it does where the seed is not that of the name.
+    """
+    folder = WorkFolder(lab, directory)
+    tampered = [FILES[1]] if folder.are_checks_changed() else []
+    try:
+        folder.progress = read_progress(directory / PROGRESS_FILE)
+    except DamagedProgressError:
+        folder.progress = {"name": student, "seed": crc32(student.encode()), "passed": []}
+        tampered.append(PROGRESS_FILE)
+    else:
+        name = folder.progress["name"] = printable(folder.progress["name"])
+        tampered += [PROGRESS_FILE] * (crc32(name.encode()) != folder.seed)
+    outcomes = check(folder, lab.exercises, workers=1)
+    hints, predicted = (folder.progress.get(kind, {}) for kind in ("hints", "predicted"))
+    return {
+        "seed": str(folder.seed),
+        "tampered": tampered,
+        "hints": {id: count for id, count in hints.items() if count in (1, 2, 3)},
+        "predicted": {id: text for id, text in predicted.items() if isinstance(text, str)},
+        "outcomes": {
+            each.exercise.id: {
+                "status": each.status,
+                "code": each.code,
+                "said": each.said,
+                "seconds": each.computed_seconds,
+            }
+            for each in outcomes
+        },
+    }
+
+
+def main(lab: str, folder: str, student: str, result: str) -> None:
+    """Grade one folder, and write the result; all files on the way are in the folder."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    Path(result).write_text(
+        json.dumps(judged(lab_of(lab), Path(folder), student)), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,320 @@
+"""`kminilog course grade` and `stats`: from folders of students to marks and pages."""
+
+import csv
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kminilog.cli.main import main
+from kminilog.course.grading import limits_of
+from kminilog.course.marks import COLUMNS
+from kminilog.course.material import all_labs, lab_of
+from kminilog.course.submissions import submissions_in
+from kminilog.course.work_folder import WorkFolder
+from tests.cli.command_line import Run, assert_one_line
+from tests.course.handed_in import KINDS, hand_in
+from tests.course.student import HEADER
+from tests.trees import tree_of
+from tests.unreadable import directory_for_all, without_privileges
+
+LAB = lab_of(1)
+
+
+def course(*words: str | Path) -> Run:
+    result = CliRunner().invoke(main, ["course", *map(str, words)])
+    return Run(result.exit_code, result.stdout, result.stderr)
+
+
+def rows_of(file: Path) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of a table of marks, by student and exercise."""
+    with file.open(newline="", encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    return {(row["student"], f"{row['lab']}.{row['exercise']}"): row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A course of eight students that is graded once: its directory, and what the command did."""
+    directory = tmp_path_factory.mktemp("course")
+    submissions = directory / "submissions"
+    hand_in(submissions, [LAB], 7, some=True)
+    (submissions / "08-nothing").mkdir()
+    (submissions / "notes.txt").write_text("not a student")
+    before = tree_of(submissions)
+    run = course("grade", submissions, "--csv", directory / "marks.csv", "--html", directory / "h")
+    assert tree_of(submissions) == before
+    return directory, run
+
+
+def test_grade_gives_each_student_and_exercise_a_row_and_goes_on(graded):
+    directory, run = graded
+    assert run.code == 0
+    rows = rows_of(directory / "marks.csv")
+    names = [f"{number:02}-{kind}" for number, kind in enumerate([*KINDS, "nothing"], start=1)]
+    assert [*rows] == [(name, each.id) for name in names for each in LAB.exercises]
+    first = {student: row for (student, id), row in rows.items() if id == "1.1"}
+    states = [first[name]["status"] for name in names]
+    assert states == ["pass", "fail", "timeout", "error", "error", "pass", "pass", "todo"]
+    assert first["02-wrong"]["reason_code"] == "size-includes-12"
+    assert "header(0, 4 bytes) gave" in first["02-wrong"]["reason"]
+    assert first["03-hanging"]["seconds"] == "3"
+    assert first["06-tampered"]["tampered"] == "checks.py"
+    assert (first["01-right"]["same_seed_as"], first["01-right"]["late"]) == ("07-copied", "")
+    assert first["07-copied"]["same_seed_as"] == "01-right"
+    assert first["08-nothing"]["reason"] == "no folder of lab 1 was handed in"
+    assert rows["01-right", "1.2"]["points"] == "10"
+    assert "notes.txt: not a folder of a student; it is left out\n" in run.err
+    assert "8 students, 7 folders to grade: usually a minute, at most " in run.err
+
+
+def test_grade_writes_a_page_and_results_for_gradescope_for_each_student(graded):
+    directory, _ = graded
+    results = json.loads((directory / "h/students/02-wrong/results.json").read_text())
+    assert results["score"] == 10
+    wrong = results["tests"][0]
+    assert (wrong["number"], wrong["score"], wrong["max_score"]) == ("1.1", 0, 10)
+    assert wrong["status"] == "failed"
+    assert wrong["output"].startswith("size-includes-12: header(")
+    assert "size-includes-12" in (directory / "h/students/02-wrong/index.html").read_text()
+    index = (directory / "h/index.html").read_text()
+    assert "same seed, lab 1: 07-copied" in index
+    assert 'href="students/06-tampered/index.html"' in index
+
+
+def test_second_run_gives_the_same_bytes_and_resume_grades_only_what_is_new(graded, tmp_path):
+    directory, _ = graded
+    marks = (directory / "marks.csv").read_bytes()
+    again = tmp_path / "again.csv"
+    assert course("grade", directory / "submissions", "--csv", again).code == 0
+    assert again.read_bytes() == marks
+    resumed = course("grade", directory / "submissions", "--csv", again, "--resume")
+    assert "0 folders to grade, 7 graded already" in resumed.err
+    assert again.read_bytes() == marks
+    answers = directory / "submissions/05-empty/01_message/answers.py"
+    answers.write_text(HEADER)
+    resumed = course("grade", directory / "submissions", "--csv", again, "--resume")
+    answers.write_text("")
+    assert "1 folder to grade, 6 graded already" in resumed.err
+    rows = rows_of(again)
+    assert rows["05-empty", "1.1"]["status"] == "pass"
+    assert {(id, row["status"]) for (name, id), row in rows.items() if name == "01-right"} == {
+        (id, row["status"])
+        for (name, id), row in rows_of(directory / "marks.csv").items()
+        if name == "01-right"
+    }
+
+
+def test_resume_goes_on_with_the_rows_of_a_run_that_was_ended(graded, tmp_path):
+    directory, _ = graded
+    marks = (directory / "marks.csv").read_bytes()
+    part = tmp_path / "part.csv"
+    lines = marks.splitlines(keepends=True)
+    part.write_bytes(b"".join(lines[: 1 + 2 * len(LAB.exercises) + 3]))  # the third is not whole
+    run = course("grade", directory / "submissions", "--csv", part, "--resume")
+    assert "5 folders to grade, 2 graded already" in run.err
+    assert part.read_bytes() == marks
+
+
+def test_stats_show_pass_rate_seconds_codes_and_wrong_predictions(graded, tmp_path):
+    directory, _ = graded
+    page = tmp_path / "stats.html"
+    run = course("stats", directory / "marks.csv", "--json", "--html", page)
+    (header,) = [each for each in run.document if each["exercise"] == "1.1"]
+    assert (header["students"], header["tried"], header["passed"]) == (8, 7, 3)
+    assert header["codes"] == {"error": 2, "size-includes-12": 1, "timeout": 1}
+    assert header["pass_rate"] == 3 / 8
+    text = course("stats", directory / "marks.csv")
+    assert (text.code, text.err) == (0, "")
+    assert "1.1              8      7  3 (38%)" in text.out
+    assert 'aria-label="38 percent"' in page.read_text()
+
+
+def handed_in(tmp_path: Path, name: str = "ada", answers: str = HEADER) -> WorkFolder:
+    folder = WorkFolder.start(LAB, tmp_path / "submissions" / name, name)
+    folder.answers_path.write_text(answers)
+    return folder
+
+
+def test_predictions_and_hints_are_counted(tmp_path):
+    folder = handed_in(tmp_path)
+    folder.progress |= {"predicted": {"1.7": "none"}, "hints": {"1.1": 2, "1.2": "many"}}
+    folder.save()
+    other = handed_in(tmp_path, "bob", "")
+    other.progress |= {"predicted": {"1.7": "=HYPERLINK(1)"}}
+    other.save()
+    marks = tmp_path / "marks.csv"
+    assert course("grade", tmp_path / "submissions", "--csv", marks).code == 0
+    rows = rows_of(marks)
+    assert rows["ada", "1.7"]["predicted"] == "none"
+    assert (rows["ada", "1.1"]["hints"], rows["ada", "1.2"]["hints"]) == ("2", "0")
+    assert rows["bob", "1.7"]["predicted"] == ""  # none of the choices
+
+
+def test_no_cell_is_a_formula_and_each_is_one_line(tmp_path):
+    for name in ("=1+1", "-x, y", "+z\n@", "名字", "a\x1b[2J"):
+        handed_in(tmp_path, name, "raise ValueError('=cmd')\n" + HEADER)
+    marks = tmp_path / "marks.csv"
+    assert course("grade", tmp_path / "submissions", "--csv", marks).code == 0
+    rows = rows_of(marks)
+    cells = {text for row in rows.values() for text in row.values()}
+    assert [text for text in cells if text.startswith(("=", "+", "-", "@"))] == []
+    assert {name for name, _ in rows} == {"'=1+1", "'-x, y", "'+z\\n@", "名字", "a\\x1b[2J"}
+    assert len(marks.read_text().splitlines()) == 1 + len(rows)
+    resumed = course("grade", tmp_path / "submissions", "--csv", marks, "--resume")
+    assert "0 folders to grade, 5 graded already" in resumed.err
+
+
+def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
+    handed_in(tmp_path, "brackets", "(" * 200_000)
+    handed_in(tmp_path, "large", "#" * 2_000_000)
+    (handed_in(tmp_path, "nested").path / "progress.json").write_text("[" * 100_000)
+    handed_in(tmp_path, "gone").answers_path.unlink()
+    link = handed_in(tmp_path, "link").answers_path
+    link.unlink()
+    link.symlink_to(tmp_path / "submissions/nested/01_message/answers.py")
+    fifo = handed_in(tmp_path, "fifo").answers_path
+    fifo.unlink()
+    os.mkfifo(fifo)
+    marks = tmp_path / "marks.csv"
+    assert course("grade", tmp_path / "submissions", "--csv", marks).code == 0
+    rows = rows_of(marks)
+    states = {name: row["status"] for (name, id), row in rows.items() if id == "1.1"}
+    assert states == dict.fromkeys(states, "error") | {"nested": "pass"}
+    assert rows["nested", "1.1"]["tampered"] == "progress.json"
+    assert rows["link", "1.1"]["reason"] == "answers.py: this is a link; hand in the file itself"
+    assert "larger than 1048576 bytes" in rows["large", "1.1"]["reason"]
+    assert "a FIFO" in rows["fifo", "1.1"]["reason"]
+    assert rows["gone", "1.1"]["reason"] == "answers.py is missing"
+    assert rows["brackets", "1.1"]["reason"]
+
+
+def test_folder_that_cannot_be_read_is_a_row_that_says_so(tmp_path):
+    with directory_for_all() as directory:
+        (directory / "submissions").mkdir(mode=0o755)
+        folder = WorkFolder.start(LAB, directory / "submissions" / "ada", "ada")
+        (directory / "submissions" / "bob").mkdir(mode=0)
+        with without_privileges():
+            found = submissions_in(directory / "submissions")
+        assert found.students == {"ada": "", "bob": found.students["bob"]}
+        assert found.students["bob"].endswith("bob: Permission denied")
+        assert [each.path for each in found.handed_in] == [folder.path]
+        (directory / "submissions" / "bob").chmod(0o755)
+
+
+def test_roster_says_who_is_missing_and_who_is_late(tmp_path):
+    for name in ("ada", "bob", "eve"):
+        handed_in(tmp_path, name, "")
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "student,email,deadline,submitted\n"
+        "ada,a@x,2026-10-05T18:00,2026-10-05T18:01\n"
+        "bob,b@x,2026-10-05T18:00Z,2026-10-05T19:00+02:00\n"
+        "zoe,z@x,2026-10-05T18:00,\n"
+    )
+    marks = tmp_path / "marks.csv"
+    run = course("grade", tmp_path / "submissions", "--csv", marks, "--roster", roster)
+    rows = rows_of(marks)
+    late = {name: row["late"] for (name, id), row in rows.items() if id == "1.1"}
+    assert late == {"ada": "yes", "bob": "no", "eve": "", "zoe": ""}
+    assert rows["zoe", "1.1"]["reason"] == "no folder of lab 1 was handed in"
+    assert "eve: not in the roster; graded all the same\n" in run.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "its first line names no column student"),
+        ("name\nada\n", "its first line names no column student"),
+        ("student\n", "it names no student"),
+        ("student,x\n,1\n", "line 2: '' is no name of a folder"),
+        ("student\n../x\n", "line 2: '../x' is no name of a folder"),
+        ("student\nada\nada\n", "line 3: ada stands there a second time"),
+        ("student,deadline\nada,soon\n", "line 2: 'soon' is no time like"),
+        ("student,deadline,submitted\na,2026-10-05,2026-10-05T00:00Z\n", "has a time zone"),
+        ("student,x\nada\n", "line 2 has fewer cells than the first"),
+        ("student\nada,1\n", "line 2 has more cells than the first"),
+        ("student\n\udcff\n", "line 2 is not UTF-8"),
+        ('student\n"a" b\n', "it is no CSV"),
+        ("student\n\0\n", ""),
+    ],
+)
+def test_bad_roster_is_one_line(tmp_path, text, says):
+    handed_in(tmp_path, answers="")
+    roster = tmp_path / "roster.csv"
+    roster.write_bytes(text.encode("utf-8", "surrogateescape"))
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "m.csv", "--roster", roster)
+    if says:
+        assert_one_line(run, 2)
+        assert f"{roster}: " in run.err
+        assert says in run.err
+        assert not (tmp_path / "m.csv").exists()
+
+
+def test_bad_places_are_one_line(tmp_path):
+    handed_in(tmp_path, answers="")
+    submissions, marks = tmp_path / "submissions", tmp_path / "marks.csv"
+    (tmp_path / "empty").mkdir()
+    for words, says in (
+        ((submissions / "none", "--csv", marks), "none"),
+        ((submissions / "ada/01_message/answers.py", "--csv", marks), "answers.py"),
+        ((tmp_path / "empty", "--csv", marks), "has no folder of a student"),
+        ((submissions, "--csv", submissions / "ada/marks.csv"), "name a place elsewhere"),
+        ((submissions, "--csv", marks, "--html", submissions / "h"), "name a place elsewhere"),
+    ):
+        run = course("grade", *words)
+        assert_one_line(run, 2)
+        assert says in run.err
+    assert not marks.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b\n1,2\n", "its first line names no column student, lab"),
+        (",".join(COLUMNS) + "\n" + ",".join(["x"] * len(COLUMNS)) + "\n", "line 2: lab is 'x'"),
+        ("\0", "no"),
+    ],
+)
+def test_stats_and_resume_refuse_another_file(tmp_path, text, says):
+    handed_in(tmp_path, answers="")
+    other = tmp_path / "other.csv"
+    other.write_text(text)
+    resumed = course("grade", tmp_path / "submissions", "--csv", other, "--resume")
+    for run in (course("stats", other), resumed):
+        assert_one_line(run, 2)
+        assert says in run.err
+        assert "name a file that `course grade --csv` wrote" in run.err
+    assert other.read_text() == text
+
+
+def test_stats_of_a_table_without_rows_says_so(tmp_path):
+    (tmp_path / "m.csv").write_text(",".join(COLUMNS) + "\n")
+    assert course("stats", tmp_path / "m.csv").out == f"{tmp_path / 'm.csv'}: no marks\n"
+
+
+@pytest.mark.soak
+def test_thirty_students_and_all_labs_are_graded_twice_alike_and_in_time(tmp_path):
+    hand_in(tmp_path / "submissions", all_labs(), 30)
+    before = tree_of(tmp_path / "submissions")
+    most_seconds = limits_of(submissions_in(tmp_path / "submissions").handed_in).most_seconds
+    marks = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in marks:
+        began = time.monotonic()
+        assert course("grade", tmp_path / "submissions", "--csv", file).code == 0
+        assert time.monotonic() - began < most_seconds
+    assert marks[0].read_bytes() == marks[1].read_bytes()
+    assert tree_of(tmp_path / "submissions") == before
+    run = course("grade", tmp_path / "submissions", "--csv", marks[1], "--resume")
+    assert f"0 folders to grade, {30 * len(all_labs())} graded already" in run.err
+    assert marks[0].read_bytes() == marks[1].read_bytes()
+    rows = rows_of(marks[0])
+    assert len(rows) == 30 * sum(len(lab.exercises) for lab in all_labs())
+    assert {row["status"] for (name, _), row in rows.items() if name == "01-right"} == {
+        "pass",
+        "todo",  # predictions
+    }
+    assert all(row["same_seed_as"] for (name, _), row in rows.items() if "copied" in name)

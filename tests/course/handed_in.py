@@ -1,0 +1,52 @@
+"""What a course hands in: right, wrong, hanging, crashing, empty, tampered and copied work."""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from kminilog.course.material import Lab
+from kminilog.course.proof import WRONG, sample_answers, solution
+from kminilog.course.work_folder import WorkFolder
+from tests.course.student import CHECKSUM, HEADER
+
+KINDS = ("right", "wrong", "hanging", "crashing", "empty", "tampered", "copied")
+SOME_OF_LAB_1 = {
+    "right": HEADER + CHECKSUM,
+    "wrong": HEADER.replace("4 +", "16 +") + CHECKSUM,
+    "hanging": HEADER.replace("return", "while True: pass\n    return"),
+    "crashing": "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n" + HEADER,
+    "empty": "",
+    "tampered": HEADER,
+}
+"""Answers to few exercises of lab 1: quickly checked."""
+
+
+def hand_in(directory: Path, labs: Iterable[Lab], students: int, *, some: bool = False) -> None:
+    """Write the folders of so many students, of each kind in turn: `01-right` and on."""
+    for lab in labs:
+        for number in range(students):
+            kind = KINDS[number % len(KINDS)]
+            name = f"{number + 1:02}-{kind}"
+            if kind == "copied":
+                original = directory / f"{number - 5:02}-right" / lab.work_name
+                shutil.copytree(original, directory / name / lab.work_name)
+                continue
+            folder = WorkFolder.start(lab, directory / name, name)
+            text = SOME_OF_LAB_1[kind] if some else _answers(folder, kind, number)
+            folder.answers_path.write_text(text, encoding="utf-8")
+            if kind == "tampered":
+                (folder.path / "checks.py").write_text("def exercise_1(*given): pass\n")
+
+
+def _answers(folder: WorkFolder, kind: str, number: int) -> str:
+    """Return answers to all exercises of a lab; of wrong ones the number chooses one."""
+    right = solution(folder.lab, folder.path)
+    if kind == "wrong":
+        samples = sample_answers(folder.lab, WRONG)
+        return right + samples[number % len(samples)].path.read_text(encoding="utf-8")
+    name = next(exercise.name for exercise in folder.lab.exercises if exercise.symbol)
+    added = {
+        "hanging": f"\ndef {name}(*given, **named):\n    while True:\n        pass\n",
+        "crashing": "\nimport os\nos.abort()\n",
+    }
+    return "" if kind == "empty" else right + added.get(kind, "")
