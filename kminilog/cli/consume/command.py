@@ -23,7 +23,6 @@ from kminilog.cli.consume.record_lines import (
     text_writer,
 )
 from kminilog.cli.consume.run import ConsumeRun, Wanted
-from kminilog.cli.consume.streams import consume_streams
 from kminilog.cli.shared.cluster_option import topics_at
 from kminilog.cli.shared.clusters import source_of, with_leader
 from kminilog.cli.shared.group_offsets import coordinator_of
@@ -189,6 +188,8 @@ def command(
         settings = {**settings, "group.id": group}
         subscribe = _subscription(topics, pattern)
         if streams_count is not None:
+            from kminilog.cli.consume.streams import consume_streams
+
             settings = {"auto.offset.reset": start, **settings}
             consume_streams(
                 streams_count, log_dir, subscribe, settings, write, wanted, clock, on_gap
