@@ -2,7 +2,7 @@
 
 Messages stand back to back. `scan_file` follows them from one to the next. `find_message` tries
 every position, so it finds a message after damage. `whole_messages` does both for messages of
-whatever format. None of them knows which offset should come where.
+whatever format. None of them knows which offset comes next.
 Both read up to the file's length at the start of the call, in windows: memory stays at one window,
 or at one message if that is larger. Source: Kafka: FileMessageSet.
 """

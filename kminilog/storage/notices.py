@@ -17,7 +17,7 @@ class KMiniLogWarning(UserWarning):
 
 
 class Gap(NamedTuple):
-    """Offsets from `first_offset` to `next_offset` - 1 that a log of other origin does not hold.
+    """Offsets from `first_offset` to `next_offset` - 1 that a log of another program does not hold.
 
     The next message is in the file `path` at byte `position`, or after it.
     """
