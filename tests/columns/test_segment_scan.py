@@ -161,21 +161,21 @@ def test_recovery_with_the_fast_examination_has_the_same_plan(tmp_path, dialect)
     def plans() -> list[tuple[object, ...]]:
         fast = plan_recovery(reader, scanner=FAST)
         return [
-            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.is_valid)
+            (describe(plan), plan.log_end_offset, plan.whole_end_offset, plan.damage, plan.is_valid)
             for plan in (plan_recovery(reader), fast)
         ]
 
-    assert plans()[0] == plans()[1] == ([], 100, 0, True)
+    assert plans()[0] == plans()[1] == ([], 100, 0, None, True)
     last.index.path.write_bytes(b"not an index")
     with open(last.log_path, "ab") as file:
         file.write(b"torn")
     assert plans()[0] == plans()[1]
-    assert not plans()[1][3]
+    assert not plans()[1][4]
     content = bytearray(first.log_path.read_bytes())
     content[40] ^= 1
     first.log_path.write_bytes(content)
     assert plans()[0] == plans()[1]
-    assert "damage" in plans()[1][0][0]
+    assert plans()[1][3]
     assert plans()[1][2] == 100
 
 
