@@ -5,7 +5,7 @@
 
 For every exercise: The starter is `todo`. The library's own function passes all three layers, with
 at least one comparison, and so does each right answer, by itself in a file. Each wrong answer fails
-with its own code, and no other exercise does. The hints are there and contain no line of the
+with its own code, and answers no other exercise. The hints are there and contain no line of the
 solution. The README names it. Source: ours; rustlings proves its starters and solutions in the same
 way, but has no wrong answers.
 """
@@ -21,6 +21,7 @@ import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from kminilog.course.judging.answers import Answers
 from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.judge import library_answer
-from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TODO, Outcome
+from kminilog.course.judging.outcome import FAIL, PASS, TODO, Outcome
 from kminilog.course.material import Exercise, Lab, checks_of, lab_of
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
@@ -106,8 +107,20 @@ def solution(lab: Lab, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+def missing_package(lab: Lab) -> str:
+    """Return a package that a right answer of a lab imports and that is not installed, or ""."""
+    texts = [each.path.read_text(encoding="utf-8") for each in sample_answers(lab, RIGHT)]
+    imported = re.findall(r"^(?:import|from) (\w+)", "\n".join(texts), re.MULTILINE)
+    return next((name for name in sorted(set(imported)) if find_spec(name) is None), "")
+
+
 def flaws_of(lab: Lab) -> Iterator[Flaw]:
-    """Yield what is wrong with a lab; nothing if all is right. It runs everything: seconds."""
+    """Yield what is wrong with a lab; nothing if all is right. It runs everything: seconds.
+
+    Raises ModuleNotFoundError if a right answer needs a package that is not installed.
+    """
+    if package := missing_package(lab):
+        raise ModuleNotFoundError(name=package)
     yield from _flaws_of_texts(lab)
     with tempfile.TemporaryDirectory() as temporary:
         folder = WorkFolder.start(lab, Path(temporary), "course check")
@@ -122,26 +135,31 @@ def flaws_of(lab: Lab) -> Iterator[Flaw]:
                 yield Flaw(outcome.exercise.id, what)
             if not outcome.comparisons:
                 yield Flaw(outcome.exercise.id, "its check compares nothing")
-        for wrong in sample_answers(lab, WRONG):
-            source = wrong.path.read_text(encoding="utf-8")
-            folder.answers_path.write_text(text + source, encoding="utf-8")
-            yield from _flaws_of_wrong(lab, folder, wrong)
+        for exercise in lab.exercises:
+            yield from _flaws_of_wrong(exercise, folder, text)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             judge = partial(_flaws_of_right, lab, Path(temporary))
             for flaws in pool.map(judge, sample_answers(lab, RIGHT)):
                 yield from flaws
 
 
-def _flaws_of_wrong(lab: Lab, folder: WorkFolder, wrong: SampleAnswer) -> Iterator[Flaw]:
-    judged = [each for each in lab.graded if each.kind != "diagnose"]
-    for outcome in run_judge_of_all(judged, folder.path, str(folder.answers_path)):
-        if outcome.exercise.number == wrong.number:
-            if outcome.status != FAIL or outcome.code != wrong.says:
-                yield Flaw(wrong.where, f"{_told(outcome)}, expected {wrong.says}")
-            elif len(_sentence(outcome)) > SENTENCE_CHARACTERS:
-                yield Flaw(wrong.where, f"a sentence of {len(_sentence(outcome))} characters")
-        elif outcome.status in (FAIL, ERROR):
-            yield Flaw(wrong.where, f"{outcome.exercise.id} fails, too: {_sentence(outcome)}")
+def _flaws_of_wrong(exercise: Exercise, folder: WorkFolder, right: str) -> Iterator[Flaw]:
+    """Judge the wrong answers to an exercise, each after answers that are right."""
+    samples = sample_answers(lab_of(exercise.lab), WRONG)
+    wrongs = [each for each in samples if each.number == exercise.number]
+    if not wrongs:
+        return
+    sources = []
+    for wrong in wrongs:
+        sources.append(str(folder.path / wrong.path.name))
+        source = right + wrong.path.read_text(encoding="utf-8")
+        Path(sources[-1]).write_text(source, encoding="utf-8")
+    outcomes = run_judge_of_all(exercise, folder.path, sources)
+    for wrong, outcome in zip(wrongs, outcomes, strict=True):
+        if outcome.status != FAIL or outcome.code != wrong.says:
+            yield Flaw(wrong.where, f"{_told(outcome)}, expected {wrong.says}")
+        elif len(_sentence(outcome)) > SENTENCE_CHARACTERS:
+            yield Flaw(wrong.where, f"a sentence of {len(_sentence(outcome))} characters")
 
 
 def _flaws_of_right(lab: Lab, directory: Path, right: SampleAnswer) -> list[Flaw]:
@@ -221,7 +239,11 @@ def _flaws_of_sample_files(lab: Lab, kind: str) -> Iterator[Flaw]:
             yield Flaw(each.where, f"has {count} lines, {_MOST_LINES} at most")
         if each.number not in numbers:
             yield Flaw(each.where, f"there is no exercise {lab.number}.{each.number}")
-        Answers(each.path)  # it is Python
+        answers = Answers(each.path)  # it is Python
+        for exercise in lab.exercises if kind == WRONG else ():
+            for name in exercise.answers:
+                if exercise.number != each.number and answers.line_of(name):
+                    yield Flaw(each.where, f"answers {exercise.id}, too: {name}")
         if kind == WRONG:
             yield from _flaws_of_code(each)
 

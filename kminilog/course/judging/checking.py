@@ -26,6 +26,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,7 @@ def run_command(
 def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> dict[str, Outcome]:
     one = exercises[0]
     with tempfile.TemporaryDirectory() as temporary:
-        directory = Path(temporary) / "student"
-        directory.mkdir()
+        directory = Path(temporary)
         write_scenery(directory, one.log)
         symbols = ",".join(each.symbol for each in together)
         words = shlex.split(one.command)
@@ -124,7 +124,7 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
             folder=directory,
             needs_result=True,
         )
-        failed = _failed_command(one, ran) or _verdict(one, ran, directory, Path(temporary))
+        failed = _failed_command(one, ran) or _verdict(one, ran, directory)
         calls = (ran.result or {}).get("calls", {})
     if failed.status != PASS:
         return {each.id: replace(failed, exercise=each) for each in exercises}
@@ -155,14 +155,9 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
     return None
 
 
-def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary: Path) -> Outcome:
+def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> Outcome:
     if exercise.judge == "same-output":
-        library = temporary / "library"
-        library.mkdir()
-        write_scenery(library, exercise.log)
-        command = shlex.split(exercise.library_command)
-        right = run_module("__main__", *command, folder=library)
-        if ran.output == right.output:
+        if ran.output == _output_of_library(exercise.library_command, exercise.log):
             return Outcome(exercise, PASS)
         said = CatalogueSentence("output-differs", {"command": exercise.command})
         return Outcome(exercise, FAIL, said=said)
@@ -183,6 +178,13 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path, temporary:
 
 def _not_verified(exercise: Exercise, error: str) -> Outcome:
     return Outcome(exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": error}))
+
+
+@cache
+def _output_of_library(command: str, log: str) -> str:
+    with tempfile.TemporaryDirectory() as temporary:
+        write_scenery(Path(temporary), log)
+        return run_module("__main__", *shlex.split(command), folder=Path(temporary)).output
 
 
 def _dump(exercise: Exercise, directory: Path) -> list[str]:
@@ -284,9 +286,9 @@ def run_judge(
     exercise: Exercise, given: Path, source: str, answers: Answers | None = None
 ) -> Outcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
-    ran = _judge((exercise,), given, source)
+    ran = _judge(exercise, given, source)
     if ran.result is not None:
-        told = ran.result[exercise.id]
+        (told,) = ran.result["told"]
         outcome = _as_told(exercise, told, answers)
         is_named = exercise.kind == "diagnose" and outcome.status == PASS
         return judge_diagnosis(outcome, told["value"], given) if is_named else outcome
@@ -301,17 +303,16 @@ def run_judge(
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 
-def run_judge_of_all(exercises: Sequence[Exercise], folder: Path, source: str) -> list[Outcome]:
-    """Return what the unit checks say of several exercises, in one process: for trusted files."""
-    ran = _judge(exercises, folder, source)
+def run_judge_of_all(exercise: Exercise, folder: Path, sources: Sequence[str]) -> list[Outcome]:
+    """Return what the unit checks say of several files, in one process: for trusted files."""
+    ran = _judge(exercise, folder, *sources)
     if ran.result is None:
-        raise RuntimeError(f"{source}: {ran.errors}")
-    return [_as_told(exercise, ran.result[exercise.id], None) for exercise in exercises]
+        raise RuntimeError(f"{exercise.id}: {ran.errors}")
+    return [_as_told(exercise, told, None) for told in ran.result["told"]]
 
 
-def _judge(exercises: Sequence[Exercise], folder: Path, source: str) -> ProcessResult:
-    ids = ",".join(exercise.id for exercise in exercises)
-    arguments = ("course.judging.judge", ids, str(folder), source, "RESULT")
+def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:
+    arguments = ("course.judging.judge", exercise.id, str(folder), "RESULT", *sources)
     seconds = _JUDGE_SECONDS
     return run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
 

@@ -1,12 +1,12 @@
 """The first layer of a check: one exercise's unit checks, in a process of their own.
 
-    python -m kminilog.course.judging.judge 1.2 FOLDER ANSWERS RESULT
-    python -m kminilog.course.judging.judge 1.1,1.2 …      (only for the course's own answers)
+    python -m kminilog.course.judging.judge 1.2 FOLDER RESULT ANSWERS
+    python -m kminilog.course.judging.judge 1.2 FOLDER RESULT ANSWERS …  (the course's own answers)
 
-ANSWERS is the student's file. RESULT is a JSON file. For each exercise it has the state, the code
-of the misconception, and the name and values of the sentence. It has the line, the number of
+ANSWERS is the student's file. RESULT is a JSON file. For each file it has the state, the code of
+the misconception, and the name and values of the sentence. It has the line, the number of
 comparisons, the seconds of computing, and what was printed. It also has the constant of a
-diagnosis, which this process does not judge. Each exercise is judged by itself: the other functions
+diagnosis, which this process does not judge. An exercise is judged by itself: the other functions
 of the lab, which it may call, are the library's. This process limits itself before it runs the
 student's code; its parent stops it if it takes too long. Source: ours.
 """
@@ -181,13 +181,12 @@ def _line_in(error: BaseException, answers: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def main(exercises: str, folder: str, answers: str, result: str) -> None:
-    """Judge exercises and write the result."""
+def main(exercise: str, folder: str, result: str, *answers: str) -> None:
+    """Judge an exercise in each of some files, and write the result."""
     limit_resources()
     attempts = forbid_processes()
-    ids = exercises.split(",")
-    told = {each: judge(exercise_of(each), Path(folder), answers, attempts) for each in ids}
-    Path(result).write_text(json.dumps(told), encoding="utf-8")
+    told = [judge(exercise_of(exercise), Path(folder), each, attempts) for each in answers]
+    Path(result).write_text(json.dumps({"told": told}), encoding="utf-8")
     os._exit(0)  # at once, whatever threads the student's code has started
 
 
