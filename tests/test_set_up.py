@@ -1,6 +1,7 @@
 """What `make setup` installs, and what it shows meanwhile."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -45,6 +46,20 @@ def test_make_says_what_it_installs_and_shows_what_pip_says(pip):
     assert run.stderr == "Installing kminilog and what it needs into venv: about 1 GB, once\n"
     assert run.stdout.startswith("Collecting click")
     assert (pip / "venv" / ".installed").exists()
+
+
+def test_devcontainer_has_the_oldest_python_and_sets_up_by_a_target_of_make():
+    container = json.loads((PROJECT / ".devcontainer" / "devcontainer.json").read_text())
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    version = project["requires-python"].removeprefix(">=")
+    assert container["image"].startswith(f"python:{version}-")
+    make, target = container["postCreateCommand"].split()
+    makefile = (PROJECT / "Makefile").read_text()
+    assert make == "make"
+    assert f"\n{target}: " in makefile
+    python = container["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
+    assert f"VENV := {python.removesuffix('/bin/python')}\n" in makefile
+    assert "forwardPorts" not in container
 
 
 # ---- what it installs
