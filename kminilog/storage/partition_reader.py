@@ -256,6 +256,8 @@ class PartitionReader:
         """Search the listed segments once; return an error if an old list may be its cause."""
         tracer.begin()
         segments = self._segments
+        if not segments:
+            return None
         first_slot = segment_slot(self.dialect, segments.keys(), offset, tracer)
         try:
             for slot in range(first_slot, len(segments)):
