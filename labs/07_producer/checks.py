@@ -1,0 +1,921 @@
+"""Checks of lab 7: the memory of a producer, its interceptors, and what it may believe."""
+
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from kminilog.clock import ManualClock
+from kminilog.cluster.leadership import Leadership, settle
+from kminilog.cluster.mini_cluster import MiniCluster
+from kminilog.config import complete_config
+from kminilog.course.comparing import Comparer
+from kminilog.course.replays.stepped_callers import Caller, SteppedPool
+from kminilog.errors import (
+    BufferExhaustedError,
+    ClientClosedError,
+    LeaderNotAvailableError,
+    MessageTooLargeError,
+    NotLeaderForPartitionError,
+    RequestTimedOutError,
+    RetriableError,
+)
+from kminilog.format.dialect import DOCUMENTED, KAFKA
+from kminilog.format.message import Message, encode, scan
+from kminilog.format.names import TopicPartition
+from kminilog.producer.accumulator import Accumulator, release
+from kminilog.producer.batch import Batch, SendFuture, Waiting
+from kminilog.producer.buffer_pool import BufferPool, Waiter
+from kminilog.producer.delivery import may_retry
+from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
+from kminilog.producer.manual_producer import ManualProducer
+from kminilog.producer.metrics import Metrics
+from kminilog.producer.record import ProducerRecord
+from kminilog.producer_settings import PRODUCER_SETTINGS
+from kminilog.storage.topics import Topic
+from kminilog.text import table
+
+Run = Callable[[Any], Any]
+"""What becomes of a case with a function: the student's, the library's, or a mistaken one."""
+
+Readings = Sequence[tuple[str, Callable[..., Any]]]
+"""Mistaken functions, each with the code of its misconception."""
+
+
+def _compare_runs(
+    compare: Comparer, cases: dict[str, Run], mine: Any, library: Any, readings: Readings
+) -> None:
+    """Compare what becomes of each case; a code is given if one mistake explains all of them."""
+    compare.all_equal(
+        [(call, partial(run, mine), run(library)) for call, run in cases.items()],
+        [(code, [run(wrong) for run in cases.values()]) for code, wrong in readings],
+    )
+
+
+# ---- what the student is given
+
+
+def first_win(name: str) -> list[str]:
+    """Return what a buffer says that goes back to the pool while a leader still reads it."""
+    sent, later = (encode(KAFKA, 0, None, text.encode()) for text in (name, "somebody else"))
+    size = max(len(sent), len(later))
+    pool = _pool(2 * size, size)
+    buffer = pool.allocate(size, 0)
+    buffer[: len(sent)] = sent
+    rows = [("your batch is sent, and still on its way", _first_value(buffer))]
+    pool.deallocate(buffer)
+    again = pool.allocate(size, 0)
+    again[: len(later)] = later
+    rows.append(("the next batch gets the same buffer", _first_value(buffer)))
+    return table(("when", "the leader reads"), rows)
+
+
+def _pool(memory_bytes: int, poolable_size_bytes: int) -> BufferPool:
+    clock = ManualClock()
+    return BufferPool(memory_bytes, poolable_size_bytes, Metrics(clock), clock, "lab")
+
+
+def _first_value(buffer: bytearray) -> str:
+    _, message = next(scan(KAFKA, bytes(buffer)))
+    assert isinstance(message, Message)
+    return (message.value or b"").decode()
+
+
+_ORDERS, _PAYMENTS = TopicPartition("orders", 1), TopicPartition("payments", 0)
+
+
+def write_files(folder: Path, name: str, seed: int) -> None:
+    """Write a cluster of two brokers of which broker 0 has crashed; the seed says when.
+
+    `orders` has one copy: orders for partition 0 went on to partition 1. `payments` has two, and
+    acks was 1: the last ones were acknowledged before broker 1 had copied them.
+    """
+    shutil.rmtree(folder / "cluster", ignore_errors=True)
+    chance, clock = Random(seed), ManualClock()
+    whole, moved, lost = (least + chance.randrange(4) for least in (4, 2, 2))
+    config = {
+        "partitioner.class": "default-0.8",
+        "key.serializer": "integer",
+        "value.serializer": "string",
+        "send.switch.broker.enable": True,
+    }
+    with MiniCluster.open(folder / "cluster", brokers=2, clock=clock) as cluster:
+        cluster.create_topic(Topic(_ORDERS.topic, 2))
+        cluster.create_topic(Topic(_PAYMENTS.topic, 1), replication_factor=2)
+        with ManualProducer(
+            cluster, config, clock=clock, chance=chance, alongside=lambda: False
+        ) as producer:
+
+            def send(topic: str, numbers: range, *, keys: int | None = None) -> None:
+                for number in numbers:
+                    key = None if keys is None else number % keys
+                    producer.send(ProducerRecord(topic, key, f"{topic} {number} of {name[:20]}"))
+                    producer.flush()
+
+            send(_ORDERS.topic, range(2 * whole), keys=2)
+            send(_PAYMENTS.topic, range(whole))
+            while cluster.replicate():
+                pass
+            send(_PAYMENTS.topic, range(whole, whole + lost))
+            cluster.crash(0)
+            send(_ORDERS.topic, range(2 * whole, 2 * (whole + moved)), keys=2)
+
+
+# ---- 7.1 the ledger
+
+
+def _after_taking(available_bytes: int, free_count: int, size_bytes: int, take: Any) -> Any:
+    pool = _pool(200, 16)
+    pool._available_bytes = available_bytes
+    buffers = [bytearray(16) for _ in range(free_count)]
+    pool._free = OrderedDict((id(buffer), buffer) for buffer in buffers)
+    take(pool, size_bytes)
+    return pool.available_bytes, pool.pooled_bytes
+
+
+def _giving_up(pool: Any, size_bytes: int, *, at: int = 0) -> None:
+    while pool._free and pool._available_bytes < size_bytes + at:
+        pool._free.popitem()
+        pool._available_bytes += pool.poolable_size_bytes
+
+
+def _gives_up_all(pool: Any, size_bytes: int) -> None:
+    pool._available_bytes += pool.pooled_bytes - size_bytes
+    pool._free.clear()
+
+
+def _gives_up_all_if_short(pool: Any, size_bytes: int) -> None:
+    if pool._available_bytes < size_bytes:
+        _gives_up_all(pool, size_bytes)
+    else:
+        pool._available_bytes -= size_bytes
+
+
+def _never_gives_up(pool: Any, size_bytes: int) -> None:
+    pool._available_bytes -= size_bytes
+
+
+def _gives_up_one(pool: Any, size_bytes: int) -> None:
+    if pool._available_bytes < size_bytes:
+        pool._free.popitem()
+        pool._available_bytes += pool.poolable_size_bytes
+    pool._available_bytes -= size_bytes
+
+
+def _gives_up_first(pool: Any, size_bytes: int) -> None:
+    before = pool._available_bytes
+    while pool._free and pool._available_bytes - before < size_bytes:
+        pool._free.popitem()
+        pool._available_bytes += pool.poolable_size_bytes
+    pool._available_bytes -= size_bytes
+
+
+def _gives_up_early(pool: Any, size_bytes: int) -> None:
+    _giving_up(pool, size_bytes, at=1)
+    pool._available_bytes -= size_bytes
+
+
+def _loses_remainder(pool: Any, size_bytes: int) -> None:
+    is_short = pool._available_bytes < size_bytes
+    _giving_up(pool, size_bytes)
+    pool._available_bytes = 0 if is_short else pool._available_bytes - size_bytes
+
+
+def _counts_none(pool: Any, size_bytes: int) -> None:
+    before = pool._available_bytes
+    _giving_up(pool, size_bytes)
+    pool._available_bytes = before - size_bytes
+
+
+def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {
+        f"take_bytes({size}): {available} available, {count} free of 16": partial(
+            _after_taking, available, count, size
+        )
+        for available, count, size in (
+            (40, 0, 10),
+            (0, 3, 16),
+            (0, 3, 17),
+            (10, 3, 42),
+            (10, 3, 58),
+            (10, 3, 10),
+            (30, 2, 5),
+            (30, 2, 31),
+            (0, 2, 0),
+            (64, 0, 64),
+        )
+    }
+    readings = (
+        ("gives-up-all", _gives_up_all),
+        ("gives-up-all", _gives_up_all_if_short),
+        ("never-gives-up", _never_gives_up),
+        ("gives-up-one", _gives_up_one),
+        ("gives-up-first", _gives_up_first),
+        ("gives-up-early", _gives_up_early),
+        ("remainder-lost", _loses_remainder),
+        ("freed-not-counted", _counts_none),
+        ("not-charged", _giving_up),
+    )
+    _compare_runs(compare, cases, take_bytes, BufferPool.take_bytes, readings)
+
+
+# ---- 7.2 one poolable size
+
+
+def _after_return(allocated: int, length: int, told: int | None, give: Any) -> str:
+    """Return where the memory is, and how large the next buffer of the poolable size is."""
+    pool = _pool(64, 16)
+    buffer = pool.allocate(allocated, 0)
+    buffer[:] = bytes(length)
+    try:
+        give(pool, buffer, told)
+    except ValueError as error:
+        return f"ValueError: {error}"
+    available, free = pool.available_bytes, pool.pooled_bytes
+    return f"{available} + {free} free, next {len(pool.allocate(16, 0))}"
+
+
+def _keeps(is_kept: Callable[[int, int], bool]) -> Callable[..., None]:
+    """Return deallocate with another rule which buffers are kept: allocated size, length now."""
+
+    def deallocate(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
+        size_bytes = len(buffer) if size_bytes is None else size_bytes
+        pool._give_back(size_bytes, buffer if is_kept(size_bytes, len(buffer)) else None)
+
+    return deallocate
+
+
+def _by_length(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
+    BufferPool.deallocate(pool, buffer, len(buffer))
+
+
+def _or_length(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
+    BufferPool.deallocate(pool, buffer, size_bytes or len(buffer))
+
+
+def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {}
+    for allocated, length, told in (
+        (16, 16, None),
+        (16, 16, 16),
+        (10, 10, None),
+        (64, 64, 64),
+        (16, 40, 16),
+        (10, 16, 10),
+        (40, 16, 40),
+        (0, 16, 0),
+    ):
+        said = "" if told is None else f", {told}"
+        call = f"deallocate(buffer of {allocated}, now {length}{said})"
+        cases[call] = partial(_after_return, allocated, length, told)
+    readings = (
+        ("pools-any-size", _keeps(lambda size, length: True)),
+        ("pools-grown", _keeps(lambda size, length: size == 16)),
+        ("pools-by-length", _keeps(lambda size, length: length == 16)),
+        ("never-pools", _keeps(lambda size, length: False)),
+        ("counts-length-now", _by_length),
+        ("zero-is-falsy", _or_length),
+    )
+    _compare_runs(compare, cases, deallocate, BufferPool.deallocate, readings)
+
+
+# ---- 7.3 and 7.4 waiting
+
+_EXPECTED_ERRORS = (BufferExhaustedError, ClientClosedError, KeyboardInterrupt)
+
+
+class _Queue:
+    """A pool on which one method is the student's, and callers that move when they are told to."""
+
+    def __init__(self, memory_bytes: int, method: str, function: Any) -> None:
+        threading.stack_size(1 << 18)
+        self.stepped = SteppedPool(memory_bytes, 16)
+        own = {method: function, "check": lambda self: None}
+        self.pool: Any = self.stepped.pool
+        self.pool.__class__ = type("Mine", (BufferPool,), own)
+        self.callers: list[Caller] = []
+
+    def ask(self, size_bytes: int, wait_ms: int = 1_000) -> Caller:
+        self.callers.append(self.stepped.allocate(size_bytes, wait_ms))
+        return self.callers[-1]
+
+    def give_back(self, *buffers: bytearray) -> str:
+        self.stepped.give_back(*buffers)
+        return self.states()
+
+    def passes(self, caller: Caller, duration_ms: int = 1_000) -> None:
+        """Let time pass; the wait of a caller is over."""
+        self.stepped.clock.sleep_ms(duration_ms)
+        if caller.is_waiting:
+            self.stepped.go_on(caller, False)
+
+    def states(self) -> str:
+        """Return a letter for each caller: served, waits, failed."""
+        for caller in self.callers:
+            if caller.error and not isinstance(caller.error, _EXPECTED_ERRORS):
+                raise caller.error
+        return "".join(
+            "f" if caller.error else "w" if caller.is_waiting else "s" for caller in self.callers
+        )
+
+    def end(self, *told: object) -> str:
+        """Return what was seen, and let the callers end."""
+        seen = " ".join(map(str, told))
+        for caller in self.callers:
+            if caller.is_waiting:
+                caller.go_on(KeyboardInterrupt())
+        return seen
+
+
+def _in_order(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(20) for _ in range(3)]
+    for size in (40, 10, 20):
+        queue.ask(size)
+    return queue.end(*(queue.give_back(buffer) for buffer in held))
+
+
+def _after_time_out(method: str, function: Any) -> str:
+    queue = _Queue(64, method, function)
+    queue.stepped.take(60)
+    queue.passes(queue.ask(20))
+    return queue.end(queue.states(), queue.pool.available_bytes, "available")
+
+
+def _waiting_after_time_out(method: str, function: Any) -> str:
+    queue = _Queue(64, method, function)
+    queue.stepped.take(60)
+    queue.passes(queue.ask(20))
+    return queue.end(queue.pool.waiter_count, "in the queue")
+
+
+def _after_interrupt(method: str, function: Any) -> str:
+    queue = _Queue(64, method, function)
+    queue.stepped.take(60)
+    queue.stepped.go_on(queue.ask(20), KeyboardInterrupt())
+    return queue.end(queue.states(), queue.pool.available_bytes, "available")
+
+
+def _next_after_time_out(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(30), queue.stepped.take(30)]
+    first, _ = queue.ask(60), queue.ask(20)
+    queue.give_back(held[0])
+    queue.passes(first)
+    return queue.end(queue.states())
+
+
+def _next_after_success(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = queue.stepped.take(60)
+    queue.ask(20)
+    queue.ask(20)
+    return queue.end(queue.give_back(held), queue.pool.available_bytes, "available")
+
+
+def _gets_free_buffer(method: str, function: Any) -> str:
+    queue = _Queue(16, method, function)
+    held = queue.stepped.take(16)
+    caller = queue.ask(16)
+    queue.give_back(held)
+    is_same = caller.buffer is held
+    return queue.end(queue.states(), "the same buffer" if is_same else "another buffer")
+
+
+def _waiting_in_queue(
+    *,
+    join: str = "append",
+    back: type[BaseException] | None = BaseException,
+    wakes: tuple[bool, bool] = (True, True),
+    leaves: bool = True,
+    always: bool = False,
+    drops: bool = False,
+) -> Callable[..., Any]:
+    """Return wait_in_queue with one thing done otherwise; `wakes` is on success, on failure."""
+
+    def wait_in_queue(pool: Any, size_bytes: int, max_time_to_block_ms: int) -> Any:
+        waiter = Waiter(pool._new_condition(pool._lock), size_bytes)
+        getattr(pool._waiters, join)(waiter)
+        is_served = False
+        try:
+            pool.wait_until_served(waiter, max_time_to_block_ms)
+            is_served = True
+        except BaseException as error:
+            if back and isinstance(error, back) and not always:
+                pool._available_bytes += waiter.collected_bytes
+            raise
+        finally:
+            if always:
+                pool._available_bytes += waiter.collected_bytes
+            if leaves or is_served:
+                pool._waiters.remove(waiter)
+            if wakes[0 if is_served else 1]:
+                pool._wake_first()
+        return None if drops else waiter.buffer
+
+    return wait_in_queue
+
+
+def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {
+        "wait_in_queue: 40, 10, 20 wait; 3 times 20 come back": _in_order,
+        "wait_in_queue: time-out with 4 of 20 collected": _after_time_out,
+        "wait_in_queue: Ctrl-C with 4 of 20 collected": _after_interrupt,
+        "wait_in_queue: after a time-out": _waiting_after_time_out,
+        "wait_in_queue: 60, 20 wait; 30 come back, the first fails": _next_after_time_out,
+        "wait_in_queue: 20, 20 wait; 60 come back at once": _next_after_success,
+        "wait_in_queue: 16 waits; a buffer of 16 comes back": _gets_free_buffer,
+    }
+    runs = {call: partial(run, "wait_in_queue") for call, run in cases.items()}
+    readings = (
+        ("lifo-waiters", _waiting_in_queue(join="appendleft")),
+        ("leak-on-timeout", _waiting_in_queue(back=None)),
+        ("leak-on-interrupt", _waiting_in_queue(back=Exception)),
+        ("wakes-nobody", _waiting_in_queue(wakes=(False, False))),
+        ("wakes-nobody-after-failure", _waiting_in_queue(wakes=(True, False))),
+        ("wakes-nobody-after-success", _waiting_in_queue(wakes=(False, True))),
+        ("stays-in-queue", _waiting_in_queue(leaves=False)),
+        ("gives-back-always", _waiting_in_queue(always=True)),
+        ("free-buffer-dropped", _waiting_in_queue(drops=True)),
+    )
+    _compare_runs(compare, runs, wait_in_queue, BufferPool.wait_in_queue, readings)
+
+
+def _budget(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(20) for _ in range(3)]
+    caller = queue.ask(60, 1_000)
+    for buffer in held[:2]:
+        queue.stepped.clock.sleep_ms(300)
+        queue.give_back(buffer)
+    waits = [round(1_000 * each) for each in caller.condition.timeouts_seconds]
+    return queue.end(queue.states(), *waits)
+
+
+def _second_wakes_first(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(20) for _ in range(3)]
+    first, second = queue.ask(40), queue.ask(10)
+    queue.pool.deallocate(held[0])  # and before the first wakes up, the second does
+    second.go_on(True)
+    first.go_on(True)
+    return queue.end(queue.states())
+
+
+def _just_in_time(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = queue.stepped.take(60)
+    caller = queue.ask(60, 1_000)
+    queue.pool.deallocate(held)
+    queue.passes(caller)
+    return queue.end(queue.states())
+
+
+def _closed(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    caller = queue.ask(20)
+    queue.pool.close()
+    queue.stepped.wake()
+    return queue.end(queue.states(), type(caller.error).__name__)
+
+
+def _time_over(wait_ms: int, method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    caller = queue.ask(20, wait_ms)
+    waits = len(caller.condition.timeouts_seconds)
+    queue.passes(caller, wait_ms)
+    return queue.end(queue.states(), f"{waits} waits")
+
+
+def _woken_for_nothing(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    queue.stepped.take(60)
+    queue.stepped.go_on(queue.ask(20), True)
+    return queue.end(queue.states())
+
+
+def _waiting_until_served(
+    *,
+    budget: bool = True,
+    first_only: bool = True,
+    clock_first: bool = False,
+    hears_close: bool = True,
+    raises: bool = True,
+    waits_at_zero: bool = False,
+    once: bool = False,
+) -> Callable[..., Any]:
+    """Return wait_until_served with one thing done otherwise."""
+
+    def wait_until_served(pool: Any, waiter: Any, max_time_to_block_ms: int) -> None:
+        deadline_ms = pool._clock.now_ms() + max_time_to_block_ms
+        is_over = False
+        while True:
+            if hears_close:
+                pool._refuse_if_closed()
+            remaining_ms = deadline_ms - pool._clock.now_ms() if budget else max_time_to_block_ms
+            is_over = is_over or (remaining_ms <= 0 and not waits_at_zero)
+            if (pool._waiters[0] is waiter or not first_only) and not (is_over and clock_first):
+                pool._collect(waiter)
+            if waiter.is_served:
+                return
+            if is_over:
+                if not raises:
+                    return
+                raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+            is_awake = pool._wait_once(waiter.condition, max(remaining_ms, 0))
+            is_over = once or not is_awake
+
+    return wait_until_served
+
+
+def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {
+        "wait_until_served: 20 of 60 after 300 ms, 20 after 600": _budget,
+        "wait_until_served: the second wakes before the first": _second_wakes_first,
+        "wait_until_served: memory comes with the time-out": _just_in_time,
+        "wait_until_served: the pool is closed": _closed,
+        "wait_until_served: 1000 ms are over": partial(_time_over, 1_000),
+        "wait_until_served: 0 ms": partial(_time_over, 0),
+        "wait_until_served: woken for nothing": _woken_for_nothing,
+    }
+    runs = {
+        call: lambda function, run=run: run("wait_until_served", function)
+        for call, run in cases.items()
+    }
+    readings = (
+        ("budget-for-each-wait", _waiting_until_served(budget=False)),
+        ("everybody-collects", _waiting_until_served(first_only=False)),
+        ("clock-before-memory", _waiting_until_served(clock_first=True)),
+        ("deaf-to-close", _waiting_until_served(hears_close=False)),
+        ("ends-without-memory", _waiting_until_served(raises=False)),
+        ("waits-without-time", _waiting_until_served(waits_at_zero=True)),
+        ("gives-up-when-woken", _waiting_until_served(once=True)),
+    )
+    _compare_runs(compare, runs, wait_until_served, BufferPool.wait_until_served, readings)
+
+
+# ---- 7.5 a buffer in flight
+
+
+def _batch(*, is_in_flight: bool) -> tuple[Accumulator, BufferPool, Batch]:
+    """Return an accumulator with one batch in it, "alice", and its pool of two batches."""
+    pool = _pool(128, 64)
+    config = complete_config({"batch.size": 64}, PRODUCER_SETTINGS)
+    accumulator = Accumulator(config, pool, ManualClock())
+    _append(accumulator, 0, b"alice")
+    (batch,) = accumulator.drain() if is_in_flight else accumulator.batches
+    return accumulator, pool, batch
+
+
+def _append(accumulator: Accumulator, partition: int, value: bytes) -> None:
+    size = len(encode(KAFKA, 0, None, value))
+    place = TopicPartition("orders", partition)
+    accumulator.append(place, None, value, size, Waiting(SendFuture(), None))
+
+
+def _released(function: Any, batch: Batch, pool: BufferPool) -> str:
+    try:
+        function(batch, pool)
+    except ValueError as error:
+        return f"ValueError: {error}"
+    return ""
+
+
+def _read_late(function: Any) -> str:
+    """Return what a slow leader reads in a batch that was given up, after another has begun."""
+    accumulator, pool, batch = _batch(is_in_flight=True)
+    complaint = _released(function, batch, pool)
+    _append(accumulator, 1, b"bob")
+    return complaint or _first_value(batch.buffer)
+
+
+def _memory_back(function: Any) -> str:
+    _, pool, batch = _batch(is_in_flight=False)
+    complaint = _released(function, batch, pool)
+    return complaint or f"{pool.available_bytes} + {pool.pooled_bytes} free"
+
+
+def _is_done(is_in_flight: bool, function: Any) -> str:
+    _, pool, batch = _batch(is_in_flight=is_in_flight)
+    complaint = _released(function, batch, pool)
+    return complaint or f"is_done={batch.is_done}"
+
+
+def _releasing(
+    *,
+    returned: tuple[bool, bool] = (True, False),
+    done: tuple[bool, bool] = (True, True),
+    used: bool = False,
+) -> Callable[..., Any]:
+    """Return release with one thing done otherwise; pairs are of waiting batches, in flight."""
+
+    def wrong(batch: Batch, pool: BufferPool) -> None:
+        batch.is_done = done[batch.is_in_flight]
+        if returned[batch.is_in_flight]:
+            pool.deallocate(batch.buffer, batch.size_bytes if used else None)
+
+    return wrong
+
+
+def exercise_5(compare: Comparer, release_: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {
+        "release(alice, in flight), then bob; the leader reads": _read_late,
+        "release(a batch that waits)": _memory_back,
+        "release(a batch that waits), then": partial(_is_done, False),
+        "release(a batch in flight), then": partial(_is_done, True),
+    }
+    readings = (
+        ("return-in-flight", _releasing(returned=(True, True))),
+        ("never-returned", _releasing(returned=(False, False))),
+        ("returns-only-in-flight", _releasing(returned=(False, True))),
+        ("never-done", _releasing(done=(False, False))),
+        ("in-flight-never-done", _releasing(done=(True, False))),
+        ("returns-bytes-used", _releasing(used=True)),
+    )
+    _compare_runs(compare, cases, release_, release, readings)
+
+
+# ---- 7.6 the chain
+
+
+class _Adds(ProducerInterceptor):
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        return record._replace(value=record.value + self._letter)
+
+
+class _Gives(ProducerInterceptor):
+    """Answers something that is no record, or raises it."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def on_send(self, record: ProducerRecord) -> Any:
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+class _Silent:
+    """An interceptor without any method."""
+
+
+class _RefusedError(Exception):
+    pass
+
+
+_CHAIN: dict[str, Any] = {
+    "A": _Adds("A"),
+    "B": _Adds("B"),
+    "raise": _Gives(_RefusedError("out of order")),
+    "None": _Gives(None),
+    "'x'": _Gives("x"),
+    "Ctrl-C": _Gives(KeyboardInterrupt()),
+    "no method": _Silent(),
+}
+
+
+def _sent_through(links: Sequence[str], told: bool, function: Any) -> str:
+    """Return the value that comes out of a chain, or with `told` how many failures it told."""
+    notes: list[str] = []
+    own = type("Mine", (ProducerInterceptors,), {"on_send": function})
+    chain = own([_CHAIN[link] for link in links], on_error=notes.append)
+    try:
+        answer = chain.on_send(ProducerRecord("orders", value=""))
+    except _RefusedError:
+        return "raises"
+    except KeyboardInterrupt:
+        return "Ctrl-C"
+    if told:
+        return f"{len(notes)} told"
+    return answer.value if isinstance(answer, ProducerRecord) else f"no record: {answer!r}"
+
+
+def _chaining(
+    *,
+    order: int = 1,
+    catches: type[BaseException] | tuple[()] = Exception,
+    on_error: str = "go on",
+    original: bool = False,
+    odd: str = "fails",
+    tells: bool = True,
+) -> Callable[..., Any]:
+    """Return on_send with one thing done otherwise."""
+
+    def on_send(self: Any, record: ProducerRecord) -> Any:
+        first: Any = record
+        answer: Any = record
+        for interceptor in self._interceptors[::order]:
+            if not hasattr(interceptor, "on_send"):
+                continue
+            try:
+                found = interceptor.on_send(first if original else answer)
+                if not isinstance(found, ProducerRecord) and odd == "fails":
+                    raise _RefusedError("no record")
+            except catches as error:
+                if tells:
+                    self._note(interceptor, "on_send", str(error))
+                if on_error == "stop":
+                    return answer
+                answer = first if on_error == "reset" else answer
+            else:
+                if isinstance(found, ProducerRecord) or odd == "taken":
+                    answer = found
+                elif tells:
+                    self._note(interceptor, "on_send", "no record")
+        return answer
+
+    return on_send
+
+
+def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
+    chains = (
+        ("A", "B"),
+        ("B", "A", "B"),
+        ("A", "raise", "B"),
+        ("raise", "A"),
+        ("A", "None", "B"),
+        ("A", "'x'"),
+        ("A", "no method", "B"),
+        ("A", "Ctrl-C", "B"),
+        (),
+    )
+    cases: dict[str, Run] = {
+        f"on_send through {', '.join(links) or 'nobody'}": partial(_sent_through, links, False)
+        for links in chains
+    }
+    cases["on_send through raise, A, None: _note"] = partial(
+        _sent_through, ("raise", "A", "None"), True
+    )
+    cases["on_send through A, B: _note"] = partial(_sent_through, ("A", "B"), True)
+    readings = (
+        ("exception-stops-chain", _chaining(catches=())),
+        ("exception-stops-chain", _chaining(catches=(), odd="passed over")),
+        ("exception-stops-chain", _chaining(on_error="stop")),
+        ("exception-stops-chain", _chaining(on_error="stop", odd="passed over")),
+        ("thrower-resets-record", _chaining(on_error="reset")),
+        ("thrower-resets-record", _chaining(on_error="reset", odd="passed over")),
+        ("chain-reversed", _chaining(order=-1)),
+        ("each-gets-original", _chaining(original=True)),
+        ("takes-any-answer", _chaining(odd="taken")),
+        ("thrower-untold", _chaining(tells=False)),
+        ("swallows-interrupt", _chaining(catches=BaseException)),
+    )
+    _compare_runs(compare, cases, on_send, ProducerInterceptors.on_send, readings)
+
+
+# ---- 7.7 once more?
+
+_ERRORS: tuple[Exception, ...] = (
+    LeaderNotAvailableError("orders", partition=0),
+    NotLeaderForPartitionError("orders", partition=0, node=1),
+    RequestTimedOutError("orders", partition=0, waited_ms=30_000),
+    MessageTooLargeError(size_bytes=9, limit_bytes=8, setting="max.message.bytes"),
+    ValueError("no such codec"),
+)
+
+
+def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {}
+    for retries in (3, 0, 1):
+        for error in _ERRORS:
+            for attempts in range(1, retries + 3):
+                name = type(error).__name__
+                call = f"may_retry({attempts}, {retries}, {name})"
+
+                def run(function: Any, a: int = attempts, r: int = retries, e: Any = error) -> Any:
+                    return function(a, r, e)
+
+                cases[call] = run
+
+    def is_retriable(error: Exception) -> bool:
+        return isinstance(error, RetriableError)
+
+    readings = (
+        ("retries-are-attempts", lambda a, r, e: a < r and is_retriable(e)),
+        ("one-retry-more", lambda a, r, e: a <= r + 1 and is_retriable(e)),
+        ("retries-what-stays-wrong", lambda a, r, e: a <= r),
+        ("never-gives-up-sending", lambda a, r, e: is_retriable(e)),
+        ("retries-nothing", lambda a, r, e: False),
+        ("retries-one-kind", lambda a, r, e: a <= r and type(e) is LeaderNotAvailableError),
+        ("retries-backwards", lambda a, r, e: a <= r and not is_retriable(e)),
+    )
+    _compare_runs(compare, cases, may_retry_, may_retry, readings)
+
+
+# ---- 7.8 who may lead
+
+
+def _settled(
+    before: tuple[Any, ...], running: Collection[int], function: Any
+) -> tuple[Any, Any, Any]:
+    """Return leader, epoch, and in-sync replicas."""
+    after = function(Leadership(*before), running)
+    return after.leader, after.leader_epoch, tuple(after.in_sync)
+
+
+def _settling(
+    *,
+    unclean: bool = False,
+    prefers: bool = False,
+    shrinks: bool = True,
+    empties: bool = False,
+    epoch: str = "new leader",
+    any_replica: bool = False,
+    stays: bool = False,
+    by_number: bool = False,
+) -> Callable[..., Any]:
+    """Return settle with one thing done otherwise."""
+
+    def wrong(leadership: Leadership, running: Collection[int]) -> Leadership:
+        replicas, before, number, in_sync = leadership
+        alive = tuple(node for node in in_sync if node in running)
+        kept = (alive if alive or empties else in_sync) if shrinks else in_sync
+        up = tuple(node for node in replicas if node in running)
+        may = up if any_replica or (unclean and not alive) else alive
+        if unclean and not alive:
+            kept = may or kept
+        if not may:
+            gone = before if stays else None
+            return Leadership(replicas, gone, number + (epoch == "always"), kept)
+        if before in may and not prefers:
+            return Leadership(replicas, before, number + (epoch == "always"), kept)
+        candidates = sorted(may) if by_number else replicas
+        leader = next(node for node in candidates if node in may)
+        is_new = leader != before and epoch != "never"
+        return Leadership(replicas, leader, number + (is_new or epoch == "always"), kept)
+
+    return wrong
+
+
+def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
+    cases: dict[str, Run] = {}
+    for before, running in (
+        (((0, 1, 2), 0, 4, (0, 1, 2)), (1, 2)),
+        (((2, 0, 1), 2, 4, (2, 0, 1)), (0, 1)),
+        (((2, 1, 0), 2, 4, (2, 1, 0)), (0, 1)),
+        (((0, 1, 2), 1, 4, (1, 2)), (0, 1, 2)),
+        (((0, 1, 2), 1, 4, (0, 1, 2)), (0, 1, 2)),
+        (((0, 1, 2), 1, 4, (1, 2)), (0, 2)),
+        (((0, 1, 2), 0, 4, (0, 1, 2)), (0, 2)),
+        (((0, 1, 2), 2, 4, (2,)), (0, 1)),
+        (((0, 1, 2), 2, 4, (2,)), ()),
+        (((0, 1, 2), None, 4, (2,)), (0, 1)),
+        (((0, 1, 2), None, 4, (2,)), (0, 1, 2)),
+        (((0, 1), 0, 4, (0, 1)), (0, 1)),
+    ):
+        replicas, leader, _, in_sync = before
+        up = ", ".join(map(str, running)) or "none"
+        call = f"settle(replicas {replicas}, leader {leader}, in sync {in_sync}; {up} run)"
+        cases[call] = partial(_settled, before, running)
+    readings = (
+        ("unclean-leader", _settling(unclean=True)),
+        ("elects-any-replica", _settling(any_replica=True)),
+        ("leader-moves-back", _settling(prefers=True)),
+        ("in-sync-stays", _settling(shrinks=False)),
+        ("in-sync-emptied", _settling(empties=True)),
+        ("epoch-stays", _settling(epoch="never")),
+        ("epoch-always", _settling(epoch="always")),
+        ("dead-leader-stays", _settling(stays=True)),
+        ("leader-by-number", _settling(by_number=True)),
+    )
+    _compare_runs(compare, cases, settle_, settle, readings)
+
+
+# ---- 7.9 two brokers after a crash
+
+
+def _messages(folder: Path, broker: int, partition: TopicPartition) -> list[Message]:
+    (log,) = (folder / "files" / "cluster" / f"broker-{broker}" / str(partition)).glob("*.log")
+    return [m for _, m in scan(DOCUMENTED, log.read_bytes()) if isinstance(m, Message)]
+
+
+def solve_9(folder: Path) -> dict[str, Any]:
+    """Return the right constants of exercise 9, as the library reads the files."""
+    moved = [
+        message.offset
+        for message in _messages(folder, 1, _ORDERS)
+        if int.from_bytes(message.key or b"") == 0
+    ]
+    counts = [len(_messages(folder, broker, _PAYMENTS)) for broker in (0, 1)]
+    return {"FIRST_MOVED": moved[0], "MOVED": len(moved), "LOST": counts[0] - counts[1]}
+
+
+def exercise_9(compare: Comparer, answers: dict[str, Any], folder: Path) -> None:
+    right = solve_9(folder)
+    all_orders = len(_messages(folder, 1, _ORDERS))
+    kept = len(_messages(folder, 1, _PAYMENTS))
+    mistakes = {
+        "MOVED": {"counts-all-after-crash": all_orders - right["FIRST_MOVED"]},
+        "LOST": {"counts-what-is-kept": kept, "believes-acks-1": 0},
+    }
+    for name, value in right.items():
+        compare.equal(name, lambda name=name: answers[name], value, mistakes.get(name))

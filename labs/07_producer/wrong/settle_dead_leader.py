@@ -1,0 +1,13 @@
+# exercise: 8
+# reason: dead-leader-stays
+from kminilog.cluster.leadership import Leadership
+
+
+def settle(leadership, running):
+    alive = tuple(node for node in leadership.in_sync if node in running)
+    if not alive:
+        return leadership
+    if leadership.leader in alive:
+        return leadership._replace(in_sync=alive)
+    leader = next(node for node in leadership.replicas if node in alive)
+    return Leadership(leadership.replicas, leader, leadership.leader_epoch + 1, alive)
