@@ -61,7 +61,7 @@ class Cluster(Protocol):
 def decode_request(data: bytes) -> list[tuple[bytes | None, bytes | None]]:
     """Return key and value of each message of a produce request, which is in Kafka's layout.
 
-    Raises CorruptBytesError if a message is not whole and valid, or CompressedMessageError.
+    Raises CorruptBytesError if a message is not valid, or CompressedMessageError.
 
     >>> from kminilog.format.message import encode
     >>> decode_request(encode(KAFKA, 0, None, b"a") + encode(KAFKA, 0, b"k", b"b"))

@@ -210,9 +210,9 @@ def _keys_at_home(
     if not len(messages):
         return 0, 0
     first, count = int(messages.offsets[0]), len(messages)
-    is_unplaced, behind = ~messages.is_key_null, first + count
+    is_unplaced, next_offset = ~messages.is_key_null, first + count
     slot = bisect_right(placement, first, key=lambda placed: placed.next_offset)
-    for placed in takewhile(lambda placed: placed.first_offset < behind, placement[slot:]):
+    for placed in takewhile(lambda placed: placed.first_offset < next_offset, placement[slot:]):
         start, end = (min(max(at - first, 0), count) for at in placed[:2])
         is_unplaced[start:end] = False
         at_home = _count_at_home(

@@ -1,4 +1,4 @@
-"""How far a segment is valid, and what is whole after damage: fast twins of storage.segment_scan.
+"""How far a segment is valid, and what is valid after damage: fast twins of storage.segment_scan.
 
 The file is read in windows, and each window is checked as a whole. The index gives hints where
 messages begin; every hint is verified. If something is wrong, the plain twin names the fault.
@@ -79,7 +79,7 @@ def count_whole_messages(
 def _offsets_of_whole(
     segment: Segment, position: int, few: int, window_bytes: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the offsets of the whole messages at or after a position, piece by piece."""
+    """Yield the offsets of the valid messages at or after a position, piece by piece."""
     hints = index_hints(segment.index.path)
     is_more = True
     while is_more:

@@ -57,8 +57,8 @@ def windows(
             if used_bytes:
                 yield position, window[:used_bytes], boundaries
             position += used_bytes
-            behind = bytes(window[used_bytes : used_bytes + HEADER_BYTES])
-            outcome = decode(segment.dialect, behind)
+            after = bytes(window[used_bytes : used_bytes + HEADER_BYTES])
+            outcome = decode(segment.dialect, after)
             if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
                 return
             if not used_bytes and outcome.needed_bytes <= len(buffer):

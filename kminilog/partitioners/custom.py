@@ -1,4 +1,4 @@
-"""A user's own partitioner behind our interface: which interface it has, and checks of its answers.
+"""A user's own partitioner: which of two interfaces it has, and checks of its answers.
 
     old (0.8)   made with the settings; partition(key, number_of_partitions). It works in the frame
                 of `default_0_8`: it never sees a record without key, and the failover switch holds

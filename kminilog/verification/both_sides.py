@@ -95,7 +95,7 @@ class Excerpt(NamedTuple):
         return self.start > 0
 
     @property
-    def is_cut_behind(self) -> bool:
+    def is_cut_after(self) -> bool:
         """Whether bytes of the whole stand after the excerpt."""
         return self.start + len(self.data or b"") < self.size_bytes
 
@@ -191,10 +191,10 @@ def differing(one: bytes | None, other: bytes | None) -> tuple[Marks, Marks] | t
     front = _common(one, other)
     front = min(_boundary(one, front), _boundary(other, front))
     most = min(len(one), len(other)) - front
-    behind = _common(one[::-1], other[::-1], most)
-    while behind > 0 and (_is_inside(one, len(one) - behind)):
-        behind -= 1  # both have this byte, so it is inside of a character in both
-    return (front, len(one) - behind), (front, len(other) - behind)
+    after = _common(one[::-1], other[::-1], most)
+    while after > 0 and (_is_inside(one, len(one) - after)):
+        after -= 1  # both have this byte, so it is inside of a character in both
+    return (front, len(one) - after), (front, len(other) - after)
 
 
 def _side(found: KeyValue | None) -> Side | None:

@@ -1,6 +1,6 @@
 """For each finding, the shell command that shows it.
 
-    a message that is whole       find TOPIC-P OFFSET --explain     every step of the search
+    a message that is valid       find TOPIC-P OFFSET --explain     every step of the search
     damage, or a wrong offset     dump SEGMENT.log --at B --hex     its fields and its bytes
     an entry of an index          dump SEGMENT.index --at B         and what the log has there
     a file without a known byte   dump SEGMENT.log --hex

@@ -59,7 +59,7 @@ class Step(NamedTuple):
 
 
 def walk(segment: Segment, end: int, position: int = 0) -> Iterator[Step]:
-    """Yield every whole message that begins before byte `end`, and all damage; O(bytes).
+    """Yield every valid message that begins before byte `end`, and all damage; O(bytes).
 
     It begins at `position`, where a message begins.
     """
@@ -99,12 +99,12 @@ def _examine(
             return None, position
         other = None if found else next(whole_messages(segment.log_path, position + 1), None)
         kind = FindingClass.BAD_LENGTH if found or other else FindingClass.TORN_TAIL
-        behind = "the next message" if found else "the end of the file"
+        after = "the next message" if found else "the end of the file"
         if other:
-            behind = "a whole message of another format"
+            after = "a whole message of another format"
         detail = (
             f"unfinished message: at least {outcome.needed_bytes} bytes are needed, "
-            f"{behind} comes after {(other[0] if other else end) - position}"
+            f"{after} comes after {(other[0] if other else end) - position}"
         )
         return Damage(kind, position, detail), end
     claimed_end = position + outcome.length_bytes

@@ -73,7 +73,7 @@ class IndexCheck:
         self._last_indexed = 0
         self._shift: int | None = 0  # by how many bytes entries are off; None: any number
         self._absent_between = _Absent()  # in front of the last true entry
-        self._absent_behind = _Absent()
+        self._absent_after = _Absent()
         self._waiting = iter(sorted(range(len(starts)), key=self._relative_offsets.__getitem__))
         self._advance()
 
@@ -93,7 +93,7 @@ class IndexCheck:
             return
         shifted = position + self._shift
         if is_due(shifted, self._last_indexed, self._interval_bytes):
-            self._absent_behind = self._absent_behind.plus(_Absent(1, offset, position))
+            self._absent_after = self._absent_after.plus(_Absent(1, offset, position))
             self._last_indexed = shifted
 
     def tell_messages(self, first_offset: int, positions: Sequence[int]) -> None:
@@ -156,7 +156,7 @@ class IndexCheck:
             yield IndexFault(FindingClass.INDEX_ORDER, None, len(self) * ENTRY_SIZE_BYTES, detail)
         absent = self._absent_between
         if not (may_lag or self._torn_bytes):
-            absent = absent.plus(self._absent_behind)
+            absent = absent.plus(self._absent_after)
         count = absent.total - bad_slots - out_of_order
         if count > 0:
             detail = f"{count} index entries are missing, the first one for this message"
@@ -185,8 +185,8 @@ class IndexCheck:
             self._shift = shift
             self._verdicts[self._slot] = _TRUE
             self._last_indexed = entry_position
-            self._absent_between = self._absent_between.plus(self._absent_behind)
-            self._absent_behind = _Absent()
+            self._absent_between = self._absent_between.plus(self._absent_after)
+            self._absent_after = _Absent()
 
     def _false_entry(self, slot: int, log_bytes: int) -> IndexFault:
         if self._positions[slot] >= log_bytes:

@@ -1,4 +1,4 @@
-"""Decide which fault it is when a whole message has an unexpected offset.
+"""Decide which fault it is when a valid message has an unexpected offset.
 
 The crc does not cover the offset, so the next message decides. `e` is the expected offset:
 
@@ -48,7 +48,7 @@ def judge_offset(
 ) -> OffsetFault | None:
     """Return what is wrong with the offset of a message; None if it is the expected one. O(1).
 
-    `after` is the next whole message; `missing` is the last gap in front of both.
+    `after` is the next valid message; `missing` is the last gap in front of both.
 
     >>> m7, m8, m9 = (Message(offset, 0, 0, 0, 0, None, b"") for offset in (7, 8, 9))
     >>> judge_offset(m7, 7, m8) is None

@@ -4,7 +4,7 @@ Three modules do parts of this. Here their results meet, so that one fault gets 
 
     damage_scan     messages and damage, in order; damage counts as the offsets that are missing
                     after it, or as one
-    offset_checks   a whole message with a wrong offset
+    offset_checks   a valid message with a wrong offset
     index_checks    the index, which is not checked where the log is damaged
 
 If the name and the first message disagree, the name is wrong: `name-base-mismatch`. But if the

@@ -79,7 +79,7 @@ class UndecidedFinding(NamedTuple):
 class SegmentSummary(NamedTuple):
     """The content of a segment, and its findings; small and picklable.
 
-    `first_offset` and `last_offset` are those of whole messages; None if there is none. The segment
+    `first_offset` and `last_offset` are those of valid messages; None if there is none. The segment
     covers the offsets from `start_offset` to `next_offset` - 1, with those of damaged messages;
     None means not known. From byte `damaged_from` to its end it is damaged, and more messages may
     have been there; None if it ends with a message. `unplaced_count` counts messages with keys of

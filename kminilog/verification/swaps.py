@@ -1,6 +1,6 @@
 """Two neighbouring messages that have changed places: found by the fingerprints of their job alone.
 
-    the job wrote   17 a   18 b       both messages are whole, and have the offsets of their places:
+    the job wrote   17 a   18 b       both messages are valid, and have the offsets of their places:
     the log has     17 b   18 a       so only the sum of their range tells that something is wrong
 
 In an `altered` range, each pair of neighbours is put back in thought. If the sum is then that of

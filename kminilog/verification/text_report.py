@@ -110,9 +110,9 @@ def _excerpt_lines(head: str, whole: Excerpt) -> Iterator[str]:
     excerpt = whole.shortened(_LINE_BYTES)
     front, marked, behind = excerpt.escaped_parts
     opening = f'{_MORE if excerpt.is_cut_in_front else ""}"'
-    closing = f'"{" …" if excerpt.is_cut_behind else ""}'
+    closing = f'"{" …" if excerpt.is_cut_after else ""}'
     size = ""
-    if excerpt.is_cut_in_front or excerpt.is_cut_behind:
+    if excerpt.is_cut_in_front or excerpt.is_cut_after:
         size = f" ({count(excerpt.size_bytes, 'byte')})"
     yield StyledText(Span(head, QUIET), opening + front, Span(marked, BAD), behind + closing + size)
     if excerpt.differs is not None:

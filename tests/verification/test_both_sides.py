@@ -86,7 +86,7 @@ def test_excerpts_survive_json_and_know_the_true_size(one, other, more, is_in_fr
         assert len(found.data) <= EXCERPT_BYTES
         assert value[found.start : found.start + len(found.data)] == found.data
         assert found.is_cut_in_front == (found.start > 0)
-        assert found.is_cut_behind == (found.start + len(found.data) < len(value))
+        assert found.is_cut_after == (found.start + len(found.data) < len(value))
         if found.differs and found.differs[0] < len(value):
             assert found.start <= found.differs[0] < found.start + len(found.data)
 

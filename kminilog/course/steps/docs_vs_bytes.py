@@ -206,8 +206,8 @@ def _comparison(documented: bytes, kafka: bytes) -> Table:
 
 
 def _say_pages(recording: Recording, kafka: bytes) -> None:
-    at_start, behind_filler = read_by_pages(kafka, 0), read_by_pages(kafka, FILLER_BYTES)
-    size = behind_filler.length
+    at_start, after_filler = read_by_pages(kafka, 0), read_by_pages(kafka, FILLER_BYTES)
+    size = after_filler.length
     question = ask(
         "Kafka's web pages of 0.8.1 to 0.9.0 show a third layout: length (4 bytes), magic (1), "
         "crc (4), payload. Which length does a reader find who begins at byte 0?",
@@ -238,7 +238,7 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
         focus=[Range(_PAGES, 8, 12)],
         values=values,
     )
-    _say_header_by_pages(recording, kafka, behind_filler)
+    _say_header_by_pages(recording, kafka, after_filler)
 
 
 def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> None:

@@ -19,7 +19,7 @@ from kminilog.storage.files import read_regular
 from kminilog.text import count
 from kminilog.verification.findings import FindingClass
 
-SOUND = "ok"
+OK = "ok"
 _SHOWN_BYTES = 1024
 
 
@@ -40,7 +40,7 @@ def document(path: Path, at: int | None = None) -> Document:
     if not data:
         recording.step(
             f"{path.name} is empty. No message is far enough from the beginning of its log.",
-            values={"finding": SOUND},
+            values={"finding": OK},
         )
         return recording.document()
     bad, reason = _first_fault(data)
@@ -131,7 +131,7 @@ def _say_result(recording: Recording, path: Path, start: int, bad: int | None, r
             "All entries ascend, in offset and in position. If each leads to its message, only the "
             "log tells: a search reads the message before it believes an entry.",
             focus=recording.in_view(Range(path.name, start, start + ENTRY_SIZE_BYTES)),
-            values={"finding": SOUND, "start": 0, "end": size_bytes},
+            values={"finding": OK, "start": 0, "end": size_bytes},
         )
         return
     end = path.stat().st_size

@@ -43,10 +43,10 @@ from kminilog.verification.segment_checks import check_segment
 # ---- every change, and what the checks of a message say
 
 
-UNCHANGED, SOUND, UNFINISHED = "=", "s", "n"
+UNCHANGED, VALID, UNFINISHED = "=", "s", "n"
 MEANINGS = {
     UNCHANGED: "unchanged",
-    SOUND: "a valid message",
+    VALID: "a valid message",
     UNFINISHED: "unfinished",
     "l": Fault.BAD_LENGTH.value,
     "m": Fault.BAD_MAGIC.value,
@@ -77,7 +77,7 @@ def letter(dialect: Dialect, data: bytes) -> str:
     """Return the letter for what the engine says of the bytes of one message."""
     outcome = decode(dialect, data)
     if isinstance(outcome, Message):
-        return SOUND
+        return VALID
     return UNFINISHED if isinstance(outcome, NeedMoreBytes) else _LETTERS[outcome.fault.value]
 
 
@@ -170,7 +170,7 @@ _FILE, _OWN = "message", "your change"
 _BEHIND = ((None, b"next"), (None, b"last"))
 _ANSWERS = {code: meaning for code, meaning in MEANINGS.items() if code != UNCHANGED}
 
-_SHORT = {**_ANSWERS, SOUND: "unnoticed"}
+_SHORT = {**_ANSWERS, VALID: "unnoticed"}
 
 _SAY_FIELD = {
     "offset": "No check of a message covers the offset.",
@@ -185,7 +185,7 @@ _SAY_FIELD = {
     "value": "Any bytes can be a value, so only the crc can notice this.",
 }
 _SAY_LETTER = {
-    SOUND: "The engine reads a valid message: nobody who reads it alone notices.",
+    VALID: "The engine reads a valid message: nobody who reads it alone notices.",
     UNFINISHED: "The engine wants more bytes: this looks like a message that was not written to "
     "its end, a torn tail.",
     "l": "The lengths are not possible.",
@@ -194,7 +194,7 @@ _SAY_LETTER = {
 }
 # The wrong answers of each question, with the thought that leads to each.
 _THOUGHTS = {
-    ("offset", SOUND): {
+    ("offset", VALID): {
         "c": "The crc covers what stands after it, from the magic on. The offset stands in front "
         "of it.",
         "l": "All lengths are as before.",
@@ -203,12 +203,12 @@ _THOUGHTS = {
     ("size", UNFINISHED): {
         "c": "The crc is computed over as many bytes as the size says, and these are not there.",
         "l": "A size like this is possible, if more bytes follow.",
-        SOUND: "The message ends where its size says, so its last byte would be missing.",
+        VALID: "The message ends where its size says, so its last byte would be missing.",
     },
     ("magic", "m"): {
         "c": "The crc would be wrong, too. But the engine asks for the version first: another "
         "version may have its crc in another place.",
-        SOUND: "A reader must not guess at a version that it does not know.",
+        VALID: "A reader must not guess at a version that it does not know.",
         "l": "All lengths are as before.",
     },
 }
@@ -322,7 +322,7 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     changes = len(flipped.data) * 255
     question = ask(
         f"Of all {changes:,} changes, how many does no check of the message notice?",
-        f"{total[SOUND]:,}",
+        f"{total[VALID]:,}",
         "8 * 255: all changes of the offset, and no other.",
         {
             "0": "The crc notices every change of a byte that it covers. It does not cover all.",
@@ -340,7 +340,7 @@ def _say_totals(recording: Recording, flipped: _Flipped) -> None:
     values: dict[str, Value] = {"changes": changes}
     values.update((meaning, total[code]) for code, meaning in _ANSWERS.items())
     recording.step(
-        f"Of {changes:,} changes, the checks of a message notice all but {total[SOUND]:,}: those "
+        f"Of {changes:,} changes, the checks of a message notice all but {total[VALID]:,}: those "
         "of the offset. The engine asks in this order: size, magic, lengths, crc. It names the "
         "first that is wrong.",
         ask=question,
@@ -386,7 +386,7 @@ def _say_offset(recording: Recording, flipped: _Flipped, values: dict[str, Value
         not is_next_message(message, 0)
         for at in range(8)
         for new in range(256)
-        if flipped.letters[at][new] == SOUND
+        if flipped.letters[at][new] == VALID
         for message in [decode(flipped.dialect, change(flipped.data, at, new))]
         if isinstance(message, Message)
     )

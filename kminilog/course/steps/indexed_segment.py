@@ -37,7 +37,7 @@ class Placed(NamedTuple):
     entry_count: int
 
     @property
-    def behind_bytes(self) -> int:
+    def distance_bytes(self) -> int:
         """How far it begins after the last entry."""
         return self.position - self.last_indexed
 

@@ -109,7 +109,7 @@ def _of_crc(start: int, end: int) -> Ask:
 # ---- the steps
 
 
-SOUND = "ok"
+OK = "ok"
 _SHOWN_BYTES = 4096
 _SHOWN_ROWS = 12
 
@@ -125,7 +125,7 @@ def document(path: Path, dialect: Dialect, at: int | None = None) -> Document:
     chosen = around.chosen
     if chosen is None:
         recording.step(
-            f"{path.name} is empty: a segment that has no message yet.", values={"finding": SOUND}
+            f"{path.name} is empty: a segment that has no message yet.", values={"finding": OK}
         )
         return recording.document()
     _show_file(recording, path, dialect, around, chosen)
@@ -178,13 +178,13 @@ def _first_look(
     """Return what the panel of bytes opens at: the damage, or a message after others."""
     if chosen.damage:
         return recording.in_view(Range(file, chosen.start, chosen.end))
-    is_behind = chosen is not around.near[0]
+    is_after_another = chosen is not around.near[0]
     offset = Range(file, chosen.start, chosen.start + NUMBERS["offset"])
-    return recording.in_view(offset) if is_behind else []
+    return recording.in_view(offset) if is_after_another else []
 
 
 def _row(one: Stretch) -> tuple[Value, ...]:
-    finding = str(one.damage.kind) if one.damage else SOUND
+    finding = str(one.damage.kind) if one.damage else OK
     return one.start, one.end - one.start, _offset(one), finding
 
 
@@ -218,7 +218,7 @@ def _say_result(recording: Recording, file: str, chosen: Stretch) -> None:
             f"{shown(message.key, 60)}, value {shown(message.value, 60)}. Whether offset "
             f"{message.offset} belongs here, only the messages around it tell.",
             focus=focus,
-            values={"finding": SOUND, **values, "offset": message.offset, "crc": message.crc},
+            values={"finding": OK, **values, "offset": message.offset, "crc": message.crc},
         )
     elif chosen.damage:
         recording.step(

@@ -86,7 +86,7 @@ def _tell_message(
         focus.append(Range(index_name, entry_end - ENTRY_SIZE_BYTES, entry_end))
         if one.entry_count == 1:
             question = _ask_entry(dialect, written, one, end or len(written.log_data))
-    elif one.position and one.behind_bytes == interval_bytes:
+    elif one.position and one.distance_bytes == interval_bytes:
         question = _ask_exact(one)
     recording.step(
         _said(written, one, interval_bytes),
@@ -95,7 +95,7 @@ def _tell_message(
         values={
             "position": one.position,
             "position of the last entry": one.last_indexed,
-            "difference": one.behind_bytes,
+            "difference": one.distance_bytes,
             "is_due": "true" if one.is_due else "false",
         },
         tables=[_message_table(written, slot)],
@@ -110,14 +110,14 @@ def _said(written: Written, one: Placed, interval_bytes: int) -> str:
             "there anyway."
         )
     last = f"the last entry, at {one.last_indexed}" if one.last_indexed else "the beginning"
-    said += f", {count(one.behind_bytes, 'byte')} after {last}. That is "
+    said += f", {count(one.distance_bytes, 'byte')} after {last}. That is "
     if one.entry:
         return (
             f"{said}more than {interval_bytes}, so it gets an entry of {ENTRY_SIZE_BYTES} bytes: "
             f"its offset minus the number in the file name, {one.offset} - {written.base_offset} = "
             f"{one.entry.relative_offset}, and its position, {one.position}."
         )
-    exactly = "exactly" if one.behind_bytes == interval_bytes else "not more than"
+    exactly = "exactly" if one.distance_bytes == interval_bytes else "not more than"
     return f"{said}{exactly} {interval_bytes}, so it gets no entry."
 
 
@@ -126,7 +126,7 @@ def _message_table(written: Written, slot: int) -> Table:
     rows: list[tuple[Value, ...]] = []
     for one in written.placed[first : slot + 1]:
         entry = f"{one.entry.relative_offset}, {one.entry.position}" if one.entry else None
-        rows.append((one.offset, one.position, one.behind_bytes, entry))
+        rows.append((one.offset, one.position, one.distance_bytes, entry))
     columns = ("offset", "position", "after the last entry", "entry")
     return Table("Messages", columns, tuple(rows), (len(rows) - 1,))
 
@@ -147,7 +147,7 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
             "the file has another name.",
             f"{relative}, {end}": "That is where the message ends. A reader must know where it "
             "begins.",
-            f"{relative}, {one.behind_bytes}": "That is the distance from the last entry. A "
+            f"{relative}, {one.distance_bytes}": "That is the distance from the last entry. A "
             "position counts from the beginning of the file.",
         },
     )
@@ -155,8 +155,8 @@ def _ask_entry(dialect: Dialect, written: Written, one: Placed, end: int) -> Ask
 
 def _ask_exact(one: Placed) -> Ask:
     return ask(
-        f"Message {one.offset} begins exactly {one.behind_bytes} bytes after the last entry. Does "
-        "it get an entry?",
+        f"Message {one.offset} begins exactly {one.distance_bytes} bytes after the last entry. "
+        "Does it get an entry?",
         "no, it must be more",
         "The rule is: more than index.interval.bytes.",
         {

@@ -20,7 +20,7 @@ NEAR_BYTES = 2048
 
 
 class Stretch(NamedTuple):
-    """Bytes `start` to `end`, exclusive: one whole message, or else damage."""
+    """Bytes `start` to `end`, exclusive: one valid message, or else damage."""
 
     start: int
     end: int

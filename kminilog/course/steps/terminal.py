@@ -4,7 +4,7 @@
     1 2 3 …        answer       a     show the answer
     ?              keys         q     quit
 
-A field has a colour and a label. A question waits: what is behind it comes after the right answer.
+A field has a colour and a label. A question waits: what follows comes after the right answer.
 It fits into 80 columns and 24 lines. This module reads keys through a function that is handed in.
 Source: ours.
 """

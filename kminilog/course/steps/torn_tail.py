@@ -212,7 +212,7 @@ def outcome_table(outcome: Outcome) -> Table:
 
 
 def said_of_torn(outcome: Outcome, position: int, end: int) -> str:
-    """Return what is said of the bytes that begin no whole message."""
+    """Return what is said of the bytes that begin no valid message."""
     here = f"The rest, from byte {position} on, has {count(end - position, 'byte')}"
     if isinstance(outcome, NeedMoreBytes) and end - position >= SIZE_END:
         return (
@@ -340,7 +340,7 @@ def _damage(dialect: Dialect) -> _Damaged:
 
 
 def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
-    """Tell in two steps why a fault with whole messages after it is no torn tail."""
+    """Tell in two steps why a fault with valid messages after it is no torn tail."""
     damaged = _damage(dialect)
     damage = damaged.plan.damage
     position = damaged.starts[1]

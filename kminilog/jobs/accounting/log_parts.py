@@ -1,4 +1,4 @@
-"""The whole messages of a topic, part by part; damage is skipped.
+"""The valid messages of a topic, part by part; damage is skipped.
 
 Messages between damage count, too. The storage checks report the damage. A segment that retention
 has deleted meanwhile is skipped as well. A message that a writer adds after planning may be read or

@@ -109,7 +109,7 @@ def compression_of(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD_BYTES)
-            found = _format_of(head) or _behind_skippable(file, head, _SUFFIXES.get(suffix))
+            found = _format_of(head) or _after_skippable(file, head, _SUFFIXES.get(suffix))
             if head.startswith(_ORC) and len(head) > 2 * len(_ORC):
                 file.seek(-len(_ORC) - 1, os.SEEK_END)
                 found = "ORC" if _ORC_END.fullmatch(file.read()) else found
@@ -199,7 +199,7 @@ def _format_of(head: bytes) -> str | None:
     return next((name for name, magic in _FORMATS if magic.match(head)), None)
 
 
-def _behind_skippable(file: IO[bytes], head: bytes, named: str | None) -> str | None:
+def _after_skippable(file: IO[bytes], head: bytes, named: str | None) -> str | None:
     """Return the format of what follows frames to be skipped; None if there are none, or no format.
 
     If nothing follows them, the name decides, and between zstd and LZ4 makes no difference.

@@ -137,10 +137,10 @@ def _join(one: Stretch, two: Stretch) -> Stretch:
     """Return what two stretches hold together; `two` follows `one`."""
 
     def case(is_inside: bool) -> Case:
-        case, behind = one.case(is_inside), two.case(is_inside ^ one.is_odd)
-        first = behind if case.border is None else case
-        is_regular = case.is_regular and behind.is_regular
-        return Case(is_regular, first.border, first.ended, case.records + behind.records)
+        case, following = one.case(is_inside), two.case(is_inside ^ one.is_odd)
+        first = following if case.border is None else case
+        is_regular = case.is_regular and following.is_regular
+        return Case(is_regular, first.border, first.ended, case.records + following.records)
 
     return Stretch(case(False), case(True), one.is_odd ^ two.is_odd)
 
@@ -277,10 +277,10 @@ def _is_irregular(block: bytes, *, is_end: bool) -> bool:
         return False
     opening, closing = quotes[0::2], quotes[1::2]
     before = data[opening[opening > 0] - 1]
-    behind = data[closing[closing < len(data) - 1] + 1]
+    after = data[closing[closing < len(data) - 1] + 1]
     return (
         not np.isin(before, (_COMMA, _NEWLINE, _QUOTE)).all()
-        or not np.isin(behind, (_COMMA, _NEWLINE, _RETURN, _QUOTE)).all()
+        or not np.isin(after, (_COMMA, _NEWLINE, _RETURN, _QUOTE)).all()
         or (is_end and len(quotes) % 2 == 1)
     )
 

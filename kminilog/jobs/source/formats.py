@@ -239,16 +239,16 @@ _BOOLEANS: dict[object, str] = {True: "true", False: "false"}
 
 def _raw_members(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names of an object's members, and their values as they are written."""
-    at = _behind_separators(text, text.index("{") + 1)
+    at = _after_separators(text, text.index("{") + 1)
     while text[at] != "}":
         name, end = _DECODER.raw_decode(text, at)
-        start = _behind_separators(text, end)
+        start = _after_separators(text, end)
         _, end = _DECODER.raw_decode(text, start)
         yield name, text[start:end]
-        at = _behind_separators(text, end)
+        at = _after_separators(text, end)
 
 
-def _behind_separators(text: str, at: int) -> int:
+def _after_separators(text: str, at: int) -> int:
     separators = _SEPARATORS.match(text, at)
     assert separators is not None  # it matches nothing at all, too
     return separators.end()
