@@ -1,9 +1,11 @@
 """Checks of lab 2: names, places, when to roll, and what is on the disk after a restart."""
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from kminilog.format.message import Message, encode, scan
 from kminilog.format.names import TopicPartition
 from kminilog.settings import TopicSettings
 from kminilog.storage import partition_log as library_log
+from kminilog.storage import retention as library_retention
 from kminilog.storage import segment_scan as library_scan
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.segment import Segment
@@ -534,3 +537,119 @@ def exercise_6(compare: Comparer, answers: dict[str, Any], folder: Path) -> None
     }
     for name, value in right.items():
         compare.equal(name, lambda name=name: answers[name], value, mistakes[name])
+
+
+# ---- 2.10 what retention deletes
+
+NOW_MS = 1_000_000_000
+
+
+def _segments(directory: Path, ages_ms: tuple[int, ...], sizes: tuple[int, ...]) -> list[Segment]:
+    """Return segments whose names count 0, 1, 2, with these ages and sizes of their `.log`."""
+    segments = []
+    for number, (age_ms, size) in enumerate(zip(ages_ms, sizes, strict=True)):
+        segment = Segment(directory, number, KAFKA, 4096)
+        segment.log_path.write_bytes(bytes(size))
+        written_ns = (NOW_MS - age_ms) * 1_000_000
+        os.utime(segment.log_path, ns=(written_ns, written_ns))
+        segments.append(segment)
+    return segments
+
+
+class Limits(NamedTuple):
+    """What the segments of a case are, and the two settings."""
+
+    ages_ms: tuple[int, ...]
+    sizes: tuple[int, ...]
+    retention_ms: int
+    retention_bytes: int
+
+
+def _numbers_expired(case: Limits, expired_segments: Callable[..., Any]) -> list[int]:
+    ages_ms, sizes, retention_ms, retention_bytes = case
+    settings = TopicSettings(retention_ms=retention_ms, retention_bytes=retention_bytes)
+    with tempfile.TemporaryDirectory() as temporary:
+        segments = _segments(Path(temporary), ages_ms, sizes)
+        return [segment.base_offset for segment in expired_segments(segments, settings, NOW_MS)]
+
+
+def _expired(
+    *,
+    holes: str = "",
+    at_age: bool = False,
+    below: bool = False,
+    minus_one: bool = False,
+    both: bool = False,
+    rules: tuple[str, ...] = ("age", "size"),
+    spares_last: bool = False,
+) -> Callable[..., Any]:
+    """Return expired_segments with one thing done otherwise."""
+
+    def wrong(segments: list[Segment], settings: TopicSettings, now_ms: int) -> list[Segment]:
+        limit_ms, limit_bytes = settings.retention_ms, settings.retention_bytes
+        by_age, by_size = [], []
+        for segment in segments:
+            age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
+            if age_ms > limit_ms - at_age and (limit_ms >= 0 or minus_one):
+                by_age.append(segment)
+            elif holes != "age":
+                break
+        rest = sum(segment.file_bytes for segment in segments)
+        for segment in segments:
+            after = rest - segment.file_bytes
+            is_over = rest > limit_bytes if below else after >= limit_bytes
+            if is_over and (limit_bytes >= 0 or minus_one):
+                by_size.append(segment)
+                rest = after
+            elif holes != "size":
+                break
+        found = {"age": by_age, "size": by_size}
+        expired = (min if both else max)((found[rule] for rule in rules), key=len)
+        return expired[: len(segments) - 1] if spares_last else expired
+
+    return wrong
+
+
+def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None:
+    old, young, equal = (50_000, 40_000, 30_000, 20_000), (9, 8, 7, 6), (100, 100, 100, 100)
+    cases = {
+        "ages 50, 40, 30, 20 s, retention 25": Limits(old, equal, 25_000, -1),
+        "ages 50, 10, 40, 5 s, retention 25": Limits(
+            (50_000, 10_000, 40_000, 5), equal, 25_000, -1
+        ),
+        "ages 50, 40, 30, 20 s, retention 10": Limits(old, equal, 10_000, -1),
+        "ages 50, 40, 30, 20 s, retention 40": Limits(old, equal, 40_000, -1),
+        "4 of 100 bytes, retention 250": Limits(young, equal, -1, 250),
+        "4 of 100 bytes, retention 200": Limits(young, equal, -1, 200),
+        "300, 100, 50, 10 bytes, retention 100": Limits(young, (300, 100, 50, 10), -1, 100),
+        "4 of 100 bytes, retention 0": Limits(young, equal, -1, 0),
+        "no limit": Limits(old, equal, -1, -1),
+        "1 too old, 2 too many": Limits((50_000, 3, 2, 1), equal, 25_000, 200),
+        "3 too old, 1 too many": Limits(old, equal, 25_000, 300),
+    }
+    readings = (
+        ("retain-leaves-holes", _expired(holes="age")),
+        ("retain-leaves-holes", _expired(holes="size")),
+        ("retain-below-bytes", _expired(below=True)),
+        ("retain-minus-one", _expired(minus_one=True)),
+        ("retain-at-age", _expired(at_age=True)),
+        ("retain-needs-both", _expired(both=True)),
+        ("retain-one-rule", _expired(rules=("age",))),
+        ("retain-one-rule", _expired(rules=("size",))),
+        ("retain-spares-last", _expired(spares_last=True)),
+    )
+    right = library_retention.expired_segments
+    compare.all_equal(
+        [
+            (
+                f"expired_segments({what})",
+                partial(_numbers_expired, case, expired_segments),
+                _numbers_expired(case, right),
+            )
+            for what, case in cases.items()
+        ],
+        [
+            (code, [_numbers_expired(case, wrong) for case in cases.values()])
+            for code, wrong in readings
+        ],
+    )

@@ -73,3 +73,11 @@ NEXT_SEGMENT = ...
 
 # 2.9  What is wrong with these segments?
 DIAGNOSIS = ...
+
+
+# 2.10  What retention deletes
+def expired_segments(
+    segments: list[Segment], settings: TopicSettings, now_ms: int
+) -> list[Segment]:
+    """Return the segments that retention deletes: a prefix of `segments`, which ascend."""
+    raise NotImplementedError
