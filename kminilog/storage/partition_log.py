@@ -7,8 +7,8 @@ settings, except where a segment rolls by age: they do not show batches, or when
 Invariants
     P1  offsets are contiguous, from the first segment's first offset to `log_end_offset` - 1
     P2  each segment is named as the dialect says, after the last offset of the one before it
-    P3  only the last segment may be empty, and none is above segment.bytes, except where no other
-        segment can follow it (`Dialect.can_follow`)
+    P3  only the last segment may be empty, and an append takes none above the segment.bytes of its
+        time, except where no other segment can follow it (`Dialect.can_follow`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
 passes the time, and a function that counts removed files (changes.py).
@@ -17,7 +17,8 @@ once per appended set (docs/differences.md).
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -71,6 +72,8 @@ class _Mark(NamedTuple):
     size_bytes: int
     entry_count: int
     next_offset: int
+    recovery_point: int
+    unflushed_messages: int
     first_append_ms: int | None
 
 
@@ -163,7 +166,8 @@ class PartitionLog:
 
         Once it returns, the bytes are in the page cache: they survive the death of the process.
         They survive a power failure only after `flush`; flush.messages = 1 flushes every append. A
-        kill -9 during the call may leave a prefix of the batch.
+        kill -9 during the call may leave a prefix of the batch. `now_ms` is for segment.ms and
+        flush.ms only.
 
         Raises, with nothing written: MessageTooLargeError above max.message.bytes or segment.bytes,
         NullValueError, LogClosedError. Raises WriteFailedError if a write or flush fails: the log
@@ -172,8 +176,7 @@ class PartitionLog:
         """
         self.check_is_open()
         encoded = self._encode(messages)
-        mark = self._mark()
-        try:
+        with self._all_or_nothing() as mark:
             active = self._active
             for data in encoded:
                 if self._must_roll(active, len(data), now_ms):
@@ -187,31 +190,25 @@ class PartitionLog:
             active.write()
             if self._flush_is_due(now_ms):
                 self.flush(now_ms=now_ms)
-        except BaseException as error:  # Ctrl-C too
-            failure = self._put_back(mark, error)
-            if isinstance(error, OSError):
-                raise failure from error
-            raise
         return range(mark.next_offset, self._next_offset)
 
     def roll(self) -> bool:
         """Begin a new segment after the last message; tell if it did.
 
         It does not if the last segment is empty, or if the new one would get the same name. Raises
-        WriteFailedError as `append` does.
+        LogClosedError and WriteFailedError as `append` does.
         """
+        self.check_is_open()
         if not self._active.size_bytes or not self._can_roll():
             return False
-        mark = self._mark()
-        try:
+        with self._all_or_nothing():
             self._roll()
-        except OSError as error:
-            raise self._put_back(mark, error) from error
         return True
 
-    def flush(self, *, now_ms: int = 0) -> None:
+    def flush(self, *, now_ms: int | None = None) -> None:
         """Fsync all that was appended; once it returns, a power failure loses none of it.
 
+        flush.ms counts from `now_ms`, or from the next append without it.
         Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
         no earlier flush has covered. O(segments since the last flush)."""
         if self.is_broken:
@@ -251,7 +248,7 @@ class PartitionLog:
         self._refusal = self._refusal or "it is closed"
 
     def check(self) -> None:
-        """Assert the invariants by reading every file; O(log)."""
+        """Assert P1, P2, that only the last is empty, and the due index entries; O(log)."""
         next_offset = self.log_start_offset
         for segment in self.segments():
             assert segment.base_offset == self.dialect.base_offset_for(next_offset), segment.name
@@ -307,8 +304,22 @@ class PartitionLog:
             active.size_bytes,
             len(active.index),
             self._next_offset,
+            self.recovery_point,
+            self._unflushed_messages,
             self._first_append_ms,
         )
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[_Mark]:
+        """Undo what the block has written if an error or Ctrl-C ends it; give the state before."""
+        mark = self._mark()
+        try:
+            yield mark
+        except BaseException as error:
+            failure = self._put_back(mark, error)
+            if isinstance(error, OSError):
+                raise failure from error
+            raise
 
     def _put_back(self, mark: _Mark, error: BaseException) -> WriteFailedError:
         path = str(getattr(error, "filename", None) or self._active.log_path)
@@ -332,6 +343,7 @@ class PartitionLog:
             self.is_broken = True
             return WriteFailedError(path, reason=reason, restored=False, in_doubt=in_doubt)
         self._next_offset = mark.next_offset
-        self._unflushed_messages -= len(in_doubt)
+        self.recovery_point = mark.recovery_point
+        self._unflushed_messages = mark.unflushed_messages
         self._first_append_ms = mark.first_append_ms
         return WriteFailedError(path, reason=reason, restored=True)

@@ -33,9 +33,9 @@ def expired_segments(
 
 
 def deletable(log: PartitionLog | PartitionReader, expired: list[Segment]) -> list[Segment]:
-    """Return which of these segments, the oldest of a log, `delete_oldest` deletes.
+    """Return which of these segments, the oldest ones of a log, may be deleted.
 
-    All but the log's last one, if no empty segment can follow it.
+    The log's last one stays if it is empty, or if no segment can follow it.
     """
     if expired and expired[-1].base_offset == log.segments()[-1].base_offset:
         can_roll = log.dialect.can_follow(expired[-1].base_offset, log.log_end_offset)
@@ -54,13 +54,14 @@ def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> lis
 
     `expired` are the oldest ones of the log. After a crash the log begins with a later segment. The
     crash may leave an `.index` whose `.log` is renamed already; recovery removes it, and all
-    `.deleted` files.
+    `.deleted` files. Raises LogClosedError, with nothing changed.
     """
+    log.check_is_open()
     deleted = deletable(log, expired)
     if deleted:
         if len(deleted) == len(log.segments()):
             log.roll()
-        log.flush()  # the segments that stay must be on the disk before others are deleted
+        log.flush(now_ms=now_ms)  # what stays must be on the disk before the rest is deleted
         log.record_start(log.segments()[len(deleted)].first_offset)
     for _ in deleted:
         log.remove_first_segment(lambda segment: _rename(segment, now_ms))

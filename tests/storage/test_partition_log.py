@@ -23,8 +23,9 @@ from kminilog.storage.lookup import NAMES
 from kminilog.storage.notices import Gap
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
+from kminilog.storage.retention import delete_expired
 from kminilog.storage.segment import Segment
-from tests.damage import later_message
+from tests.damage import files_of, later_message
 
 ORDERS = TopicPartition("orders", 0)
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
@@ -187,6 +188,53 @@ def test_append_to_a_closed_log_is_refused(tmp_path, dialect):
 
 
 @both_dialects
+def test_roll_and_retention_of_a_closed_log_are_refused(tmp_path, dialect):
+    log = open_log(tmp_path, dialect, segment_bytes=100, retention_bytes=0)
+    fill(log, 5)
+    log.close()
+    before = files_of(tmp_path)
+    for change in (log.roll, lambda: delete_expired(log, now_ms=0)):
+        with pytest.raises(LogClosedError, match="it is closed"):
+            change()
+    assert files_of(tmp_path) == before
+
+
+class InterruptedLog(PartitionLog):
+    """A log in which Ctrl-C arrives just after a step of its work."""
+
+    after = ""
+
+    def flush(self, *, now_ms: int | None = None) -> None:
+        super().flush(now_ms=now_ms)
+        if self.after == "flush":
+            raise KeyboardInterrupt
+
+    def _roll(self) -> Segment:
+        segment = super()._roll()
+        if self.after == "roll":
+            raise KeyboardInterrupt
+        return segment
+
+
+@both_dialects
+@pytest.mark.parametrize("after", ["flush", "roll"])
+def test_append_or_roll_that_is_interrupted_leaves_what_was_before(tmp_path, dialect, after):
+    settings = TopicSettings(flush_messages=3)
+    log = InterruptedLog.open(tmp_path, ORDERS, dialect, settings)
+    fill(log, 2)
+    before = files_of(tmp_path)
+    log.after = after
+    with pytest.raises(KeyboardInterrupt):
+        fill(log, 3) if after == "flush" else log.roll()
+    assert files_of(tmp_path) == before
+    assert (log.log_end_offset, log.recovery_point) == (2, 0)
+    log.after = ""
+    fill(log, 1)  # the third that waits for a flush
+    assert (log.log_end_offset, log.recovery_point) == (3, 3)
+    log.check()
+
+
+@both_dialects
 def test_append_message_by_message_with_flush_messages_1_moves_the_recovery_point(
     tmp_path, dialect
 ):
@@ -207,6 +255,23 @@ def test_append_later_than_flush_ms_flushes(tmp_path, dialect):
     assert log.recovery_point == 3
     log.append([(None, b"v")], now_ms=2001)
     assert log.recovery_point == 3
+
+
+@both_dialects
+@pytest.mark.parametrize("flush", ["alone", "for retention"])
+def test_append_within_flush_ms_of_another_flush_does_not_flush(tmp_path, dialect, flush):
+    log = open_log(tmp_path, dialect, flush_ms=1000, segment_bytes=100, retention_bytes=0)
+    for _ in range(5):
+        log.append([(None, b"%030d" % 0)], now_ms=10_000)
+    if flush == "alone":
+        log.flush()
+    else:
+        assert delete_expired(log, now_ms=10_000)
+    assert log.recovery_point == 5
+    log.append([(None, b"v")], now_ms=10_500)
+    assert log.recovery_point == 5
+    log.append([(None, b"v")], now_ms=11_501)
+    assert log.recovery_point == 7
 
 
 # ---- open
