@@ -31,9 +31,9 @@ from kminilog.storage.partition_reader import PartitionReader
 from kminilog.storage.retention import (
     deletable,
     delete_expired,
-    deleted_files,
     expired_segments,
-    remove_deleted,
+    marked_files_due,
+    unlink_marked,
 )
 from kminilog.storage.segment import Segment
 from kminilog.text import count
@@ -104,14 +104,14 @@ def _delete(writer: LogDirWriter, partition: TopicPartition, now_ms: int) -> Ret
     log = writer.log(partition)
     described = {expired["segment"]: expired for expired in _describe(log, log.segments(), now_ms)}
     deleted = delete_expired(log, now_ms)
-    removed = remove_deleted(log.directory, log.settings, now_ms)
+    removed = unlink_marked(log.directory, log.settings, now_ms)
     return Retained([described[segment.name] for segment in deleted], [*map(str, removed)])
 
 
 def _plan(reader: PartitionReader, now_ms: int) -> Retained:
     """What `_delete` would do."""
     expired = expired_segments(reader.segments(), reader.settings, now_ms)
-    waiting = deleted_files(reader.directory, reader.settings, now_ms)
+    waiting = marked_files_due(reader.directory, reader.settings, now_ms)
     return Retained(_describe(reader, deletable(reader, expired), now_ms), [*map(str, waiting)])
 
 
@@ -129,7 +129,7 @@ def _of_brokers(path: Path, broken: Broken, now_ms: int, *, dry_run: bool) -> li
         if cluster:
             return Retained(described, cluster.retain(partition, expired, now_ms))
         copies = [files.broker(node).reader(partition) for node in expired]
-        waiting = [deleted_files(copy.directory, copy.settings, now_ms) for copy in copies]
+        waiting = [marked_files_due(copy.directory, copy.settings, now_ms) for copy in copies]
         return Retained(described, [str(path) for paths in waiting for path in paths])
 
     if dry_run:

@@ -12,7 +12,7 @@ changes, see `replication`.
 from kminilog.cluster.requests import decode_request
 from kminilog.format.message import Message
 from kminilog.storage.partition_log import PartitionLog
-from kminilog.storage.retention import delete_oldest, remove_deleted
+from kminilog.storage.retention import delete_oldest, unlink_marked
 
 FETCH_BYTES = 1 << 20
 
@@ -76,7 +76,7 @@ class Replica:
         """
         delete_oldest(self.log, self.log.segments()[:count], now_ms)
         self.high_watermark = max(self.high_watermark, self.log.log_start_offset)
-        return [*map(str, remove_deleted(self.log.directory, self.log.settings, now_ms))]
+        return [*map(str, unlink_marked(self.log.directory, self.log.settings, now_ms))]
 
     def check(self) -> None:
         """Assert that the log is valid, and that the high watermark lies in it; O(log)."""

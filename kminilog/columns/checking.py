@@ -26,7 +26,7 @@ from kminilog.columns.crc import (
     replacements_for_first_bytes,
 )
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import HEADER_BYTES, MAGIC
+from kminilog.format.message import KEY_START, MAGIC
 
 # ---- the fields
 
@@ -94,9 +94,9 @@ def read_structure(dialect: Dialect, data: Any, boundaries: Positions) -> Struct
     O(messages).
     """
     positions, ends = boundaries[:-1], boundaries[1:]
-    headers = everywhere(data, HEADER_BYTES)[places(positions)].copy().view(_HEADER)
+    headers = everywhere(data, KEY_START)[places(positions)].copy().view(_HEADER)
     key_lengths = headers["key_length"].astype(np.int64)
-    key_ends = positions + HEADER_BYTES
+    key_ends = positions + KEY_START
     key_ends += np.maximum(key_lengths, 0)
     is_valid = (headers["magic"] == MAGIC) & (key_lengths >= -1)
     value_starts, is_value_null = key_ends, np.zeros(len(positions), np.bool_)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kminilog.columns.boundaries import Positions
 from kminilog.columns.checking import Structure
-from kminilog.format.message import HEADER_BYTES
+from kminilog.format.message import KEY_START
 
 SCHEMA = pa.schema(
     [
@@ -43,7 +43,7 @@ def to_batch(data: Any, messages: Structure, start_position: int = 0) -> Any:
 
 def keys_of(data: Any, messages: Structure) -> Any:
     """Return the keys of a structure's messages as a `pa.BinaryArray`, a copy; O(bytes)."""
-    starts = messages.positions + HEADER_BYTES
+    starts = messages.positions + KEY_START
     return _strings(data, starts, messages.key_ends, messages.is_key_null)
 
 

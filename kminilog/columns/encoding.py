@@ -22,7 +22,7 @@ from kminilog.columns.boundaries import everywhere
 from kminilog.columns.crc import NEUTRAL_BYTES, Words, crc32_of_each, crc32_of_rows
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CRC_END, HEADER_BYTES, MAGIC, SIZE_END
+from kminilog.format.message import CRC_END, KEY_START, MAGIC, SIZE_END
 
 _BEGINNING = np.dtype([("offset", ">i8"), ("size", ">i4"), ("crc", ">u4")])
 _HEAD = np.dtype([("magic", "i1"), ("attributes", "i1"), ("key_length", ">i4")])
@@ -62,10 +62,10 @@ def _encode_table(dialect: Dialect, first_offset: int, keys: Column, values: Col
     """Encode messages that are all of the same lengths, none of them null."""
     count, key_length, value_length = len(keys), int(keys.lengths[0]), int(values.lengths[0])
     size = dialect.overhead_bytes + key_length + value_length
-    key_end, value_start = HEADER_BYTES + key_length, SIZE_END + size - value_length
+    key_end, value_start = KEY_START + key_length, SIZE_END + size - value_length
     table = allocate(count * (SIZE_END + size)).reshape(count, -1)
-    _fill(table[:, CRC_END:HEADER_BYTES], np.array([(MAGIC, 0, key_length)], _HEAD))
-    _fill(table[:, HEADER_BYTES:key_end], keys.data)
+    _fill(table[:, CRC_END:KEY_START], np.array([(MAGIC, 0, key_length)], _HEAD))
+    _fill(table[:, KEY_START:key_end], keys.data)
     _fill(table[:, key_end:value_start], np.array([value_length], _LENGTH))
     _fill(table[:, value_start:], values.data)
     sizes = np.full(count, size)

@@ -21,7 +21,7 @@ from kminilog.columns.arrow_columns import allocate
 from kminilog.columns.boundaries import Positions, find_beginnings
 from kminilog.columns.checking import Structure, check
 from kminilog.errors import CorruptLogError
-from kminilog.format.message import HEADER_BYTES, NeedMoreBytes, decode
+from kminilog.format.message import KEY_START, NeedMoreBytes, decode
 from kminilog.storage.files import open_regular, read_regular
 from kminilog.storage.segment import Segment
 
@@ -57,7 +57,7 @@ def windows(
             if used_bytes:
                 yield position, window[:used_bytes], boundaries
             position += used_bytes
-            after = bytes(window[used_bytes : used_bytes + HEADER_BYTES])
+            after = bytes(window[used_bytes : used_bytes + KEY_START])
             outcome = decode(segment.dialect, after)
             if not isinstance(outcome, NeedMoreBytes) or outcome.needed_bytes > end - position:
                 return

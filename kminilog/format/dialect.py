@@ -6,6 +6,7 @@
                                      the segment before
     which segment holds offset o     greatest name <  o            greatest name <= o
 
+The first two are fields of `Dialect`. The third follows from the second (`lookup.segment_slot`).
 A topic has exactly one dialect; creating the topic writes it into the settings file. All other
 modules ask a `Dialect` object and never compare the names of dialects. Source: S1 5.2 and 5.3
 against Kafka 0.8.2 (Message, LogSegment, Log.read).
@@ -28,15 +29,10 @@ class Dialect:
         return 14 if self.has_value_length else 10
 
     @property
-    def has_kafkas_messages(self) -> bool:
-        """Whether messages have Kafka's format. Then a broker of Kafka may have written them."""
-        return self.has_value_length
+    def is_kafkas(self) -> bool:
+        """Whether Kafka reads and writes such files: a broker may have written them.
 
-    @property
-    def is_readable_by_kafka(self) -> bool:
-        """Tell if Kafka reads and writes files of this dialect.
-
-        >>> DOCUMENTED.is_readable_by_kafka, KAFKA.is_readable_by_kafka
+        >>> DOCUMENTED.is_kafkas, KAFKA.is_kafkas
         (False, True)
         """
         return self.has_value_length and not self.named_by_previous

@@ -39,8 +39,7 @@ class IndexEntry(NamedTuple):
 def entry_for(offset: int, position: int, base_offset: int) -> IndexEntry:
     """Return the entry of the message with this offset, which begins at `position`. O(1).
 
-    `base_offset` is the segment's. Raises ValueError if a field of 31 bits cannot hold a number:
-    below 0, or above 2**31 - 1.
+    `base_offset` is the segment's. Raises ValueError for a number that is no int32, or is negative.
 
     >>> entry_for(368772, 497, 368769)
     IndexEntry(relative_offset=3, position=497)
@@ -91,8 +90,7 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
     """Tell if the message that begins at `position` gets an entry.
 
     `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
-    first message of a segment never gets an entry. Append and plain recovery call this for each
-    message; columns.layout applies the same rule to many positions, and tests compare the two.
+    first message of a segment never gets an entry. Append and recovery call this for each message.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)

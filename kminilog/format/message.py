@@ -38,17 +38,17 @@ from zlib import crc32
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import Dialect
 
-_HEADER = struct.Struct(">qiIbbi")
+_BEFORE_KEY = struct.Struct(">qiIbbi")
 _OFFSET_AND_SIZE = struct.Struct(">qi")
 _AFTER_CRC = struct.Struct(">bbi")
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 _BATCH = struct.Struct(">IHi")  # format 2, from byte 17 on: crc, attributes, last offset delta
 _BATCH_CRC_AT = 17
-HEADER_BYTES = _HEADER.size
-SIZE_END = _OFFSET_AND_SIZE.size
-CRC_END = SIZE_END + 4
-MIN_SIZE = HEADER_BYTES - SIZE_END  # no key, no value, no value length
+SIZE_END = _OFFSET_AND_SIZE.size  # 12: offset and size, which `header` makes; Kafka: LogOverhead
+CRC_END = SIZE_END + 4  # 16: with the crc; a walk from message to message reads these
+KEY_START = _BEFORE_KEY.size  # 22: all fields of fixed length
+MIN_SIZE = KEY_START - SIZE_END  # no key, no value, no value length
 MAGIC = 0
 LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0.11+, format v2"}
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
@@ -72,7 +72,7 @@ class Fault(StrEnum):
 
 
 class Message(NamedTuple):
-    """A decoded message; `size`, `crc`, `magic` and `attributes` are the fields of its header."""
+    """A decoded message; `size`, `crc`, `magic` and `attributes` are as they were read."""
 
     offset: int
     size: int
@@ -123,7 +123,7 @@ KeyValue = tuple[bytes | None, bytes | None]
 def encode(
     dialect: Dialect, offset: int, key: bytes | None, value: bytes | None, *, attributes: int = 0
 ) -> bytes:
-    """Return the bytes of one message: header, crc, content. O(length).
+    """Return the bytes of one message: offset and size, crc, content. O(length).
 
     Raises NullValueError for a null value in the documented dialect.
 
@@ -217,13 +217,14 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     the offset of its last record. O(size).
 
     >>> from kminilog.format.dialect import KAFKA
-    >>> decode_any(encode(KAFKA, 7, None, b"hi"))._replace(value=b"not read").offset
-    7
+    >>> found = decode_any(encode(KAFKA, 7, None, b"hi"))
+    >>> found.offset, found.value
+    (7, None)
     """
     framed = _framed(data, position, MIN_SIZE)
     if not isinstance(framed, bytes):
         return framed
-    offset, size, crc, magic, attributes, _ = _HEADER.unpack_from(framed)
+    offset, size, crc, magic, attributes, _ = _BEFORE_KEY.unpack_from(framed)
     if magic == 2 and len(framed) >= _BATCH_CRC_AT + _BATCH.size:
         crc, attributes, last_offset_delta = _BATCH.unpack_from(framed, _BATCH_CRC_AT)
         offset += last_offset_delta
@@ -242,7 +243,7 @@ def _framed(
     """Return the bytes that the size field says, if it is possible and all are there."""
     available_bytes = len(data) - position
     if available_bytes < SIZE_END:
-        return NeedMoreBytes(HEADER_BYTES)
+        return NeedMoreBytes(KEY_START)
     offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
     length_bytes = SIZE_END + size
     if size < smallest_size:
@@ -255,14 +256,14 @@ def _framed(
 
 def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
     """Decode exactly as many bytes as the size field says."""
-    offset, size, crc, magic, attributes, key_length = _HEADER.unpack_from(data)
+    offset, size, crc, magic, attributes, key_length = _BEFORE_KEY.unpack_from(data)
     end = len(data)
     if magic != MAGIC:
         detail = f"magic {magic} is not {MAGIC}"
         if isinstance(decode_any(data), Message):
             detail += f", but the crc is right: {LATER_FORMATS.get(magic, 'an unknown format')}"
         return CorruptMessage(Fault.BAD_MAGIC, detail, offset, end)
-    key_end = HEADER_BYTES + key_length if key_length > 0 else HEADER_BYTES
+    key_end = KEY_START + key_length if key_length > 0 else KEY_START
     value_start = key_end + _LENGTH.size if dialect.has_value_length else key_end
     value_length = end - value_start
     is_valid = key_length >= -1 and value_length >= 0
@@ -276,7 +277,7 @@ def _decode_whole(dialect: Dialect, data: bytes) -> Message | CorruptMessage:
     if actual_crc != crc:
         detail = f"crc is {crc:08x}, the bytes give {actual_crc:08x}"
         return CorruptMessage(Fault.BAD_CRC, detail, offset, end)
-    key = data[HEADER_BYTES:key_end] if key_length >= 0 else None
+    key = data[KEY_START:key_end] if key_length >= 0 else None
     value = data[value_start:] if value_length >= 0 else None
     return Message(offset, size, crc, magic, attributes, key, value)
 
@@ -315,7 +316,7 @@ def is_next_message(message: Message, next_offset: int) -> bool:
 
 
 def possible_beginnings(data: bytes) -> Iterator[int]:
-    """Yield, ascending, the positions where the next 22 bytes could be the header of a message.
+    """Yield, ascending, the positions where the next 22 bytes could be the start of a message.
 
     This finds messages after damage. Each header is among them, and perhaps bytes that are none.
     Headers of later formats are among them if the offset is below 2**40. O(bytes).

@@ -30,7 +30,7 @@ def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
         return True
     present = index.entries()
     return (
-        segment.dialect.has_kafkas_messages
+        segment.dialect.is_kafkas
         and present != due[: len(present)]
         and index.holds_exactly(present)
         and all(entry.position < scan.valid_bytes for entry in present)

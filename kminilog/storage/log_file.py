@@ -3,7 +3,7 @@
 Messages stand back to back. `scan_file` follows them from one to the next. `find_message` tries
 every position, so it finds a message after damage. `whole_messages` does both for messages of
 whatever format. None of them knows which offset comes next.
-Both read up to the file's length at the start of the call, in windows: memory stays at one window,
+All read up to the file's length at the start of the call, in windows: memory stays at one window,
 or at one message if that is larger. Source: Kafka: FileMessageSet.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import (
-    HEADER_BYTES,
+    KEY_START,
     Message,
     NeedMoreBytes,
     Outcome,
@@ -51,7 +51,7 @@ def _scan(
             outcome = decode(window, position - window_start)
             while isinstance(outcome, NeedMoreBytes) and (
                 outcome.needed_bytes <= end - position
-                or window_start + len(window) < min(position + HEADER_BYTES, end)  # a cut header
+                or window_start + len(window) < min(position + KEY_START, end)  # a cut header
             ):
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position
@@ -72,17 +72,6 @@ def message_at(dialect: Dialect, path: Path, position: int) -> Message | None:
     return outcome if isinstance(outcome, Message) else None
 
 
-def find_message(
-    dialect: Dialect, path: Path, position: int = 0, minimum_offset: int = 0
-) -> tuple[int, Message] | None:
-    """Return position and value of the first whole message at or after `position`, or None.
-
-    The message must have a right crc and an offset of at least `minimum_offset`. Every byte is a
-    possible start: a regular expression scans O(bytes), and each match costs one crc.
-    """
-    return _find(partial(decode, dialect), path, position, minimum_offset)
-
-
 def whole_messages(
     path: Path, position: int = 0, minimum_offset: int = -(1 << 63)
 ) -> Iterator[tuple[int, Message]]:
@@ -99,21 +88,26 @@ def whole_messages(
             if outcome.offset >= minimum_offset:
                 yield at, outcome
             position += outcome.length_bytes
-        found = _find(decode_any, path, position, minimum_offset)
+        found = find_message(decode_any, path, position, minimum_offset)
         if found is None:
             return
         position, _ = found
 
 
-def _find(
-    decode: Decode, path: Path, position: int, minimum_offset: int
+def find_message(
+    decode: Decode, path: Path, position: int = 0, minimum_offset: int = 0
 ) -> tuple[int, Message] | None:
+    """Return the first message at or after `position`, and its position; None if there is none.
+
+    `decode` says what a message is. Its offset must be at least `minimum_offset`. Every byte is a
+    possible start: a regular expression scans O(bytes), and each match costs one crc.
+    """
     descriptor = open_regular(path)
     try:
         end = os.fstat(descriptor).st_size
         start, window_bytes = position, _FIRST_WINDOW_BYTES
         while start < end:
-            window = os.pread(descriptor, window_bytes + HEADER_BYTES - 1, start)
+            window = os.pread(descriptor, window_bytes + KEY_START - 1, start)
             for beginning in possible_beginnings(window):
                 if int.from_bytes(window[beginning : beginning + 8]) < minimum_offset:
                     continue

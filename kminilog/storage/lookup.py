@@ -32,7 +32,7 @@ Reads = Callable[[bytes, int], tuple[int, ...]]
 
 
 class Tracer(Protocol):
-    def begin(self) -> None: ...
+    def begin(self) -> None: ...  # a search begins, or begins again: forget the one before
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]: ...
     def watch_reads(self, read: Reads, start: int) -> Reads: ...
 
@@ -41,7 +41,7 @@ class Untraced:
     """Records nothing: `watch` and `watch_reads` return their argument."""
 
     def begin(self) -> None:
-        """Nothing to forget."""
+        pass
 
     def watch(self, search: str, sequence: Sequence[int]) -> Sequence[int]:
         return sequence
@@ -58,8 +58,9 @@ def segment_slot(
 ) -> int:
     """Return the slot, in ascending `base_offsets`, of the segment that may hold `offset`.
 
-    A floor search; 0 if every name is too great. Only the walk tells if the segment really holds
-    the offset. O(log n), by binary search (S1 5.3.1).
+    It has the greatest name below `offset` (documented), or not above it (kafka). If all names are
+    too great, it is slot 0. Only the walk tells if the segment really holds the offset. O(log n),
+    by binary search (S1 5.3.1).
 
     >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
     >>> names = [0, 368769, 737337]
@@ -78,7 +79,7 @@ def entry_slot(
 ) -> int:
     """Return the slot of the greatest entry not above `relative_offset`; -1 if there is none.
 
-    A floor search. O(log n), by binary search (S1 5.3.2).
+    O(log n), by binary search (S1 5.3.2).
 
     >>> [entry_slot([1, 3, 6], o) for o in (0, 1, 5, 7)]
     [-1, 0, 1, 2]
@@ -97,10 +98,11 @@ def walk(
 ) -> tuple[int, int]:
     """Follow messages up to the one with `offset`; return the position and offset reached.
 
-    `data` are the bytes of a `.log` from `start` on. The message expected at `position` in them is
-    the one with `next_offset`. The walk passes a message if it has the expected offset and a right
-    checksum. It stops in front of the message with `offset` or a greater one, or earlier in front
-    of anything else: damage, another offset, the end of the bytes. The caller decodes what stands
+    `data` are the bytes of a `.log` from `start` on, which only the tracer needs. The message
+    expected at `position` in them is the one with `next_offset`. The walk passes a message if it
+    has the expected offset and a right checksum, because a damaged size leads into the middle of a
+    value. It stops in front of the message with `offset` or a greater one, or earlier in front of
+    anything else: damage, another offset, the end of the bytes. The caller decodes what stands
     there to learn which. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
@@ -121,5 +123,5 @@ def walk(
                 break
             position, next_offset = end, next_offset + 1
     except struct.error:
-        pass  # fewer bytes than a header has
+        pass  # fewer bytes than these fields have
     return position, next_offset

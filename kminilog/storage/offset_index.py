@@ -29,7 +29,8 @@ from kminilog.storage.lookup import UNTRACED, Tracer, entry_slot
 class OffsetIndex:
     """The entries of one segment, in memory and in its file.
 
-    Invariant: `_relative_offsets` and `_positions` are equally long, and both strictly ascend.
+    Invariants: `_relative_offsets` and `_positions` are equally long, and both strictly ascend. A
+    writer's file holds the first `_file_bytes` / 8 entries of those in memory.
     """
 
     def __init__(self, directory: Path, base_offset: int) -> None:
@@ -37,10 +38,17 @@ class OffsetIndex:
         self.base_offset = base_offset
         self._relative_offsets = array("i")
         self._positions = array("i")
-        self._file_bytes = 0
+        self._file_bytes = 0  # the file's size when it was read or written last
 
     def __len__(self) -> int:
         return len(self._positions)
+
+    @property
+    def last_entry(self) -> IndexEntry | None:
+        """The last entry; None if there is none. Kafka: readLastEntry."""
+        if not self._positions:
+            return None
+        return IndexEntry(self._relative_offsets[-1], self._positions[-1])
 
     @property
     def last_position(self) -> int:
@@ -84,19 +92,13 @@ class OffsetIndex:
                 return
             last_offset, last_position = relative_offset, position
 
-    def lookup(self, offset: int, tracer: Tracer = UNTRACED) -> IndexEntry | None:
-        """Return the greatest entry whose offset is not above `offset`; None if there is none.
-
-        A floor search in memory. O(log entries), by binary search.
-        """
-        return self.interval(offset, tracer)[0]
-
-    def interval(
+    def lookup(
         self, offset: int, tracer: Tracer = UNTRACED
     ) -> tuple[IndexEntry | None, int | None]:
-        """Return the entry that `lookup` returns, and the position of the next entry, or None.
+        """Return the greatest entry not above `offset`, and the position of the next entry.
 
-        The message with this offset stands between these two positions. O(log entries).
+        The message with this offset begins at the entry, or after it, but before the next entry.
+        Each is None if there is none. O(log entries), by binary search in memory.
         """
         slot = entry_slot(self._relative_offsets, offset - self.base_offset, tracer)
         positions = self._positions
@@ -131,7 +133,7 @@ class OffsetIndex:
         data = b"".join(map(encode_entry, entries))
         with naming(self.path), open(self.path, "wb", opener=open_regular) as file:
             file.write(data)
-        self._file_bytes = -1
+        self._file_bytes = -1  # no file has this size, so `load` reads it
         self.load()
 
     def holds_exactly(self, entries: Iterable[IndexEntry]) -> bool:

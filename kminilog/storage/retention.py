@@ -7,9 +7,10 @@ the log first begins an empty one at its end, so that offsets continue. An empty
 never deleted.
 
 Deletion has three steps. The first puts the new start of the log on record: what is missing below
-it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`; a reader that
-has them open can finish. The third removes them file.delete.delay.ms later, by another run or by
-recovery. The caller passes the time. Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
+it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as Kafka does;
+this also leaves time to undo a wrong setting. The third unlinks these *marked* files
+file.delete.delay.ms later, by another run or by recovery. The caller passes the time.
+Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """
 
 import os
@@ -68,15 +69,15 @@ def delete_oldest(log: PartitionLog, expired: list[Segment], now_ms: int) -> lis
     return deleted
 
 
-def remove_deleted(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
-    """Remove the `.deleted` files that have waited for file.delete.delay.ms; return their paths."""
-    removed = deleted_files(directory, settings, now_ms)
-    for path in removed:
+def unlink_marked(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
+    """Unlink the `.deleted` files that have waited for file.delete.delay.ms; return their paths."""
+    marked = marked_files_due(directory, settings, now_ms)
+    for path in marked:
         path.unlink()
-    return removed
+    return marked
 
 
-def deleted_files(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
+def marked_files_due(directory: Path, settings: TopicSettings, now_ms: int) -> list[Path]:
     """Return the `.deleted` files that have waited for file.delete.delay.ms."""
     return [
         path
@@ -87,9 +88,9 @@ def deleted_files(directory: Path, settings: TopicSettings, now_ms: int) -> list
 
 def _rename(segment: Segment, now_ms: int) -> None:
     for path in filter(Path.exists, (segment.log_path, segment.index.path)):
-        deleted = path.with_name(path.name + DELETED_SUFFIX)
-        os.rename(path, deleted)
-        os.utime(deleted, (now_ms / 1000, now_ms / 1000))  # from now on the time of deletion
+        marked = path.with_name(path.name + DELETED_SUFFIX)
+        os.rename(path, marked)
+        os.utime(marked, (now_ms / 1000, now_ms / 1000))  # from now on the time of deletion
 
 
 def _too_old(segments: list[Segment], retention_ms: int, now_ms: int) -> list[Segment]:

@@ -17,7 +17,7 @@ from kminilog.errors import CorruptLogError
 from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import IndexEntry, entry_for, is_due
 from kminilog.format.message import Message, Outcome, is_next_message
-from kminilog.format.names import LOG_SUFFIX, MAX_OFFSET, segment_name
+from kminilog.format.names import LOG_SUFFIX, segment_name
 from kminilog.storage.files import append_to, regular_status, sync, touch, truncate
 from kminilog.storage.log_file import SCAN_WINDOW_BYTES, message_at, scan_file
 from kminilog.storage.offset_index import OffsetIndex
@@ -94,10 +94,10 @@ class Segment:
         limit = after.offset if after else following_offset
         return next_offset <= message.offset and (limit is None or message.offset < limit)
 
-    def last_entry(self) -> IndexEntry | None:
+    def last_true_entry(self) -> IndexEntry | None:
         """Return the last index entry; None without entries, or if its message is not there."""
         self.index.load()
-        entry = self.index.lookup(MAX_OFFSET)
+        entry = self.index.last_entry
         message = message_at(self.dialect, self.log_path, entry.position) if entry else None
         is_true = entry and message and message.offset == self.base_offset + entry.relative_offset
         return entry if is_true else None
@@ -108,7 +108,7 @@ class Segment:
         An unfinished message, damage and a wrong offset are faults; a search tells which it is.
         Reads from the last index entry on, or the whole segment if that entry is wrong.
         """
-        entry = self.last_entry()
+        entry = self.last_true_entry()
         next_offset = self.base_offset + entry.relative_offset if entry else self.first_offset
         for position, outcome in self.scan(entry.position if entry else 0):
             if not isinstance(outcome, Message):

@@ -92,7 +92,7 @@ def valid_end(segment: Segment) -> int | None:
     None if the index is invalid or those messages are not valid. A quick check, for a segment that
     was on the disk before: O(entries + bytes between two entries).
     """
-    entry = segment.last_entry()
+    entry = segment.last_true_entry()
     index = segment.index
     if not index.holds_exactly(index.entries()) or (len(index) and not entry):
         return None
@@ -127,7 +127,7 @@ def next_offset(segment: Segment) -> int:
 
     Reads from the last index entry on. Raises CorruptLogError for a fault there.
     """
-    scan = scan_segment(segment, segment.last_entry())
+    scan = scan_segment(segment, segment.last_true_entry())
     if scan.fault:
         raise damage_error(segment, scan.valid_bytes, scan.fault)
     return scan.next_offset

@@ -122,9 +122,9 @@ def locate(
             )
         finally:
             os.close(descriptor)
-    entry, end = segment.index.interval(offset, tracer)
+    entry, end = segment.index.lookup(offset, tracer)
     if end is None and segment.index.load():  # the writer has added entries meanwhile
-        entry, end = segment.index.interval(offset, tracer)
+        entry, end = segment.index.lookup(offset, tracer)
     walk_state = _Walk(segment, descriptor, entry, end)
     outcome = walk_state.advance_to(offset, tracer)
     if walk_state.is_at_a_false_entry(outcome):

@@ -15,6 +15,7 @@ Kafka stops at the first invalid message.
 
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 from zlib import crc32
@@ -22,11 +23,12 @@ from zlib import crc32
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import (
     CRC_END,
-    HEADER_BYTES,
+    KEY_START,
     SIZE_END,
     CorruptMessage,
     Message,
     NeedMoreBytes,
+    decode,
     encode,
 )
 from kminilog.storage.files import open_regular, regular_status
@@ -88,7 +90,7 @@ def _examine(
     file_bytes = segment.file_bytes
     if _message_at(segment, position):
         return None, position
-    found = find_message(segment.dialect, segment.log_path, position + 1)
+    found = find_message(partial(decode, segment.dialect), segment.log_path, position + 1)
     end = found[0] if found else max(file_bytes, position + 1)
     real_size = _repaired_size(segment, position, end)
     if real_size is not None:
@@ -157,7 +159,7 @@ def repaired_size(data: bytes) -> int | None:
     >>> repaired_size(data) is repaired_size(data[:-1]) is None
     True
     """
-    if len(data) < HEADER_BYTES:
+    if len(data) < KEY_START:
         return None
     size, stored_crc = _SIZE_AND_CRC.unpack_from(data, 8)
     real_size = len(data) - SIZE_END

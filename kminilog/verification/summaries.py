@@ -129,7 +129,7 @@ def check_for(dialect: Dialect, check_segment: CheckSegment, *, strict_index: bo
 
     Kafka may have written files in the kafka dialect. So its rule applies, unless `strict_index`.
     """
-    if strict_index or not dialect.is_readable_by_kafka:
+    if strict_index or not dialect.is_kafkas:
         return check_segment
     return partial(_by_appended_sets, check_segment)
 

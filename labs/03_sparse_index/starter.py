@@ -10,8 +10,7 @@ from kminilog.storage.lookup import Tracer, UNTRACED
 def entry_for(offset: int, position: int, base_offset: int) -> IndexEntry:
     """Return the entry of the message with this offset, which begins at `position`. O(1).
 
-    `base_offset` is the segment's. Raises ValueError if a field of 31 bits cannot hold a number:
-    below 0, or above 2**31 - 1.
+    `base_offset` is the segment's. Raises ValueError for a number that is no int32, or is negative.
 
     >>> entry_for(368772, 497, 368769)
     IndexEntry(relative_offset=3, position=497)
@@ -24,8 +23,7 @@ def is_due(position: int, last_indexed_position: int, interval_bytes: int) -> bo
     """Tell if the message that begins at `position` gets an entry.
 
     `last_indexed_position` is the position of the segment's last entry, 0 without entries. So the
-    first message of a segment never gets an entry. Append and plain recovery call this for each
-    message; columns.layout applies the same rule to many positions, and tests compare the two.
+    first message of a segment never gets an entry. Append and recovery call this for each message.
 
     >>> is_due(4096, 0, 4096), is_due(4097, 0, 4096), is_due(0, 0, 0)
     (False, True, False)
@@ -39,7 +37,7 @@ def entry_slot(
 ) -> int:
     """Return the slot of the greatest entry not above `relative_offset`; -1 if there is none.
 
-    A floor search. O(log n), by binary search (S1 5.3.2).
+    O(log n), by binary search (S1 5.3.2).
 
     >>> [entry_slot([1, 3, 6], o) for o in (0, 1, 5, 7)]
     [-1, 0, 1, 2]
@@ -59,10 +57,11 @@ def walk(
 ) -> tuple[int, int]:
     """Follow messages up to the one with `offset`; return the position and offset reached.
 
-    `data` are the bytes of a `.log` from `start` on. The message expected at `position` in them is
-    the one with `next_offset`. The walk passes a message if it has the expected offset and a right
-    checksum. It stops in front of the message with `offset` or a greater one, or earlier in front
-    of anything else: damage, another offset, the end of the bytes. The caller decodes what stands
+    `data` are the bytes of a `.log` from `start` on, which only the tracer needs. The message
+    expected at `position` in them is the one with `next_offset`. The walk passes a message if it
+    has the expected offset and a right checksum, because a damaged size leads into the middle of a
+    value. It stops in front of the message with `offset` or a greater one, or earlier in front of
+    anything else: damage, another offset, the end of the bytes. The caller decodes what stands
     there to learn which. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA

@@ -16,8 +16,9 @@ def segment_slot(
 ) -> int:
     """Return the slot, in ascending `base_offsets`, of the segment that may hold `offset`.
 
-    A floor search; 0 if every name is too great. Only the walk tells if the segment really holds
-    the offset. O(log n), by binary search (S1 5.3.1).
+    It has the greatest name below `offset` (documented), or not above it (kafka). If all names are
+    too great, it is slot 0. Only the walk tells if the segment really holds the offset. O(log n),
+    by binary search (S1 5.3.1).
 
     >>> from kminilog.format.dialect import DOCUMENTED, KAFKA
     >>> names = [0, 368769, 737337]

@@ -102,7 +102,7 @@ NEXT = """\
 from kminilog.errors import CorruptLogError
 from kminilog.storage.segment_scan import scan_segment
 def next_offset(segment):
-    found = scan_segment(segment, segment.last_entry())
+    found = scan_segment(segment, segment.last_true_entry())
     if found.fault:
         raise CorruptLogError("the log", position=found.valid_bytes, reason=found.fault)
     return found.next_offset if segment.file_bytes else segment.base_offset

@@ -23,7 +23,7 @@ def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
 """
 END = """\
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     following = self.base_offset + entry.relative_offset if entry else self.first_offset
     for position, outcome in self.scan():
         if not self.is_in_order(position, outcome, following, None):
@@ -256,7 +256,7 @@ def segment_slot(dialect, base_offsets, offset, tracer=UNTRACED):
 GAP = """\
 from kminilog.format.message import Message
 def end_offset(self):
-    entry, end = self.last_entry(), self.first_offset
+    entry, end = self.last_true_entry(), self.first_offset
     if entry:
         end = self.base_offset + entry.relative_offset
     for position, each in self.scan(entry.position if entry else 0):

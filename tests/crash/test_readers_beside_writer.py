@@ -13,7 +13,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import delete_expired, remove_deleted
+from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.crash.following import Followed, follow
 from tests.crash.numbered_messages import numbered_messages
@@ -92,4 +92,4 @@ def append_numbered(writer: LogDirWriter, count: int) -> None:
             source.choice([log.roll, log.flush])()
         if source.random() < 0.1:
             delete_expired(log, now_ms=10**13)
-            remove_deleted(log.directory, log.settings, now_ms=10**13)
+            unlink_marked(log.directory, log.settings, now_ms=10**13)

@@ -95,7 +95,7 @@ def test_open_index_that_is_too_dense_is_rebuilt_unless_a_broker_may_have_writte
     with log.open() as writer:
         writer.log(ORDERS_0)
         said = [str(path) in line for line in writer.warnings]
-    may_be_kafkas = log.dialect.has_kafkas_messages
+    may_be_kafkas = log.dialect.is_kafkas
     assert said == ([] if may_be_kafkas else [True])
     assert path.read_bytes() == (written if may_be_kafkas else log.files[name])
     assert contents(log.reader().read(0, 10**6)) == log.messages

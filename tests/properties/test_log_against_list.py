@@ -26,7 +26,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import delete_expired, remove_deleted
+from kminilog.storage.retention import delete_expired, unlink_marked
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
 from tests.properties.expected_layout import KeyValue, encode_message
@@ -178,7 +178,7 @@ class LogMachine(RuleBasedStateMachine):
     def remove_files_deleted_long_enough_ago(self, later_ms: int) -> None:
         directory = self.path / "orders-0"
         waiting = sorted(directory.glob("*.deleted"))
-        removed = remove_deleted(directory, self.settings, NOW_MS + later_ms)
+        removed = unlink_marked(directory, self.settings, NOW_MS + later_ms)
         assert removed == (waiting if later_ms == 1000 else [])
 
     # ---- reading: as the writer, and with readers that were there before

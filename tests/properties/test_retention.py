@@ -14,7 +14,7 @@ from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.partition_reader import PartitionReader
-from kminilog.storage.retention import delete_expired, expired_segments, remove_deleted
+from kminilog.storage.retention import delete_expired, expired_segments, unlink_marked
 from kminilog.storage.segment import Segment
 from kminilog.storage.topics import Topic
 from tests.damage import files_of
@@ -165,9 +165,9 @@ def test_delete_expired_renames_and_remove_deleted_removes_after_the_delay(tmp_p
     gone = {segment.log_path.name, segment.index.path.name}
     renamed = {name + ".deleted" if name in gone else name: before[name] for name in before}
     assert files_of(tmp_path) == renamed
-    assert remove_deleted(tmp_path, log.settings, NOW_MS + 499) == []
+    assert unlink_marked(tmp_path, log.settings, NOW_MS + 499) == []
     assert files_of(tmp_path) == renamed
-    removed = remove_deleted(tmp_path, log.settings, NOW_MS + 500)
+    removed = unlink_marked(tmp_path, log.settings, NOW_MS + 500)
     assert {path.name for path in removed} == {name + ".deleted" for name in gone}
     assert files_of(tmp_path) == {name: before[name] for name in before if name not in gone}
 
@@ -178,7 +178,7 @@ def test_read_in_a_segment_that_is_deleted_meanwhile_finishes_or_is_out_of_range
     reading = reader.segments()[0].scan()
     assert next(reading)[1].offset == 0
     delete_expired(log, NOW_MS)
-    remove_deleted(tmp_path, log.settings, NOW_MS)
+    unlink_marked(tmp_path, log.settings, NOW_MS)
     assert next(reading)[1].offset == 1
     with pytest.raises(OffsetOutOfRangeError) as caught:
         reader.read(1, 10**6)

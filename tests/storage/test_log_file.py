@@ -1,9 +1,11 @@
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kminilog.format.dialect import DIALECTS, DOCUMENTED, KAFKA
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, encode
+from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, decode, encode
 from kminilog.storage.log_file import find_message, scan_file, whole_messages
 from tests.damage import later_message
 
@@ -57,7 +59,7 @@ def test_find_message_behind_rubbish_finds_it_wherever_it_starts(tmp_path, diale
     (message,) = messages(dialect, 1, first_offset=77)
     for rubbish in (b"", b"\0", b"\xff" * 13, bytes(100)):
         path.write_bytes(rubbish + message + b"tail")
-        found = find_message(dialect, path)
+        found = find_message(partial(decode, dialect), path)
         assert found is not None
         position, outcome = found
         assert (position, outcome.offset) == (len(rubbish), 77)
@@ -68,9 +70,9 @@ def test_find_message_leaves_out_lower_offsets_and_earlier_positions(tmp_path, d
     path = tmp_path / "log"
     encoded = messages(dialect, 3, first_offset=5)
     path.write_bytes(b"".join(encoded))
-    assert find_message(dialect, path, 0, 7)[1].offset == 7
-    assert find_message(dialect, path, 1)[1].offset == 6
-    assert find_message(dialect, path, 0, 8) is None
+    assert find_message(partial(decode, dialect), path, 0, 7)[1].offset == 7
+    assert find_message(partial(decode, dialect), path, 1)[1].offset == 6
+    assert find_message(partial(decode, dialect), path, 0, 8) is None
 
 
 @both_dialects
@@ -78,7 +80,7 @@ def test_find_message_across_windows_finds_one_larger_than_a_window(tmp_path, di
     path = tmp_path / "log"
     large = encode(dialect, 9, b"k", bytes(3 << 20))
     path.write_bytes(b"\x01" * ((1 << 20) - 5) + large)
-    found = find_message(dialect, path)
+    found = find_message(partial(decode, dialect), path)
     assert found is not None
     assert (found[0], found[1].offset) == ((1 << 20) - 5, 9)
 

@@ -23,7 +23,9 @@ def test_lookup_gives_the_greatest_entry_not_above(tmp_path_factory, relative_of
     index = OffsetIndex(tmp_path_factory.mktemp("index"), 368_769)
     index.rewrite(IndexEntry(relative, 10 + relative) for relative in relative_offsets)
     below = [relative for relative in relative_offsets if 368_769 + relative <= offset]
-    expected = IndexEntry(below[-1], 10 + below[-1]) if below else None
+    above = [10 + relative for relative in relative_offsets if 368_769 + relative > offset]
+    entry = IndexEntry(below[-1], 10 + below[-1]) if below else None
+    expected = (entry, above[0] if above else None)
     trace = Trace()
     assert index.lookup(offset, trace) == index.lookup(offset) == expected
     assert len(trace.probes("index")) <= len(relative_offsets).bit_length()
@@ -75,7 +77,8 @@ def test_load_of_a_missing_file_has_no_entries(index):
     os.remove(index.path)
     index.load()
     assert len(index) == 0
-    assert index.lookup(10**6) is None
+    assert index.last_entry is None
+    assert index.lookup(10**6) == (None, None)
     assert not index.holds_exactly([])
 
 

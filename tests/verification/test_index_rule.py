@@ -118,4 +118,4 @@ def test_index_that_is_missing_is_a_finding_by_either_rule(index):
 
 
 def test_dialects_differ_in_who_may_have_written_an_index():
-    assert (DOCUMENTED.is_readable_by_kafka, KAFKA.is_readable_by_kafka) == (False, True)
+    assert (DOCUMENTED.is_kafkas, KAFKA.is_kafkas) == (False, True)

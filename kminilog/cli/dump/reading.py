@@ -21,7 +21,7 @@ from kminilog.format.dialect import Dialect
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries
 from kminilog.format.message import (
     CRC_END,
-    HEADER_BYTES,
+    KEY_START,
     LATER_FORMATS,
     MAGIC,
     CorruptMessage,
@@ -237,7 +237,7 @@ def _refuse_if_no_log(path: Path, size_bytes: int) -> None:
     if whole and whole.magic in LATER_FORMATS:
         what = LATER_FORMATS[whole.magic]
         raise ValueError(f"{path}: at byte {at} stands {what}; kminilog reads only format v0")
-    header = _read(path, 0, HEADER_BYTES)
+    header = _read(path, 0, KEY_START)
     if next(possible_beginnings(header), None) != 0 or header[CRC_END] != MAGIC:
         raise ValueError(f"{path}: no message in {size_bytes} bytes; is this a .log of Kafka?")
 

@@ -18,7 +18,7 @@ from zlib import crc32
 from kminilog.cli.shared.output import bytes_field
 from kminilog.course.steps.layout import NUMBERS, Part, index_fields, split_fields
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END, Message, decode
+from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
 from kminilog.text import (
     QUIET,
     Span,
@@ -95,7 +95,7 @@ def damage_json(dialect: Dialect, position: int, data: bytes) -> dict[str, Any]:
 def _with_right_crc(dialect: Dialect, data: bytes) -> Message | None:
     """The message that these bytes would be with a right CRC; None if there is none."""
     size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
-    if len(data) < HEADER_BYTES or size < CRC_END - SIZE_END:
+    if len(data) < KEY_START or size < CRC_END - SIZE_END:
         return None
     covered = data[CRC_END : SIZE_END + size]
     outcome = decode(dialect, data[:SIZE_END] + crc32(covered).to_bytes(4) + covered)

@@ -17,7 +17,7 @@ from kminilog.course.steps.recording import Recording
 from kminilog.course.steps.stretches import read_range
 from kminilog.errors import KMiniLogError
 from kminilog.format.index_entry import ENTRY_SIZE_BYTES
-from kminilog.format.message import HEADER_BYTES, SIZE_END
+from kminilog.format.message import KEY_START, SIZE_END
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.findings import Finding, is_in_index
@@ -79,7 +79,7 @@ def _around(
     log_dir: LogDir, partition: TopicPartition, path: Path, start: int, part: str, at: int
 ) -> list[BytesTable]:
     """Return the bytes around a difference in a message; its fields are cut there."""
-    header = read_range(path, start, start + HEADER_BYTES)
+    header = read_range(path, start, start + KEY_START)
     data = read_range(path, start, start + min(_length_bytes(header), _LONGEST_BYTES))
     fields = message_fields(path.name, log_dir.topic(partition.topic).dialect, start, data)
     first = next((field.start for field in fields if field.kind == part), start)
@@ -102,4 +102,4 @@ def _around(
 def _length_bytes(data: bytes) -> int:
     """Return how long a message is, by its size field; at least as long as a header."""
     size = int.from_bytes(data[SIZE_END - 4 : SIZE_END], signed=True)
-    return max(HEADER_BYTES, SIZE_END + size)
+    return max(KEY_START, SIZE_END + size)

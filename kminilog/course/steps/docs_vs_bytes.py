@@ -21,7 +21,7 @@ from kminilog.course.steps.recording import Recording, ask
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.format.message import (
     CRC_END,
-    HEADER_BYTES,
+    KEY_START,
     SIZE_END,
     CorruptMessage,
     Message,
@@ -124,7 +124,7 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
     documented, kafka = encode(DOCUMENTED, 0, key, value), encode(KAFKA, 0, key, value)
     values: dict[str, Value] = {"offset": 0, "key": _text(key), "value": _text(value)}
     recording.step(
-        f"A message with offset 0 in the documented dialect: a header of {HEADER_BYTES} bytes, "
+        f"A message with offset 0 in the documented dialect: a header of {KEY_START} bytes, "
         "then the key, then the value. No field holds the length of the value. It goes on to the "
         "end of the message, which the size gives.",
         focus=[Range(_DOCUMENTED, 0, len(documented))],

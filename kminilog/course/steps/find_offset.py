@@ -187,7 +187,7 @@ def record_entries(recording: Recording, search: Search) -> None:
     segment = search.segment
     entries = segment.index.entries()
     relative = search.offset - segment.base_offset
-    taken = segment.index.lookup(search.offset)
+    taken, _ = segment.index.lookup(search.offset)
     name = segment.index.path.name
     _show_index(recording, name, entries, taken)
     values: dict[str, Value] = {
@@ -228,7 +228,7 @@ def _record_entry(
     recording: Recording, search: Search, segment: Segment, values: dict[str, Value]
 ) -> None:
     entries = segment.index.entries()
-    taken = segment.index.lookup(search.offset)
+    taken, _ = segment.index.lookup(search.offset)
     entry = search.found.located.index_entry if search.found else taken
     start = entry.position if entry else 0
     slot = entries.index(taken) if taken else None

@@ -21,7 +21,7 @@ from kminilog.course.steps.stretches import (
     read_range,
 )
 from kminilog.format.dialect import Dialect
-from kminilog.format.message import CODECS, CRC_END, HEADER_BYTES, SIZE_END
+from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END
 from kminilog.text import count, shown
 
 # ---- what the fields mean
@@ -85,7 +85,7 @@ def _of_size(size: int, start: int) -> Ask:
             str(start + size): "That takes the size for the whole message. It counts neither the "
             "offset nor itself.",
             str(start + 8 + size): "That leaves out the size field itself, 4 bytes.",
-            str(start + HEADER_BYTES + size): "That counts the header twice: the size includes all "
+            str(start + KEY_START + size): "That counts the header twice: the size includes all "
             "of it after byte 12.",
         },
     )
@@ -100,7 +100,7 @@ def _of_crc(start: int, end: int) -> Ask:
             f"{start} to {end - 1}": "It cannot cover itself. Nor does it cover the offset: so a "
             "broker can give a message its offset without a new crc.",
             f"{start + SIZE_END} to {end - 1}": "It cannot cover itself.",
-            f"{start + HEADER_BYTES} to {end - 1}": "That leaves out magic, attributes and key "
+            f"{start + KEY_START} to {end - 1}": "That leaves out magic, attributes and key "
             "length. The crc covers the header after it, too.",
         },
     )

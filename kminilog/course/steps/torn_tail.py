@@ -50,7 +50,7 @@ from kminilog.format.message import (
 )
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX
 from kminilog.settings import TopicSettings
-from kminilog.storage.log_file import find_message
+from kminilog.storage.log_file import whole_messages
 from kminilog.storage.lookup import segment_slot
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.recovery import Decision, RecoveryPlan, carry_out, plan_recovery
@@ -329,7 +329,7 @@ def _damage(dialect: Dialect) -> _Damaged:
         data[starts[1] + _SIZE_AT] = 1
         segment.log_path.write_bytes(data)
         plan = plan_recovery(reader_of(log))
-        found = find_message(dialect, segment.log_path, starts[1], plan.log_end_offset)
+        found = next(whole_messages(segment.log_path, starts[1], plan.log_end_offset), None)
         assert found, "the last message is whole"
         is_refused = True
         with suppress(CorruptLogError):

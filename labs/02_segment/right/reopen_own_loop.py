@@ -6,7 +6,7 @@ from kminilog.storage.segment import damage_error
 
 def next_offset(segment):
     data = segment.log_path.read_bytes()
-    entry = segment.last_entry()
+    entry = segment.last_true_entry()
     position, expected = 0, segment.first_offset
     if entry:
         position, expected = entry.position, segment.base_offset + entry.relative_offset

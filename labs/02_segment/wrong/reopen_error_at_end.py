@@ -5,7 +5,7 @@ from kminilog.storage.segment_scan import scan_segment
 
 
 def next_offset(segment):
-    found = scan_segment(segment, segment.last_entry())
+    found = scan_segment(segment, segment.last_true_entry())
     if found.fault:
         raise damage_error(segment, segment.file_bytes, found.fault)
     return found.next_offset

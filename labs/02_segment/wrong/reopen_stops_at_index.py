@@ -3,5 +3,5 @@
 
 
 def next_offset(segment):
-    entry = segment.last_entry()
+    entry = segment.last_true_entry()
     return segment.base_offset + entry.relative_offset + 1 if entry else segment.end_offset()

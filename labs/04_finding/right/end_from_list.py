@@ -4,7 +4,7 @@ from kminilog.format.message import Message
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     if entry:
         found = list(self.scan(entry.position))
         end = found[0][1].offset

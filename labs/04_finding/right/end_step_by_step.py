@@ -4,7 +4,7 @@ from kminilog.format.message import Message
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     position = entry.position if entry else 0
     end = self.base_offset + entry.relative_offset if entry else self.first_offset
     while position < self.log_path.stat().st_size:

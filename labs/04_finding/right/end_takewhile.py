@@ -4,7 +4,7 @@ from kminilog.format.message import Message
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     position, start = 0, self.first_offset
     if entry is not None:
         position, start = entry.position, self.base_offset + entry.relative_offset

@@ -4,7 +4,7 @@ from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     end = self.base_offset + entry.relative_offset if entry else self.first_offset
     pairs = self.scan(entry.position) if entry else self.scan()
     while True:

@@ -4,7 +4,7 @@ from kminilog.format.message import Message
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     following = None
     for position, outcome in self.scan(entry.position if entry else 0):
         if not isinstance(outcome, Message):

@@ -4,7 +4,7 @@ from kminilog.storage.log_file import whole_messages
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     following = self.base_offset + entry.relative_offset if entry else self.first_offset
     start = entry.position if entry else 0
     for _, message in whole_messages(self.log_path, start):

@@ -4,7 +4,7 @@ from kminilog.format.message import CorruptMessage, NeedMoreBytes
 
 
 def end_offset(self):
-    entry = self.last_entry()
+    entry = self.last_true_entry()
     following = self.base_offset + entry.relative_offset if entry else self.first_offset
     for position, outcome in self.scan(entry.position if entry else 0):
         if isinstance(outcome, NeedMoreBytes):

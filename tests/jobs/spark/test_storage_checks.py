@@ -139,6 +139,4 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
             assert found(in_tasks) == found(fast) == found(plain)
             assert ("digests" in in_tasks.checked) == full
             assert {kind.value for kind in plain.tally.counts()} == expected
-            assert plain.tally.total() == len(expected) + (
-                bool(expected) and not dialect.is_readable_by_kafka
-            )
+            assert plain.tally.total() == len(expected) + (bool(expected) and not dialect.is_kafkas)
