@@ -227,6 +227,16 @@ def test_functions_are_short_and_classes_small():
     assert too_large(ast.parse(f"class Wide:\n{wide}")) == ["Wide"]
 
 
+def test_public_class_has_a_name_of_its_own():
+    named: dict[str, list[str]] = {"RoundRobin": []}  # Kafka's word, for partitions and members
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(room_of(path))
+    assert named.pop("RoundRobin") == ["consumer.assignors.round_robin", "partitioners.round_robin"]
+    assert {name: rooms for name, rooms in named.items() if len(rooms) > 1} == {}
+
+
 def test_package_files_only_re_export():
     allowed = (ast.ImportFrom, ast.Expr, ast.Assign)
     other = [

@@ -46,7 +46,7 @@ class Diagnosis(NamedTuple):
     offset: int
 
 
-class Place(NamedTuple):
+class FaultPlace(NamedTuple):
     """One message of a segment, where a fault may be put."""
 
     log_path: Path
@@ -54,7 +54,7 @@ class Place(NamedTuple):
     message: Message
 
 
-Fault = Callable[[Place, Chance], None]
+Fault = Callable[[FaultPlace, Chance], None]
 
 
 def _rewrite(path: Path, position: int, data: bytes) -> None:
@@ -66,58 +66,58 @@ def _flip(path: Path, position: int, mask: int) -> None:
     _rewrite(path, position, bytes([path.read_bytes()[position] ^ mask]))
 
 
-def _flipped_value(place: Place, chance: Chance) -> None:
+def _flipped_value(place: FaultPlace, chance: Chance) -> None:
     end = place.position + place.message.length_bytes
     _flip(place.log_path, end - 1 - chance.randrange(4), 1 << chance.randrange(8))
 
 
-def _changed_offset(place: Place, chance: Chance) -> None:
+def _changed_offset(place: FaultPlace, chance: Chance) -> None:
     offset = place.message.offset + (100, 256, 4096)[chance.randrange(3)]
     _rewrite(place.log_path, place.position, offset.to_bytes(8, "big"))
 
 
-def _changed_size(place: Place, chance: Chance) -> None:
+def _changed_size(place: FaultPlace, chance: Chance) -> None:
     _rewrite(place.log_path, place.position + 8, chance.randrange(10).to_bytes(4, "big"))
 
 
-def _grown_size(place: Place, chance: Chance) -> None:
+def _grown_size(place: FaultPlace, chance: Chance) -> None:
     rest = place.log_path.stat().st_size - place.position
     size = rest + 1 + chance.randrange(1_000)
     _rewrite(place.log_path, place.position + 8, size.to_bytes(4, "big"))
 
 
-def _false_entry(place: Place, chance: Chance) -> None:
+def _false_entry(place: FaultPlace, chance: Chance) -> None:
     path = place.log_path.with_suffix(INDEX_SUFFIX)
     content = path.read_bytes()
     last_byte = ENTRY_SIZE_BYTES * (1 + chance.randrange(len(content) // ENTRY_SIZE_BYTES)) - 1
     _flip(path, last_byte, 1 << chance.randrange(4))
 
 
-def _torn_tail(place: Place, chance: Chance) -> None:
+def _torn_tail(place: FaultPlace, chance: Chance) -> None:
     end = place.position + 1 + chance.randrange(place.message.length_bytes - 1)
     place.log_path.write_bytes(place.log_path.read_bytes()[:end])
 
 
-def _repeated(place: Place, chance: Chance) -> None:
+def _repeated(place: FaultPlace, chance: Chance) -> None:
     content = place.log_path.read_bytes()
     end = place.position + place.message.length_bytes
     place.log_path.write_bytes(content[:end] + content[place.position : end] + content[end:])
 
 
-def _left_out(place: Place, chance: Chance) -> None:
+def _left_out(place: FaultPlace, chance: Chance) -> None:
     content = place.log_path.read_bytes()
     end = place.position + place.message.length_bytes
     place.log_path.write_bytes(content[: place.position] + content[end:])
 
 
-def _changed_magic(place: Place, chance: Chance) -> None:
+def _changed_magic(place: FaultPlace, chance: Chance) -> None:
     _rewrite(place.log_path, place.position + 16, bytes([1 + chance.randrange(8)]))
 
 
 def _placed_by(formula: Callable[[bytes], int]) -> Fault:
     """Return the fault that adds a valid message whose key a client placed by its own formula."""
 
-    def placed(place: Place, chance: Chance) -> None:
+    def placed(place: FaultPlace, chance: Chance) -> None:
         here = [key for key in _KEYS if formula(key) % PARTITIONS == PARTITION.partition]
         keys = [key for key in here if murmur2_partition(key, PARTITIONS) != PARTITION.partition]
         key = keys[chance.randrange(len(keys))]
@@ -127,26 +127,26 @@ def _placed_by(formula: Callable[[bytes], int]) -> Fault:
     return placed
 
 
-def _renamed(place: Place, chance: Chance) -> None:
+def _renamed(place: FaultPlace, chance: Chance) -> None:
     base_offset = int(place.log_path.stem) + 1 + chance.randrange(3)
     for path in (place.log_path, place.log_path.with_suffix(INDEX_SUFFIX)):
         path.rename(path.with_name(segment_name(base_offset) + path.suffix))
 
 
-def _shifted_entry(place: Place, chance: Chance) -> None:
+def _shifted_entry(place: FaultPlace, chance: Chance) -> None:
     _change_entry(place, chance.randrange(_entry_count(place)), -1, 0)
 
 
-def _far_entry(place: Place, chance: Chance) -> None:
+def _far_entry(place: FaultPlace, chance: Chance) -> None:
     """Change the last entry: then no other class is found but that it points past the end."""
     _change_entry(place, _entry_count(place) - 1, 0, 256 << chance.randrange(4))
 
 
-def _entry_count(place: Place) -> int:
+def _entry_count(place: FaultPlace) -> int:
     return place.log_path.with_suffix(INDEX_SUFFIX).stat().st_size // ENTRY_SIZE_BYTES
 
 
-def _change_entry(place: Place, slot: int, offsets: int, positions: int) -> None:
+def _change_entry(place: FaultPlace, slot: int, offsets: int, positions: int) -> None:
     path = place.log_path.with_suffix(INDEX_SUFFIX)
     entry = decode_entries(path.read_bytes())[slot]
     changed = IndexEntry(entry.relative_offset + offsets, entry.position + positions)
@@ -192,7 +192,7 @@ def write_broken(folder: Path, faults: tuple[str, ...], chance: Chance) -> str:
     slot = len(messages) - 1 if last_only else 1 + chance.randrange(len(messages) - 2)
     position, message = messages[slot]
     assert isinstance(message, Message)
-    FAULTS[name](Place(path, position, message), chance)
+    FAULTS[name](FaultPlace(path, position, message), chance)
     target.mkdir()
     (log_dir / str(PARTITION)).rename(target / str(PARTITION))
     shutil.rmtree(log_dir)

@@ -33,7 +33,7 @@ class AssignmentDiagnosis(NamedTuple):
     member: str
 
 
-class Group(NamedTuple):
+class Subscriptions(NamedTuple):
     """Topics and members, as an assignor gets them."""
 
     partitions: dict[str, int]
@@ -95,11 +95,11 @@ def write_broken_assignment(folder: Path, faults: tuple[str, ...], chance: Chanc
     return fault
 
 
-def read_group(folder: Path) -> Group:
+def read_group(folder: Path) -> Subscriptions:
     """Return the topics and members of a student's broken assignment."""
     found = json.loads((folder / FOLDER / "group.json").read_text(encoding="utf-8"))
     members = [Member(id, tuple(topics)) for id, topics in found["members"].items()]
-    return Group(found["topics"], members)
+    return Subscriptions(found["topics"], members)
 
 
 def diagnosis_by_check(folder: Path) -> tuple[AssignmentDiagnosis, list[str]]:

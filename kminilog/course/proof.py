@@ -31,7 +31,7 @@ from kminilog.course.judging.answers import Answers
 from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.judge import library_answer
-from kminilog.course.judging.outcome import FAIL, PASS, TODO, Outcome
+from kminilog.course.judging.outcome import FAIL, PASS, TODO, ExerciseOutcome
 from kminilog.course.material import Exercise, Lab, checks_of, lab_of
 from kminilog.course.starter import starter_of
 from kminilog.course.work_folder import WorkFolder
@@ -171,14 +171,14 @@ def _flaws_of_right(lab: Lab, directory: Path, right: SampleAnswer) -> list[Flaw
     return [Flaw(right.where, _told(each)) for each in outcomes if each.status != PASS]
 
 
-def _told(outcome: Outcome) -> str:
+def _told(outcome: ExerciseOutcome) -> str:
     """Return what an answer was told, for a lecturer."""
     code = f" with {outcome.code}" if outcome.code else ""
     said = f": {_sentence(outcome)}" if outcome.said else ""
     return f"{outcome.exercise.id} is {outcome.status}{code}{said}"
 
 
-def _sentence(outcome: Outcome) -> str:
+def _sentence(outcome: ExerciseOutcome) -> str:
     return Catalogue(DEFAULT_LANGUAGE).sentence(*outcome.said) if outcome.said else ""
 
 

@@ -80,7 +80,7 @@ class DeliveryReport(NamedTuple):
     in_doubt: int = 0
 
 
-class Step(NamedTuple):
+class DeliveryStep(NamedTuple):
     """What one step did: the batches that it sent, and the batches with an answer."""
 
     sent: list[Batch]
@@ -126,7 +126,7 @@ class Delivery:
         """Whether a batch waits for the in-sync replicas."""
         return bool(self._sent)
 
-    def step(self) -> Step:
+    def step(self) -> DeliveryStep:
         """Take the answers for earlier batches, send the ready ones, and return both.
 
         A callback may call this again: the inner call then does what is left.
@@ -136,7 +136,7 @@ class Delivery:
         for batch in self._accumulator.drain():
             self._send(batch)
             sent.append(batch)
-        return Step(sent, heard)
+        return DeliveryStep(sent, heard)
 
     def abort(self, error: Exception) -> None:
         """Fail the records of all batches. The memory of batches in flight is not reused."""

@@ -25,7 +25,7 @@ from kminilog.partitioners.registry import make_partitioner
 from kminilog.plugins import guarded, load_class
 from kminilog.producer.batch import Batch
 from kminilog.producer.batch_counts import BatchCounts
-from kminilog.producer.delivery import Step
+from kminilog.producer.delivery import DeliveryStep
 from kminilog.producer.interceptors import ProducerInterceptor, ProducerInterceptors
 from kminilog.producer.metrics import Metrics
 from kminilog.producer.producer import Parts, ProducerCore
@@ -200,7 +200,7 @@ class ManualProducer(ProducerCore):
             on_error=on_error,
         )
 
-    def step(self) -> Step:
+    def step(self) -> DeliveryStep:
         """Do one round of the sender's work; tell the partitioner the queues and the stalls."""
         cluster = self._cluster.metadata()
         sizes = self._accumulator.queue_sizes()

@@ -26,7 +26,7 @@ from kminilog.partitioners.interface import Partitioner
 from kminilog.producer.accumulator import Accumulator
 from kminilog.producer.batch import Batch, Callback, SendFuture, Waiting, request_bytes
 from kminilog.producer.buffer_pool import BufferPool, PoolMetrics, WaitCondition
-from kminilog.producer.delivery import Delivery, DeliveryReport, DeliverySettings, Step
+from kminilog.producer.delivery import Delivery, DeliveryReport, DeliverySettings, DeliveryStep
 from kminilog.producer.interceptors import ProducerInterceptors
 from kminilog.producer.record import ProducerRecord, RecordMetadata
 from kminilog.producer.routing import Routing
@@ -187,7 +187,7 @@ class ProducerCore:
         """How many records were acknowledged, lost and left in doubt so far."""
         return self._delivery.report
 
-    def step(self) -> Step:
+    def step(self) -> DeliveryStep:
         """Do one round of the sender's work: take answers for earlier batches, send ready ones."""
         self.is_ready = False
         return self._delivery.step()

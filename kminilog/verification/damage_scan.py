@@ -52,7 +52,7 @@ class Damage(NamedTuple):
 Torn = TypeVar("Torn", Damage, Finding)
 
 
-class Step(NamedTuple):
+class ScannedMessage(NamedTuple):
     """A message and the damage in front of it; without a message: damage to the end of the file."""
 
     position: int
@@ -60,7 +60,7 @@ class Step(NamedTuple):
     damage: Damage | None
 
 
-def walk(segment: Segment, end: int, position: int = 0) -> Iterator[Step]:
+def walk(segment: Segment, end: int, position: int = 0) -> Iterator[ScannedMessage]:
     """Yield every valid message that begins before byte `end`, and all damage; O(bytes).
 
     It begins at `position`, where a message begins.
@@ -72,12 +72,12 @@ def walk(segment: Segment, end: int, position: int = 0) -> Iterator[Step]:
             if not isinstance(outcome, Message):
                 damage, position = _examine(segment, at, outcome)
             elif at < end:
-                yield Step(at, outcome, damage)
+                yield ScannedMessage(at, outcome, damage)
                 damage, position = None, at + outcome.length_bytes
             else:
                 return
     if damage:
-        yield Step(damage.position, None, damage)
+        yield ScannedMessage(damage.position, None, damage)
 
 
 def _examine(

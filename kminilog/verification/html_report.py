@@ -18,7 +18,7 @@ from kminilog.text import count
 from kminilog.verification.conservation import LEFT_SIDE, RIGHT_SIDE
 from kminilog.verification.findings import Finding
 from kminilog.verification.plain_words import advice, meaning
-from kminilog.verification.results import Found, Results, equation, totals
+from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _VERDICTS = {
     "ok": "What was checked is in order.",
@@ -39,7 +39,7 @@ class ReportOrigin(NamedTuple):
     command: str
 
 
-class Mark(NamedTuple):
+class SampleMark(NamedTuple):
     """Where in the offsets of a partition a sample is, in percent, and what it is."""
 
     severity: str
@@ -47,7 +47,7 @@ class Mark(NamedTuple):
     title: str
 
 
-class Part(NamedTuple):
+class PartitionBar(NamedTuple):
     """A partition of a report; its `width` is its size, in percent of the largest one's."""
 
     name: str
@@ -55,7 +55,7 @@ class Part(NamedTuple):
     offsets: str
     size_bytes: int
     width: float
-    marks: list[Mark]
+    marks: list[SampleMark]
 
 
 class TopicParts(NamedTuple):
@@ -64,7 +64,7 @@ class TopicParts(NamedTuple):
     name: str
     skew: str
     at_mean: float
-    parts: list[Part]
+    parts: list[PartitionBar]
     segments: list[tuple[str, Json]]
 
 
@@ -115,7 +115,7 @@ def _facts(results: Results, made: ReportOrigin | None) -> Iterator[tuple[str, o
     yield "allowed", ", ".join(sorted(results.allowed))
 
 
-def _counted(classes: Sequence[Found]) -> str:
+def _counted(classes: Sequence[ClassFindings]) -> str:
     """Return how many findings there are, of which severity and of which class."""
     found = [one for one in classes if not one.is_allowed]
     totals_of = dict.fromkeys(("error", "warning"), 0)
@@ -145,10 +145,10 @@ def _name(part: Json) -> str:
     return f"{part['topic']}-{part['partition']}"
 
 
-def _part(results: Results, part: Json, largest: int) -> Part:
+def _part(results: Results, part: Json, largest: int) -> PartitionBar:
     start, end = part["log_start_offset"], part["log_end_offset"]
     held = [f"{grouped(value)} {unit}" for value, unit in reversed(totals([part])[1:])]
-    return Part(
+    return PartitionBar(
         name=_name(part),
         held=", ".join(held),
         offsets=f"offsets {start} to {end - 1}" if end > start else "no offsets",
@@ -158,7 +158,7 @@ def _part(results: Results, part: Json, largest: int) -> Part:
     )
 
 
-def _marks(results: Results, part: Json) -> Iterator[Mark]:
+def _marks(results: Results, part: Json) -> Iterator[SampleMark]:
     start, end = part["log_start_offset"], part["log_end_offset"]
     for found in results.found():
         for sample in found.samples:
@@ -167,4 +167,4 @@ def _marks(results: Results, part: Json) -> Iterator[Mark]:
                 share = (sample.offset - start) / max(end - start, 1)
                 severity = "allowed" if found.is_allowed else found.severity
                 title = f"{found.kind}: {sample.place}"
-                yield Mark(severity, 100 * min(max(share, 0), 1), title)
+                yield SampleMark(severity, 100 * min(max(share, 0), 1), title)

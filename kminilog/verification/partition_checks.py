@@ -40,7 +40,7 @@ from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.job_digests import judge_digests, read_digests
 from kminilog.verification.manifest_checks import PartitionJobs, compare, unaccounted
 from kminilog.verification.offset_checks import OffsetFault, gap, overlap
-from kminilog.verification.records import Records
+from kminilog.verification.records import SmallFiles
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import (
     CheckSegment,
@@ -89,7 +89,7 @@ def check_partition(
 def check_partitions(
     log_dir: LogDir,
     topics: Iterable[Topic],
-    records: Records,
+    records: SmallFiles,
     *,
     check_segment: CheckSegment = check_segment,
     strict_index: bool = False,

@@ -187,7 +187,7 @@ _SHOWN = 3  # job ids in one line
 
 
 @dataclass
-class Records:
+class SmallFiles:
     """The content of these files; `findings` are about manifests as files.
 
     `manifests` are those that are believed. `ingested` are all topics of jobs.
@@ -268,12 +268,12 @@ def _placement(
     return tuple(found)
 
 
-def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
+def read_records(log_dir: Path, partitioner: str | None = None) -> SmallFiles:
     """Return the content of these files of a log dir; missing or invalid files raise nothing.
 
     Raises ValueError for a `partitioner` that does not place records by their keys.
     """
-    records = Records(None if partitioner is None else keyed_name(partitioner))
+    records = SmallFiles(None if partitioner is None else keyed_name(partitioner))
     records.recovery_points = _read_checkpoint(log_dir, CHECKPOINT_FILE, Aspect.LOG_ENDS, records)
     records.log_starts = _read_checkpoint(log_dir, LOG_START_FILE, Aspect.LOG_STARTS, records)
     _take_jobs(read_jobs(log_dir), records)
@@ -286,7 +286,7 @@ def read_records(log_dir: Path, partitioner: str | None = None) -> Records:
 
 
 def _read_checkpoint(
-    log_dir: Path, file_name: str, aspect: Aspect, records: Records
+    log_dir: Path, file_name: str, aspect: Aspect, records: SmallFiles
 ) -> Mapping[TopicPartition, int]:
     try:
         return parse_checkpoint(read_regular(log_dir / file_name))
@@ -300,7 +300,7 @@ def _read_checkpoint(
     return {}
 
 
-def _take_jobs(jobs: JobRecords, records: Records) -> None:
+def _take_jobs(jobs: JobRecords, records: SmallFiles) -> None:
     records.manifests, records.findings = jobs.manifests, jobs.findings
     records.ingested = jobs.topics
     records.unchecked += [_unread(Aspect.JOBS, name, error) for name, error in jobs.failures]
@@ -312,7 +312,7 @@ def _take_jobs(jobs: JobRecords, records: Records) -> None:
         records.unchecked.append(Unchecked(Aspect.JOBS, topic, why))
 
 
-def _read_pending(log_dir: Path, records: Records) -> None:
+def _read_pending(log_dir: Path, records: SmallFiles) -> None:
     """Note a pending job that no writer can finish: it is committed, its messages are hidden."""
     with suppress(OSError, LogDirError):  # then no partition can be read, and each says why
         job = pending_manifest(log_dir)

@@ -17,7 +17,7 @@ from kminilog.verification.findings import FindingClass, parse_classes, severity
 from kminilog.verification.html_report import BytesOf, ReportOrigin, render_html
 from kminilog.verification.orphans import orphan_findings, topics_to_check, why_no_log_dir
 from kminilog.verification.partition_checks import check_partitions
-from kminilog.verification.records import Records, read_records
+from kminilog.verification.records import SmallFiles, read_records
 from kminilog.verification.results import Results
 from kminilog.verification.segment_checks import check_segment
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
@@ -42,7 +42,7 @@ class Report(Results):
             one for one in unchecked if not (has_source and one.what == Aspect.DIGESTS)
         ]
 
-    def add_records(self, records: Records) -> None:
+    def add_records(self, records: SmallFiles) -> None:
         """Add what is known of files of the log dir that belong to no partition.
 
         Of other topics, only what was asked and cannot be read counts.

@@ -24,7 +24,7 @@ _TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_by
 _EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
 
 
-class Found(NamedTuple):
+class ClassFindings(NamedTuple):
     """All findings of one class: how many there are, and the first of them."""
 
     kind: FindingClass
@@ -71,10 +71,10 @@ class Results:
         """The exit code for the verdict: 0, 1 or 2."""
         return _EXIT_CODES[self.verdict]
 
-    def found(self) -> list[Found]:
+    def found(self) -> list[ClassFindings]:
         """Return the findings class by class: errors, warnings, then allowed ones."""
         classes = [
-            Found(kind, count, self.tally.samples(kind), kind in self.allowed)
+            ClassFindings(kind, count, self.tally.samples(kind), kind in self.allowed)
             for kind, count in self.tally.counts().items()
         ]
         return sorted(classes, key=lambda f: (f.is_allowed, _SEVERITIES.index(f.severity)))

@@ -21,7 +21,7 @@ from kminilog.format.names import MAX_OFFSET, TopicPartition
 from kminilog.storage.files import read_regular
 from kminilog.storage.publish.fingerprints import RangeSums
 from kminilog.storage.segment import Segment
-from kminilog.verification.damage_scan import Damage, Step, has_grown, most_messages, walk
+from kminilog.verification.damage_scan import Damage, ScannedMessage, has_grown, most_messages, walk
 from kminilog.verification.findings import Finding, FindingClass, Tally
 from kminilog.verification.index_checks import IndexCheck
 from kminilog.verification.offset_checks import (
@@ -159,7 +159,7 @@ class SegmentCheck:
 
     # ---- the log
 
-    def _take(self, step: Step, following: Step | None) -> None:
+    def _take(self, step: ScannedMessage, following: ScannedMessage | None) -> None:
         """Check one message and the damage in front of it; the step after it helps to decide."""
         message, after = step.message, following.message if following else None
         lost = self._count_lost(step, following) if step.damage else 0
@@ -194,7 +194,7 @@ class SegmentCheck:
             index.tell_message(self._expected, message.offset, position)
         self._expected = message.offset + 1
 
-    def _count_lost(self, step: Step, following: Step | None) -> int:
+    def _count_lost(self, step: ScannedMessage, following: ScannedMessage | None) -> int:
         """Return how many messages were in the damage in front of a message: 1, if it is not
         certain.
 

@@ -30,7 +30,7 @@ from kminilog.text import (
 )
 from kminilog.verification.both_sides import BothSides, Excerpt
 from kminilog.verification.findings import Finding
-from kminilog.verification.results import Found, Results, equation, totals
+from kminilog.verification.results import ClassFindings, Results, equation, totals
 
 _MEANINGS = {"error": BAD, "warning": DOUBTFUL, "ok": GOOD, "findings": BAD, "partial": DOUBTFUL}
 _LINE_BYTES = 36  # of a key or value, so that a line fits 80 columns
@@ -72,7 +72,7 @@ def _findings(results: Results) -> Iterator[str]:
         yield from _samples(results, found)
 
 
-def _samples(results: Results, found: Found) -> Iterator[str]:
+def _samples(results: Results, found: ClassFindings) -> Iterator[str]:
     for sample in found.uncaused:
         yield f"    {printable(sample.place)}: {printable(sample.detail)}"
         yield from side_lines(sample.sides, " " * 8)

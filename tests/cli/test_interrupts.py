@@ -46,7 +46,10 @@ def press_before(monkeypatch, function: str, number: int = signal.SIGINT) -> Non
         (["dump", "LOG"], "kminilog.cli.dump.command.message_lines"),
         (["dump", "LOG", "--format", "kafka"], "kminilog.cli.dump.command.is_complaint"),
         (["dump", "INDEX"], "kminilog.cli.dump.command.read_index"),
-        (["recover", "orders-0", "--dry-run"], "kminilog.columns.twins.segment_scanner"),
+        (
+            ["recover", "orders-0", "--dry-run"],
+            "kminilog.cli.shared.recovery_reading.segment_scanner",
+        ),
         (["retain", "--dry-run"], "kminilog.cli.retain._plan"),
         (["ls"], "kminilog.cli.shared.topic_files._describe_segment"),
         (["ls", "--html", "PAGE"], "kminilog.columns.segment_checks.check_segment"),

@@ -26,7 +26,7 @@ from kminilog.cli.lab import judging
 from kminilog.cli.lab.judging import Watched, wait_for_save_or_key
 from kminilog.cli.main import main
 from kminilog.course.judging.checking import check
-from kminilog.course.judging.outcome import Outcome
+from kminilog.course.judging.outcome import ExerciseOutcome
 from kminilog.course.material import all_labs, exercise_of, lab_of
 from kminilog.course.proof import solution
 from tests.cli.command_line import PROGRAM, PROJECT, Run, assert_one_line, environment
@@ -866,7 +866,7 @@ def test_watch_checks_a_save_that_it_has_seen_without_waiting_again(folder, monk
         events.append("waits")
         folder.answers_path.write_text(HEADER)
 
-    def checked(*words: Any) -> list[Outcome]:
+    def checked(*words: Any) -> list[ExerciseOutcome]:
         events.append("checks")
         return check(*words)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check
-from kminilog.course.judging.outcome import Outcome
+from kminilog.course.judging.outcome import ExerciseOutcome
 from kminilog.course.material import exercise_of, lab_of
 from kminilog.course.work_folder import WorkFolder
 
@@ -37,13 +37,13 @@ def start_lab(directory: Path, answers: str | None = None, number: int = 1) -> W
     return folder
 
 
-def outcomes_of(folder: WorkFolder, *ids: str) -> dict[str, Outcome]:
+def outcomes_of(folder: WorkFolder, *ids: str) -> dict[str, ExerciseOutcome]:
     """Check some exercises, or all of the lab."""
     wanted = [exercise_of(each) for each in ids] or folder.lab.exercises
     return {each.exercise.id: each for each in check(folder, wanted)}
 
 
-def sentence_of(outcome: Outcome, language: str = "en") -> str:
+def sentence_of(outcome: ExerciseOutcome, language: str = "en") -> str:
     """Return the sentence about an outcome; empty without one."""
     return Catalogue(language).sentence(*outcome.said) if outcome.said else ""
 

@@ -29,7 +29,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.publish import fingerprints
 from kminilog.storage.publish.manifests import committed_manifests
 from kminilog.verification.partition_checks import check_partition
-from kminilog.verification.records import Records
+from kminilog.verification.records import SmallFiles
 from kminilog.verification.report import verify_storage
 from tests.damage import cut_to, files_of, index_entries, restore
 from tests.verification.faults import (
@@ -122,7 +122,7 @@ class Damage:
         self.directory = path / f"{TOPIC}-{DAMAGED}"
         self.count = len(list(self.directory.glob("*.log")))
         manifests = committed_manifests(path)
-        jobs = Records(manifests=manifests).partitions_of(topic)[DAMAGED]
+        jobs = SmallFiles(manifests=manifests).partitions_of(topic)[DAMAGED]
         self.jobs = replace(jobs, recovery_point=None)
         self.ranges = [
             range(first, first + count)

@@ -17,7 +17,7 @@ from kminilog.cli.shared.output import write_document, write_line, write_lines
 from kminilog.course.replays.failover import (
     DEFAULT_PARTITIONER,
     PARTITIONS,
-    Second,
+    FailoverSecond,
     replay_failover,
 )
 from kminilog.course.steps.failover import SWITCH, document, total
@@ -87,7 +87,7 @@ def demo(switch: str, on_failure: str, seed: int, partitioner: str, as_json: boo
 
 def replay(
     which: str, *, is_stopping: bool, seed: int, partitioner: str = DEFAULT_PARTITIONER
-) -> list[Second]:
+) -> list[FailoverSecond]:
     """Return the seconds of a replay, for a switch that is "on" or "off"; its files are gone."""
     with tempfile.TemporaryDirectory(prefix="kminilog-cluster-") as path:
         replay = replay_failover(
@@ -100,7 +100,7 @@ def replay(
         return list(interruptible(replay))
 
 
-def _figures(seen: list[Second], title: str) -> list[str]:
+def _figures(seen: list[FailoverSecond], title: str) -> list[str]:
     """Return the messages that arrived in each partition, second by second, as lines."""
     headings = ["second", *(f"p{number}" for number in range(PARTITIONS)), "lost", "what happens"]
     rows = [
@@ -111,7 +111,7 @@ def _figures(seen: list[Second], title: str) -> list[str]:
     return [title, *table(headings, rows), told]
 
 
-def _fields(which: str, seen: list[Second]) -> dict[str, Any]:
+def _fields(which: str, seen: list[FailoverSecond]) -> dict[str, Any]:
     return {
         "switch": which == "on",
         "seconds": [

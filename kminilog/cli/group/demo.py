@@ -14,7 +14,12 @@ from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import Command, example, json_option
 from kminilog.cli.shared.output import write_document, write_lines
 from kminilog.consumer.assignors.registry import ASSIGNORS, assignor_name
-from kminilog.course.replays.rebalance import DEFAULT_PLAN, Plan, Second, replay_rebalance
+from kminilog.course.replays.rebalance import (
+    DEFAULT_PLAN,
+    RebalancePlan,
+    RebalanceSecond,
+    replay_rebalance,
+)
 from kminilog.course.steps.rebalance import document
 from kminilog.course.steps.text import render_short
 from kminilog.plugins import look_in_current_directory
@@ -41,7 +46,7 @@ def rebalance_options(command: Command) -> Command:
     return strategy(partitions(command))
 
 
-def replayed_rebalance(strategy: str, plan: Plan, seed: int) -> list[Second]:
+def replayed_rebalance(strategy: str, plan: RebalancePlan, seed: int) -> list[RebalanceSecond]:
     """Return all seconds of a replay; a user's own strategy may be in the current directory."""
     look_in_current_directory()
     with tempfile.TemporaryDirectory(prefix="kminilog-group-") as path:
@@ -71,7 +76,7 @@ def demo(strategy: str, partitions: int, seed: int, as_json: bool) -> None:
         write_lines(render_short(document(seconds, strategy=strategy, plan=plan), arguments))
 
 
-def _second_fields(second: Second) -> dict[str, Any]:
+def _second_fields(second: RebalanceSecond) -> dict[str, Any]:
     readers = {str(n): reader for n, reader in second.reader_by_partition.items()}
     return {
         "second": second.second,

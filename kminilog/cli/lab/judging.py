@@ -40,7 +40,7 @@ from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import complain, flush, write_document, write_line, write_lines
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.checking import check
-from kminilog.course.judging.outcome import PASS, Outcome
+from kminilog.course.judging.outcome import PASS, ExerciseOutcome
 from kminilog.course.judging.patching import NO_RESULT
 from kminilog.course.judging.sandbox import end_all, environment_of_package
 from kminilog.course.material import Exercise, lab_of
@@ -73,13 +73,13 @@ def check_command(what: str, verbose: bool, as_json: bool, catalogue: Catalogue)
     )
 
 
-def _passed(outcomes: list[Outcome]) -> list[Outcome]:
+def _passed(outcomes: list[ExerciseOutcome]) -> list[ExerciseOutcome]:
     return [each for each in outcomes if each.status == PASS and each.exercise.is_graded]
 
 
 def _show(
     folder: WorkFolder,
-    outcomes: list[Outcome],
+    outcomes: list[ExerciseOutcome],
     catalogue: Catalogue,
     walk: list[Exercise],
     *,

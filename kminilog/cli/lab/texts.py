@@ -12,7 +12,7 @@ from typing import Any
 from kminilog.cli.shared.output import is_terminal
 from kminilog.course.catalogue import Catalogue
 from kminilog.course.judging.judge import library_answer
-from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, Outcome
+from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO, ExerciseOutcome
 from kminilog.course.material import Exercise, Lab
 from kminilog.course.work_folder import WorkFolder
 from kminilog.text import BAD, GOOD, Span, StyledText
@@ -21,7 +21,7 @@ _INDENT = " " * 13
 _MEANINGS = {PASS: GOOD, FAIL: BAD, ERROR: BAD, TIMEOUT: BAD}
 
 
-def outcome_json(outcome: Outcome, catalogue: Catalogue) -> dict[str, Any]:
+def outcome_json(outcome: ExerciseOutcome, catalogue: Catalogue) -> dict[str, Any]:
     """Return one exercise's outcome as `check --json` has it (docs/lab-check-1.schema.json)."""
     exercise = outcome.exercise
     _, breaks = _reason(outcome, catalogue)
@@ -63,7 +63,7 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
 
 
 def outcome_lines(
-    outcome: Outcome, catalogue: Catalogue, *, is_new: bool, is_verbose: bool
+    outcome: ExerciseOutcome, catalogue: Catalogue, *, is_new: bool, is_verbose: bool
 ) -> Iterator[str]:
     """Yield the lines about one exercise; `is_new` if it passes for the first time."""
     exercise = outcome.exercise
@@ -84,7 +84,7 @@ def outcome_lines(
             yield from passed_lines(exercise, catalogue)
 
 
-def _trouble(outcome: Outcome, catalogue: Catalogue, *, is_verbose: bool) -> Iterator[str]:
+def _trouble(outcome: ExerciseOutcome, catalogue: Catalogue, *, is_verbose: bool) -> Iterator[str]:
     exercise = outcome.exercise
     says, breaks = _reason(outcome, catalogue)
     sentence = _sentence(outcome, catalogue)
@@ -116,7 +116,10 @@ def library_source(exercise: Exercise) -> list[str]:
 
 
 def summary_lines(
-    folder: WorkFolder, outcomes: Iterable[Outcome], catalogue: Catalogue, walk: Sequence[Exercise]
+    folder: WorkFolder,
+    outcomes: Iterable[ExerciseOutcome],
+    catalogue: Catalogue,
+    walk: Sequence[Exercise],
 ) -> Iterator[str]:
     """Yield how much is passed, and what comes next in a walk."""
     lab = folder.lab
@@ -148,12 +151,12 @@ def next_lines(
         yield catalogue.say(name, exercise=each.id, title=catalogue.texts(each).title)
 
 
-def _sentence(outcome: Outcome, catalogue: Catalogue) -> str:
+def _sentence(outcome: ExerciseOutcome, catalogue: Catalogue) -> str:
     if outcome.status == TODO:
         name = "not-predicted" if outcome.exercise.kind == "predict" else "todo"
         return catalogue.say(name, exercise=outcome.exercise.id)
     return catalogue.sentence(*outcome.said) if outcome.said else ""
 
 
-def _reason(outcome: Outcome, catalogue: Catalogue) -> tuple[str | None, str | None]:
+def _reason(outcome: ExerciseOutcome, catalogue: Catalogue) -> tuple[str | None, str | None]:
     return catalogue.reason(outcome.code) if outcome.code else (None, None)

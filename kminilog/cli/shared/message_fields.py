@@ -16,7 +16,7 @@ from typing import Any
 from zlib import crc32
 
 from kminilog.cli.shared.output import bytes_field
-from kminilog.course.steps.layout import NUMBERS, Part, index_fields, split_fields
+from kminilog.course.steps.layout import NUMBERS, FieldBytes, index_fields, split_fields
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import CODECS, CRC_END, KEY_START, SIZE_END, Message, decode
 from kminilog.text import (
@@ -118,7 +118,7 @@ def field_table(dialect: Dialect, position: int, data: bytes) -> list[str]:
     return table(("byte", "field", "bytes", "meaning"), rows)
 
 
-def _meaning(field: Part, message: bytes) -> str:
+def _meaning(field: FieldBytes, message: bytes) -> str:
     number = field.number
     match field.name:
         case "size":
@@ -157,11 +157,11 @@ def entry_hex_lines(position: int, data: bytes) -> Iterator[StyledText]:
     >>> print(*entry_hex_lines(8, bytes.fromhex("00000003 000001f1")))
     00000008  00 00 00 03 00 00 01 f1                          |........|
     """
-    fields = [Part(f.name, f.start, data[f.start : f.end]) for f in index_fields("", data)]
+    fields = [FieldBytes(f.name, f.start, data[f.start : f.end]) for f in index_fields("", data)]
     yield from _hex_lines(position, data, fields)
 
 
-def _hex_lines(position: int, data: bytes, fields: list[Part]) -> Iterator[StyledText]:
+def _hex_lines(position: int, data: bytes, fields: list[FieldBytes]) -> Iterator[StyledText]:
     cells, kinds = ascii_cells(data), [""] * len(data)
     for field in fields:
         here = slice(field.start, field.start + len(field.data))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from kminilog.course.steps.document import Range
+from kminilog.course.steps.document import ByteRange
 from kminilog.course.steps.layout import index_fields, message_fields
 from kminilog.course.steps.page import BytesTable, bytes_in_focus
 from kminilog.course.steps.recording import Recording
@@ -61,7 +61,7 @@ def _tables(log_dir: LogDir, finding: Finding, base_offset: int, start: int) -> 
         fields = message_fields(name, log_dir.topic(partition.topic).dialect, start, data)
     recording = Recording("bytes", name)
     recording.file(name, data, fields, start=start, size_bytes=start + len(data))
-    recording.step(finding.kind, focus=[Range(name, start, start + len(data))])
+    recording.step(finding.kind, focus=[ByteRange(name, start, start + len(data))])
     return bytes_in_focus(recording.document())
 
 
@@ -95,7 +95,7 @@ def _around(
             shown.append(field._replace(start=low, end=high, value=value))
     recording = Recording("bytes", path.name)
     recording.file(path.name, data[begin - start : end - start], shown, start=begin, size_bytes=end)
-    recording.step("altered", focus=[Range(path.name, begin, end)])
+    recording.step("altered", focus=[ByteRange(path.name, begin, end)])
     return bytes_in_focus(recording.document())
 
 

@@ -40,7 +40,7 @@ from kminilog.course.judging.outcome import (
     TIMEOUT,
     TODO,
     CatalogueSentence,
-    Outcome,
+    ExerciseOutcome,
     error_of,
 )
 from kminilog.course.judging.sandbox import ProcessResult, run_module
@@ -91,7 +91,7 @@ _DUMP_LINES = 4
 
 def run_command(
     source: str, exercises: list[Exercise], together: list[Exercise]
-) -> dict[str, Outcome]:
+) -> dict[str, ExerciseOutcome]:
     """Run the command of exercises on the student's functions; return their outcomes by id.
 
     All of `together` are in place at once. If the command fails then, each exercise is tried with
@@ -107,7 +107,9 @@ def run_command(
     return {id: replace(outcome, seconds=seconds) for id, outcome in found.items()}
 
 
-def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> dict[str, Outcome]:
+def _tried(
+    source: str, exercises: list[Exercise], together: list[Exercise]
+) -> dict[str, ExerciseOutcome]:
     one = exercises[0]
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
@@ -128,14 +130,16 @@ def _tried(source: str, exercises: list[Exercise], together: list[Exercise]) -> 
         calls = (ran.result or {}).get("calls", {})
     if failed.status != PASS:
         return {each.id: replace(failed, exercise=each) for each in exercises}
-    never = Outcome(one, FAIL, said=CatalogueSentence("never-called", {"command": one.command}))
+    never = ExerciseOutcome(
+        one, FAIL, said=CatalogueSentence("never-called", {"command": one.command})
+    )
     return {
         each.id: replace(failed if calls.get(each.symbol) else never, exercise=each)
         for each in exercises
     }
 
 
-def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
+def _failed_command(exercise: Exercise, ran: ProcessResult) -> ExerciseOutcome | None:
     """Return what went wrong if the command failed on the student's functions."""
     values = {"command": exercise.command}
     told = (ran.result or {}).get("complaint")
@@ -143,24 +147,24 @@ def _failed_command(exercise: Exercise, ran: ProcessResult) -> Outcome | None:
         values |= {"answer": str(told["symbol"]).rpartition(".")[2], "error": told["error"]}
         is_taken = told["name"] == "command-takes-from-library"
         code = IMPORTS_REFERENCE if is_taken else None
-        return Outcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
+        return ExerciseOutcome(exercise, FAIL, code, CatalogueSentence(told["name"], values))
     if ran.is_too_slow:
-        return Outcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
+        return ExerciseOutcome(exercise, TIMEOUT, said=CatalogueSentence("command-endless", values))
     if ran.is_killed:
         return error_of(exercise, "command-killed", **values)
     if ran.code:
         last = (ran.errors.strip().splitlines() or [f"exit code {ran.code}"])[-1]
         values["error"] = last.removeprefix("kminilog: ")
-        return Outcome(exercise, FAIL, said=CatalogueSentence("command-failed", values))
+        return ExerciseOutcome(exercise, FAIL, said=CatalogueSentence("command-failed", values))
     return None
 
 
-def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> Outcome:
+def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> ExerciseOutcome:
     if exercise.judge == "same-output":
         if ran.output == _output_of_library(exercise.library_command, exercise.log):
-            return Outcome(exercise, PASS)
+            return ExerciseOutcome(exercise, PASS)
         said = CatalogueSentence("output-differs", {"command": exercise.command})
-        return Outcome(exercise, FAIL, said=said)
+        return ExerciseOutcome(exercise, FAIL, said=said)
     _, _, partitioner = exercise.judge.partition(" --partitioner ")
     log_dir = LogDir(directory / LOG_DIR)
     try:
@@ -168,16 +172,18 @@ def _verdict(exercise: Exercise, ran: ProcessResult, directory: Path) -> Outcome
     except (KMiniLogError, OSError) as error:
         return _not_verified(exercise, str(error))
     if report.verdict == "ok":
-        return Outcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
+        return ExerciseOutcome(exercise, PASS, verdict=("verify: ok", *_dump(exercise, directory)))
     if report.verdict == "partial":
         return _not_verified(exercise, next(o.in_words() for o in report.unchecked if o.asked))
     first = report.tally.findings()[0]
     values = {"finding": first.kind.value, "detail": first.detail}
-    return Outcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
+    return ExerciseOutcome(exercise, FAIL, said=CatalogueSentence("verify-finds", values))
 
 
-def _not_verified(exercise: Exercise, error: str) -> Outcome:
-    return Outcome(exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": error}))
+def _not_verified(exercise: Exercise, error: str) -> ExerciseOutcome:
+    return ExerciseOutcome(
+        exercise, FAIL, said=CatalogueSentence("verify-failed", {"error": error})
+    )
 
 
 @cache
@@ -205,7 +211,7 @@ MOST_SECONDS = _JUDGE_SECONDS + 2 * WALL_SECONDS
 
 def check(
     folder: WorkFolder, exercises: Iterable[Exercise], workers: int | None = None
-) -> list[Outcome]:
+) -> list[ExerciseOutcome]:
     """Return the outcomes of exercises of one lab, in their order; see the module for how.
 
     The files that the student has read off are made anew: changed ones do not count. `workers` are
@@ -228,7 +234,7 @@ def _in_layers(
     answers: Answers,
     wanted: list[Exercise],
     given: Path,
-) -> list[Outcome]:
+) -> list[ExerciseOutcome]:
     first = list(pool.map(lambda each: _judged(folder, answers, each, given), wanted))
     runnable = [each.exercise for each in first if _has_command(each)]
     commands = sorted({(each.command, each.log, each.judge) for each in runnable})
@@ -242,11 +248,11 @@ def _in_layers(
     return [_merged(each, complaints.get(each.exercise.id)) for each in first]
 
 
-def _has_command(outcome: Outcome) -> bool:
+def _has_command(outcome: ExerciseOutcome) -> bool:
     return outcome.status == PASS and bool(outcome.exercise.command)
 
 
-def _merged(outcome: Outcome, second: Outcome | None) -> Outcome:
+def _merged(outcome: ExerciseOutcome, second: ExerciseOutcome | None) -> ExerciseOutcome:
     if second is None:
         return outcome
     seconds = outcome.seconds + second.seconds
@@ -262,21 +268,23 @@ def _merged(outcome: Outcome, second: Outcome | None) -> Outcome:
 # ---- (a)
 
 
-def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path) -> Outcome:
+def _judged(
+    folder: WorkFolder, answers: Answers, exercise: Exercise, given: Path
+) -> ExerciseOutcome:
     if exercise.kind == "predict":
-        return Outcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
+        return ExerciseOutcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
     missing = [name for name in exercise.answers if answers.line_of(name) is None]
     if missing:
         return error_of(exercise, "missing-answer", file=ANSWERS_FILE, answer=missing[0])
     untouched = [name for name in exercise.answers if answers.is_untouched(name)]
     if len(untouched) == len(exercise.answers):
-        return Outcome(exercise, TODO)
+        return ExerciseOutcome(exercise, TODO)
     if untouched:
         values = _whose(exercise, answers, answer=untouched[0])
         return error_of(exercise, "not-filled-in", **values)
     if exercise.symbol and (line := answers.imports_reference(exercise)):
         said = CatalogueSentence("takes-from-library", {"line": str(line), "answer": exercise.name})
-        return Outcome(exercise, FAIL, IMPORTS_REFERENCE, said)
+        return ExerciseOutcome(exercise, FAIL, IMPORTS_REFERENCE, said)
     began = time.monotonic()
     outcome = run_judge(exercise, given, str(folder.answers_path), answers)
     return replace(outcome, seconds=time.monotonic() - began)
@@ -284,7 +292,7 @@ def _judged(folder: WorkFolder, answers: Answers, exercise: Exercise, given: Pat
 
 def run_judge(
     exercise: Exercise, given: Path, source: str, answers: Answers | None = None
-) -> Outcome:
+) -> ExerciseOutcome:
     """Return what the unit checks say of a file; `given` has the files that the lab gives out."""
     ran = _judge(exercise, given, source)
     if ran.result is not None:
@@ -295,7 +303,7 @@ def run_judge(
     values = _whose(exercise, answers)
     if ran.is_too_slow:
         said = CatalogueSentence("endless", values)
-        return Outcome(exercise, TIMEOUT, said=said, computed_seconds=CPU_SECONDS)
+        return ExerciseOutcome(exercise, TIMEOUT, said=said, computed_seconds=CPU_SECONDS)
     if ran.is_killed:
         return error_of(exercise, "killed", **values)
     if "MemoryError" in ran.errors:  # the judge, too, had none left
@@ -303,7 +311,9 @@ def run_judge(
     return replace(error_of(exercise, "ended-process", **values), traceback=ran.errors)
 
 
-def run_judge_of_all(exercise: Exercise, folder: Path, sources: Sequence[str]) -> list[Outcome]:
+def run_judge_of_all(
+    exercise: Exercise, folder: Path, sources: Sequence[str]
+) -> list[ExerciseOutcome]:
     """Return what the unit checks say of several files, in one process: for trusted files."""
     ran = _judge(exercise, folder, *sources)
     if ran.result is None:
@@ -317,10 +327,10 @@ def _judge(exercise: Exercise, folder: Path, *sources: str) -> ProcessResult:
     return run_module(*arguments, folder=folder, wall_seconds=seconds, needs_result=True)
 
 
-def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) -> Outcome:
+def _as_told(exercise: Exercise, told: dict[str, Any], answers: Answers | None) -> ExerciseOutcome:
     whose = _whose(exercise, answers, told["line"], told["values"].get("answer"))
     values = {**told["values"], **whose}
-    return Outcome(
+    return ExerciseOutcome(
         exercise,
         told["state"],
         told["code"],
@@ -344,7 +354,7 @@ def _whose(
     return {"answer": answer, "exercise": exercise.id, "line": str(place), "file": exercise.file}
 
 
-def _unreadable(folder: WorkFolder, exercise: Exercise, error: UnreadableError) -> Outcome:
+def _unreadable(folder: WorkFolder, exercise: Exercise, error: UnreadableError) -> ExerciseOutcome:
     if exercise.kind == "predict":
-        return Outcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
+        return ExerciseOutcome(exercise, PASS if folder.noted("predicted", exercise) else TODO)
     return error_of(exercise, "unreadable", reason=str(error))

@@ -18,14 +18,14 @@ from kminilog.course.broken_assignment import (
     diagnosis_by_check,
 )
 from kminilog.course.comparing import short
-from kminilog.course.judging.outcome import FAIL, CatalogueSentence, Outcome, error_of
+from kminilog.course.judging.outcome import FAIL, CatalogueSentence, ExerciseOutcome, error_of
 from kminilog.course.material import Exercise
 from kminilog.storage.log_dir import LogDir
 from kminilog.verification.findings import FindingClass
 from kminilog.verification.report import verify_storage
 
 
-def judge_diagnosis(outcome: Outcome, given: Any, folder: Path) -> Outcome:
+def judge_diagnosis(outcome: ExerciseOutcome, given: Any, folder: Path) -> ExerciseOutcome:
     """Tell if a constant, as JSON has it, names class and place of the damage."""
     exercise = outcome.exercise
     form = AssignmentDiagnosis if exercise.is_of_assignment else Diagnosis

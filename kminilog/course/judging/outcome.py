@@ -16,7 +16,7 @@ class CatalogueSentence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExerciseOutcome:
     """What became of one exercise. `said` has call, got and expected, or what went wrong.
 
     `seconds` are those of a clock, with all processes; `computed_seconds` those of a processor, in
@@ -40,8 +40,8 @@ class Outcome:
         return self.exercise.points if self.status == PASS else 0
 
 
-def error_of(exercise: Exercise, name: str, /, **values: str) -> Outcome:
+def error_of(exercise: Exercise, name: str, /, **values: str) -> ExerciseOutcome:
     """Return the outcome of an answer that could not be judged, and the sentence that says why."""
-    return Outcome(
+    return ExerciseOutcome(
         exercise, ERROR, said=CatalogueSentence(name, values | {"exercise": exercise.id})
     )

@@ -28,7 +28,7 @@ SECOND_MS = 1_000
 DEFAULT_PARTITIONER = "default-0.8"
 
 
-class Plan(NamedTuple):
+class FailoverPlan(NamedTuple):
     """When broker 0 dies and returns, seconds in all, and rounds of 4 messages a second."""
 
     dies_at: int = 3
@@ -37,10 +37,10 @@ class Plan(NamedTuple):
     rounds: int = 2
 
 
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = FailoverPlan()
 
 
-class Second(NamedTuple):
+class FailoverSecond(NamedTuple):
     """What happened in one second: messages by partition, and the producer's counts.
 
     `error` is the error of the first lost message of the second.
@@ -59,9 +59,9 @@ def replay_failover(
     is_switch_on: bool,
     is_stopping: bool,
     chance: Chance,
-    plan: Plan = DEFAULT_PLAN,
+    plan: FailoverPlan = DEFAULT_PLAN,
     partitioner: str = DEFAULT_PARTITIONER,
-) -> Iterator[Second]:
+) -> Iterator[FailoverSecond]:
     """Yield each second in turn; the cluster's log dirs are made under `path`.
 
     With `is_stopping` the sender stops after the first second that lost a message, as S4 says of a
@@ -89,7 +89,7 @@ def replay_failover(
                 clock.sleep_ms((second + 1) * SECOND_MS - clock.now_ms())
 
 
-def _event(cluster: MiniCluster, second: int, plan: Plan) -> str:
+def _event(cluster: MiniCluster, second: int, plan: FailoverPlan) -> str:
     if second == plan.dies_at:
         cluster.crash(0)
         return "broker 0 dies"
@@ -99,7 +99,7 @@ def _event(cluster: MiniCluster, second: int, plan: Plan) -> str:
     return ""
 
 
-def _one_second(producer: ManualProducer, second: int, event: str, rounds: int) -> Second:
+def _one_second(producer: ManualProducer, second: int, event: str, rounds: int) -> FailoverSecond:
     before = producer.report
     futures = [
         producer.send(ProducerRecord(TOPIC, key, f"second {second}, round {number}"))
@@ -116,4 +116,4 @@ def _one_second(producer: ManualProducer, second: int, event: str, rounds: int) 
     counted = Counter(kept)
     told = next((str(error) for error in errors if isinstance(error, KMiniLogError)), "")
     since = DeliveryReport(*(now - then for now, then in zip(producer.report, before, strict=True)))
-    return Second(second, event, {n: counted[n] for n in range(PARTITIONS)}, since, told)
+    return FailoverSecond(second, event, {n: counted[n] for n in range(PARTITIONS)}, since, told)

@@ -43,7 +43,7 @@ class Event(NamedTuple):
 JOINS, LEAVES, HANGS, WAKES = "joins", "leaves", "hangs", "wakes up"
 
 
-class Plan(NamedTuple):
+class RebalancePlan(NamedTuple):
     """The events and their seconds, the number of partitions, and the time-outs."""
 
     events: tuple[Event, ...] = (
@@ -61,10 +61,10 @@ class Plan(NamedTuple):
     commit_interval_ms: int = 5_000
 
 
-DEFAULT_PLAN = Plan()
+DEFAULT_PLAN = RebalancePlan()
 
 
-class Second(NamedTuple):
+class RebalanceSecond(NamedTuple):
     """The state at the end of a second: the group, and who reads each partition (None: nobody).
 
     `idle` are members of a stable group that own nothing. `read_again` counts messages that were
@@ -129,8 +129,8 @@ class _Reader:
 
 
 def replay_rebalance(
-    path: Path, *, strategy: str, chance: Chance, plan: Plan = DEFAULT_PLAN
-) -> Iterator[Second]:
+    path: Path, *, strategy: str, chance: Chance, plan: RebalancePlan = DEFAULT_PLAN
+) -> Iterator[RebalanceSecond]:
     """Yield each second in turn; the group's file is made in `path`, an empty directory.
 
     Raises SettingError or PluginError if the strategy is unknown.
@@ -172,7 +172,7 @@ def replay_rebalance(
         )
 
 
-def _settings(name: str, strategy: str, plan: Plan) -> GroupSettings:
+def _settings(name: str, strategy: str, plan: RebalancePlan) -> GroupSettings:
     return GroupSettings(
         group=GROUP,
         strategy=strategy,
@@ -207,8 +207,8 @@ def _seen_at(
     events: Sequence[Event],
     coordinator: Coordinator,
     readers: dict[str, _Reader],
-    plan: Plan,
-) -> Second:
+    plan: RebalancePlan,
+) -> RebalanceSecond:
     try:
         group = coordinator.describe(GROUP)
     except UnknownGroupError:  # nobody has joined yet
@@ -220,7 +220,7 @@ def _seen_at(
         if not reader.is_hanging
         for partition in reader.positions
     }
-    return Second(
+    return RebalanceSecond(
         second=second,
         event=", ".join(map(str, events)),
         state=group.state,

@@ -13,7 +13,7 @@ Log.roll.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import (
     SEGMENT_COLUMNS,
@@ -146,16 +146,16 @@ class Append(NamedTuple):
         return str(self.segments[-1][0])
 
     @property
-    def log(self) -> Range:
+    def log(self) -> ByteRange:
         """The bytes of the message."""
         end = int(self.segments[-1][3] or 0)
-        return Range(self.base_name + LOG_SUFFIX, end - self.size_bytes, end)
+        return ByteRange(self.base_name + LOG_SUFFIX, end - self.size_bytes, end)
 
     @property
-    def entry(self) -> list[Range]:
+    def entry(self) -> list[ByteRange]:
         """The bytes of its index entry, if it has one."""
         end = int(self.segments[-1][4] or 0) * ENTRY_SIZE_BYTES
-        entry = Range(self.base_name + INDEX_SUFFIX, end - ENTRY_SIZE_BYTES, end)
+        entry = ByteRange(self.base_name + INDEX_SUFFIX, end - ENTRY_SIZE_BYTES, end)
         return [entry] if self.has_entry else []
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kminilog.cluster.requests import decode_request
 from kminilog.config import complete_config
 from kminilog.course.replays.stepped_callers import Caller, SteppedPool
-from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.layout import message_fields
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.errors import BufferExhaustedError
@@ -72,7 +72,7 @@ class Ledger(NamedTuple):
     other_bytes: int
 
 
-class Outcome(NamedTuple):
+class ActOutcome(NamedTuple):
     """What an act did: the ledgers before and after, who was served after waiting, who gave up.
 
     `is_reused` says that a taken buffer had been another caller's before.
@@ -120,7 +120,7 @@ class PoolRun:
         self._seen.append(buffer)
         return len(self._seen)
 
-    def do(self, act: Act) -> Outcome:
+    def do(self, act: Act) -> ActOutcome:
         """Do one act, and all that follows from it.
 
         Raises ValueError if somebody takes who has or wants a buffer, or gives back without one.
@@ -142,7 +142,7 @@ class PoolRun:
         gave_up = tuple(who for who in waiting if who not in self.holders | self.queue)
         taken = self.holders.get(act.who) if isinstance(act, Take) else None
         is_reused = bool(taken and taken.buffer is not None) and len(self._seen) == known
-        return Outcome(act, before, self.ledger(), served, gave_up, is_reused, error)
+        return ActOutcome(act, before, self.ledger(), served, gave_up, is_reused, error)
 
     def end(self) -> None:
         """Let all callers end."""
@@ -196,7 +196,7 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
     recording.step(
         "A batch is in flight: the network reads this buffer. The answer does not come, and the "
         "producer gives up waiting for it.",
-        focus=[Range("buffer, first batch", 0, len(FIRST))],
+        focus=[ByteRange("buffer, first batch", 0, len(FIRST))],
         values=_figures(stepped),
     )
     pool.deallocate(buffer)
@@ -218,7 +218,7 @@ def say_in_flight(recording: Recording, stepped: SteppedPool) -> None:
         "network, late, reads a message that was meant for that partition. Its CRC is right, so no "
         "broker notices (KAFKA-19012).",
         ask=_ask_what_is_sent(in_flight),
-        focus=[Range(name, 0, len(in_flight))],
+        focus=[ByteRange(name, 0, len(in_flight))],
         values={**_figures(stepped), "read by the network": _value_of(in_flight)},
     )
     for lent in (again, *others):
@@ -398,7 +398,7 @@ def _tables(run: PoolRun, names: Sequence[str] = ()) -> list[Table]:
     return tables
 
 
-def _said(run: PoolRun, outcome: Outcome) -> str:
+def _said(run: PoolRun, outcome: ActOutcome) -> str:
     act = outcome.act
     if isinstance(act, Take):
         return _said_take(run, outcome, act)
@@ -412,7 +412,7 @@ def _said(run: PoolRun, outcome: Outcome) -> str:
     return f"{act.duration_ms} ms pass." + _and_then(run, outcome)
 
 
-def _said_take(run: PoolRun, outcome: Outcome, act: Take) -> str:
+def _said_take(run: PoolRun, outcome: ActOutcome, act: Take) -> str:
     wish = f"{act.who} asks for {count(act.size_bytes, 'byte')}"
     if outcome.error:
         return f"{wish} and gets an error at once: {outcome.error}"
@@ -436,7 +436,7 @@ def _said_take(run: PoolRun, outcome: Outcome, act: Take) -> str:
     return f"{wish} and gets a new buffer, made of unpooled memory."
 
 
-def _and_then(run: PoolRun, outcome: Outcome) -> str:
+def _and_then(run: PoolRun, outcome: ActOutcome) -> str:
     said = ""
     if outcome.gave_up:
         names = ", ".join(outcome.gave_up)
@@ -451,7 +451,7 @@ def _and_then(run: PoolRun, outcome: Outcome) -> str:
     return said
 
 
-def _question(run: PoolRun, outcome: Outcome, asked: set[str]) -> Ask | None:
+def _question(run: PoolRun, outcome: ActOutcome, asked: set[str]) -> Ask | None:
     """Return what is asked, each once: a buffer comes back, the queue, a call that gives up."""
     kind = ""
     if outcome.gave_up and outcome.before.other_bytes:
@@ -467,7 +467,7 @@ def _question(run: PoolRun, outcome: Outcome, asked: set[str]) -> Ask | None:
     return question
 
 
-def _ask_comes_back(run: PoolRun, outcome: Outcome) -> Ask:
+def _ask_comes_back(run: PoolRun, outcome: ActOutcome) -> Ask:
     assert isinstance(outcome.act, GiveBack)
     total, before, after = run.stepped.pool.memory_bytes, outcome.before, outcome.after
     back = before.lent_bytes - after.lent_bytes
@@ -487,7 +487,7 @@ def _ask_comes_back(run: PoolRun, outcome: Outcome) -> Ask:
     )
 
 
-def _ask_queue(run: PoolRun, outcome: Outcome) -> Ask:
+def _ask_queue(run: PoolRun, outcome: ActOutcome) -> Ask:
     assert isinstance(outcome.act, GiveBack)
     waiting = [*outcome.served, *run.queue]
     right = f"{', '.join(outcome.served)}, in this order"
@@ -505,13 +505,13 @@ def _ask_queue(run: PoolRun, outcome: Outcome) -> Ask:
     )
 
 
-def _still_lent(run: PoolRun, outcome: Outcome) -> int:
+def _still_lent(run: PoolRun, outcome: ActOutcome) -> int:
     """Return what was lent before the act and is lent still."""
     holders = run.holders.items()
     return sum(caller.size_bytes for who, caller in holders if who not in outcome.served)
 
 
-def _ask_gives_up(run: PoolRun, outcome: Outcome) -> Ask:
+def _ask_gives_up(run: PoolRun, outcome: ActOutcome) -> Ask:
     who = outcome.gave_up[0]
     right = "they go back"
     if outcome.served:

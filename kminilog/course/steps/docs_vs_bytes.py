@@ -15,7 +15,7 @@ compared its bytes with the web pages.
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import UNPARSED, Document, Field, Range, Table, Value
+from kminilog.course.steps.document import UNPARSED, ByteRange, Document, Field, Table, Value
 from kminilog.course.steps.layout import NUMBERS, message_fields, split_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.format.dialect import DOCUMENTED, KAFKA
@@ -127,7 +127,7 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
         f"A message with offset 0 in the documented dialect: a header of {KEY_START} bytes, "
         "then the key, then the value. No field holds the length of the value. It goes on to the "
         "end of the message, which the size gives.",
-        focus=[Range(_DOCUMENTED, 0, len(documented))],
+        focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
         values={**values, "bytes": len(documented)},
     )
     recording.show(_KAFKA)
@@ -150,7 +150,7 @@ def _say_dialects(recording: Recording, key: bytes | None, value: bytes) -> None
         f"The same message in the kafka dialect is {longer} bytes longer: a value length stands "
         f"in front of the value.{broker}",
         ask=question,
-        focus=[Range(_KAFKA, 0, len(kafka))],
+        focus=[ByteRange(_KAFKA, 0, len(kafka))],
         values={**values, "bytes": len(kafka)},
     )
 
@@ -179,7 +179,7 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
         "has become the beginning of the value. Nothing reports this; the reader must know the "
         "dialect.",
         ask=question,
-        focus=[Range(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
+        focus=[ByteRange(_KAFKA, len(kafka) - len(found.value or b""), len(kafka))],
         values={"key": _text(found.key), "value": _text(found.value)},
     )
     outcome = decode(KAFKA, documented)
@@ -189,7 +189,7 @@ def _say_exchanged(recording: Recording, documented: bytes, kafka: bytes) -> Non
     recording.step(
         "The documented bytes, read in the kafka dialect: the four bytes after the key are taken "
         f"for the length of the value. {said}",
-        focus=[Range(_DOCUMENTED, 0, len(documented))],
+        focus=[ByteRange(_DOCUMENTED, 0, len(documented))],
     )
 
 
@@ -225,7 +225,7 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
         f"have {at_start.length} - 5 = {at_start.payload_bytes} bytes. The pages leave out the "
         "offset, and this reader cannot go on.",
         ask=question,
-        focus=[Range(_KAFKA, 0, SIZE_END)],
+        focus=[ByteRange(_KAFKA, 0, SIZE_END)],
         values={"length": at_start.length, "payload bytes": at_start.payload_bytes},
     )
     recording.hide(_DOCUMENTED)
@@ -235,7 +235,7 @@ def _say_pages(recording: Recording, kafka: bytes) -> None:
         "A learner on Kafka's mailing list took the first eight bytes for a filler. After them "
         f"the length is {size}, and that is right: in both layouts it counts all bytes after it. "
         "So this reader finds the end of each message.",
-        focus=[Range(_PAGES, 8, 12)],
+        focus=[ByteRange(_PAGES, 8, 12)],
         values=values,
     )
     _say_header_by_pages(recording, kafka, after_filler)
@@ -258,19 +258,19 @@ def _say_header_by_pages(recording: Recording, kafka: bytes, found: ByPages) -> 
         f"The magic would be 0x{found.magic:02x}. The pages have magic in front of crc, the disk "
         f"has crc in front of magic. {ends}",
         ask=question,
-        focus=[Range(_PAGES, 12, 13)],
+        focus=[ByteRange(_PAGES, 12, 13)],
         values=values,
     )
     values["crc"] = found.crc
     recording.step(
         f"The crc would be {found.crc}: three bytes of the real one, and the magic.",
-        focus=[Range(_PAGES, 13, 17)],
+        focus=[ByteRange(_PAGES, 13, 17)],
         values=values,
     )
     recording.step(
         f"The payload would have {found.payload_bytes} bytes: attributes, key length, key and "
         "value length stand in it, in front of the value.",
-        focus=[Range(_PAGES, 17, len(kafka))],
+        focus=[ByteRange(_PAGES, 17, len(kafka))],
         values={**values, "payload bytes": found.payload_bytes},
     )
 
@@ -298,7 +298,7 @@ def _say_crc(recording: Recording, kafka: bytes, value: bytes) -> None:
         f"Only one of these is the stored {stored}: all bytes from the magic to the end. The value "
         f"alone gives {sums['the value alone'][1]}.",
         ask=question,
-        focus=[Range(_KAFKA, SIZE_END, len(kafka))],
+        focus=[ByteRange(_KAFKA, SIZE_END, len(kafka))],
         values={"stored crc": stored},
         tables=[Table("CRC-32 over which bytes?", ("what", "bytes", "CRC-32"), rows, (0,))],
     )
@@ -310,7 +310,7 @@ def _say_result(recording: Recording, kafka: bytes) -> None:
     recording.step(
         "What the engine reads. The bytes decide, not the page: hold a file of a real broker "
         "against any description before you believe it.",
-        focus=[Range(_KAFKA, 0, len(kafka))],
+        focus=[ByteRange(_KAFKA, 0, len(kafka))],
         values={**found._asdict(), "key": _text(found.key), "value": _text(found.value)},
     )
 

@@ -53,7 +53,7 @@ class Field(NamedTuple):
     value: Value
 
 
-class Range(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes `start` to `end`, exclusive, of a file."""
 
     file: str
@@ -61,7 +61,7 @@ class Range(NamedTuple):
     end: int
 
 
-class Choice(NamedTuple):
+class AnswerChoice(NamedTuple):
     """An answer to choose. `why` says what is right about it, or which thought leads to it."""
 
     answer: str
@@ -73,7 +73,7 @@ class Ask(NamedTuple):
     """A question to answer before the step is shown; exactly one choice is right."""
 
     question: str
-    choices: tuple[Choice, ...]
+    choices: tuple[AnswerChoice, ...]
 
 
 class Table(NamedTuple):
@@ -106,7 +106,7 @@ class Step(NamedTuple):
 
     say: str
     ask: Ask | None
-    focus: tuple[Range, ...]
+    focus: tuple[ByteRange, ...]
     state: State
     cost: Cost
 

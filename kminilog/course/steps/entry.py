@@ -8,7 +8,7 @@ S1 5.2; Kafka: OffsetIndex.
 
 from pathlib import Path
 
-from kminilog.course.steps.document import Document, Range, Table, Value
+from kminilog.course.steps.document import ByteRange, Document, Table, Value
 from kminilog.course.steps.layout import index_fields
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.stretches import read_range
@@ -78,7 +78,9 @@ def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset:
     recording.step(
         f"{path.name} has {count(len(data), 'byte')}: {len(data) // ENTRY_SIZE_BYTES} entries of "
         f"{ENTRY_SIZE_BYTES}. The number in its name, {base_offset}, is not stored in them.",
-        focus=recording.in_view(Range(path.name, start, start + ENTRY_SIZE_BYTES)) if start else [],
+        focus=recording.in_view(ByteRange(path.name, start, start + ENTRY_SIZE_BYTES))
+        if start
+        else [],
         values={"base offset": base_offset},
     )
     slot_data = data[start : start + ENTRY_SIZE_BYTES]
@@ -100,13 +102,13 @@ def _say(recording: Recording, path: Path, data: bytes, start: int, base_offset:
         f"Bytes {start} to {start + 3}: the relative offset, {relative}. With the name, it is "
         f"offset {base_offset + relative}.",
         ask=question_with_enough_choices(question),
-        focus=recording.in_view(Range(path.name, start, start + 4)),
+        focus=recording.in_view(ByteRange(path.name, start, start + 4)),
         values={**values, "offset": base_offset + relative},
     )
     recording.step(
         f"Bytes {start + 4} to {start + 7}: the position, {position}. The message should begin at "
         f"byte {position} of the .log.",
-        focus=recording.in_view(Range(path.name, start + 4, start + 8)),
+        focus=recording.in_view(ByteRange(path.name, start + 4, start + 8)),
         values={**values, "offset": base_offset + relative, "position": position},
         tables=_beside(path, base_offset + relative, position),
     )
@@ -130,7 +132,7 @@ def _say_result(recording: Recording, path: Path, start: int, bad: int | None, r
         recording.step(
             "All entries ascend, in offset and in position. If each leads to its message, only the "
             "log tells: a search reads the message before it believes an entry.",
-            focus=recording.in_view(Range(path.name, start, start + ENTRY_SIZE_BYTES)),
+            focus=recording.in_view(ByteRange(path.name, start, start + ENTRY_SIZE_BYTES)),
             values={"finding": OK, "start": 0, "end": size_bytes},
         )
         return
@@ -138,6 +140,6 @@ def _say_result(recording: Recording, path: Path, start: int, bad: int | None, r
     recording.step(
         f"{FindingClass.INDEX_ORDER}: {reason} at byte {bad}. Readers use the entries in front of "
         "it, and none after them.",
-        focus=recording.in_view(Range(path.name, bad, end)),
+        focus=recording.in_view(ByteRange(path.name, bad, end)),
         values={"finding": str(FindingClass.INDEX_ORDER), "start": bad, "end": end},
     )

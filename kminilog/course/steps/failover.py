@@ -9,7 +9,7 @@ S4.
 
 from collections.abc import Iterable, Sequence
 
-from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, Plan, Second
+from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, FailoverSecond
 from kminilog.course.steps.document import Ask, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.producer.delivery import DeliveryReport
@@ -20,7 +20,7 @@ _DEAD = 0  # the broker that dies, and the partition that only it has
 
 
 def document(
-    seconds: Iterable[Second], *, is_switch_on: bool, plan: Plan = DEFAULT_PLAN
+    seconds: Iterable[FailoverSecond], *, is_switch_on: bool, plan: FailoverPlan = DEFAULT_PLAN
 ) -> Document:
     """Return the step-through of a replay with this switch and this plan.
 
@@ -34,7 +34,7 @@ def document(
         f"{count(plan.rounds, 'message')} for each partition.",
         values={SWITCH: value, "messages each second": plan.rounds * PARTITIONS},
     )
-    seen: list[Second] = []
+    seen: list[FailoverSecond] = []
     for second in seconds:
         seen.append(second)
         recording.step(
@@ -51,21 +51,21 @@ def document(
     return recording.document()
 
 
-def total(seconds: Sequence[Second]) -> DeliveryReport:
+def total(seconds: Sequence[FailoverSecond]) -> DeliveryReport:
     """Return the producer's counts of all the seconds together.
 
-    >>> one = Second(0, "", {0: 2}, DeliveryReport(acknowledged=2), "")
+    >>> one = FailoverSecond(0, "", {0: 2}, DeliveryReport(acknowledged=2), "")
     >>> total([one, one]).acknowledged
     4
     """
     return DeliveryReport(*map(sum, zip(*(second.report for second in seconds), strict=True)))
 
 
-def _sums(seen: Sequence[Second]) -> dict[str, Value]:
+def _sums(seen: Sequence[FailoverSecond]) -> dict[str, Value]:
     return dict(total(seen)._asdict())
 
 
-def _table(seen: Sequence[Second], *, has_sum: bool = False) -> Table:
+def _table(seen: Sequence[FailoverSecond], *, has_sum: bool = False) -> Table:
     columns = ("second", *(f"p{number}" for number in range(PARTITIONS)), "retries", "lost")
     rows: list[tuple[Value, ...]] = [
         (
@@ -86,11 +86,11 @@ def _table(seen: Sequence[Second], *, has_sum: bool = False) -> Table:
     return Table(title, (*columns, "what happens"), tuple(rows), (marked,))
 
 
-def _is_down(second: Second, plan: Plan) -> bool:
+def _is_down(second: FailoverSecond, plan: FailoverPlan) -> bool:
     return plan.dies_at <= second.second < plan.returns_at
 
 
-def _said(second: Second, *, is_switch_on: bool, plan: Plan) -> str:
+def _said(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> str:
     said = f"Second {second.second}: "
     if second.second == plan.returns_at:
         return (
@@ -115,12 +115,12 @@ def _said(second: Second, *, is_switch_on: bool, plan: Plan) -> str:
     return said + (" The sender stops." if "stops" in second.event else "")
 
 
-def _elsewhere(second: Second, plan: Plan) -> str:
+def _elsewhere(second: FailoverSecond, plan: FailoverPlan) -> str:
     more = {n: arrived - plan.rounds for n, arrived in second.by_partition.items() if n != _DEAD}
     return ", ".join(f"{extra} to p{n}" for n, extra in more.items() if extra) or "none"
 
 
-def _told(seen: Sequence[Second], *, is_switch_on: bool, plan: Plan) -> str:
+def _told(seen: Sequence[FailoverSecond], *, is_switch_on: bool, plan: FailoverPlan) -> str:
     report = total(seen)
     said = f"{count(report.acknowledged, 'message')} acknowledged, {report.lost} lost. "
     if is_switch_on:
@@ -139,7 +139,7 @@ def _told(seen: Sequence[Second], *, is_switch_on: bool, plan: Plan) -> str:
     )
 
 
-def _question(second: Second, *, is_switch_on: bool, plan: Plan) -> Ask | None:
+def _question(second: FailoverSecond, *, is_switch_on: bool, plan: FailoverPlan) -> Ask | None:
     every, others = plan.rounds * PARTITIONS, plan.rounds * (PARTITIONS - 1)
     if second.second == plan.dies_at:
         return ask(

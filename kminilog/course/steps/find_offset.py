@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from kminilog.course.steps.document import Document, Field, Range, Table, Value
+from kminilog.course.steps.document import ByteRange, Document, Field, Table, Value
 from kminilog.course.steps.layout import index_fields, message_fields
 from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
@@ -287,9 +287,9 @@ def _add_entries(
     recording.file(name, data, fields, start=start, size_bytes=size_bytes)
 
 
-def _of_entry(name: str, slot: int) -> Range:
+def _of_entry(name: str, slot: int) -> ByteRange:
     start = slot * ENTRY_SIZE_BYTES
-    return Range(name, start, start + ENTRY_SIZE_BYTES)
+    return ByteRange(name, start, start + ENTRY_SIZE_BYTES)
 
 
 def _entries_table(
@@ -328,7 +328,7 @@ def record_walk(recording: Recording, search: Search) -> None:
                     values={"byte": stand.position, "offset there": offset},
                 )
             continue
-        header = Range(name, stand.position, stand.position + CRC_END)
+        header = ByteRange(name, stand.position, stand.position + CRC_END)
         add = partial(_add_log, recording, segment, [stand], CRC_END)
         with recording.shown_alone(header, add) as focus:
             recording.step(
@@ -363,7 +363,7 @@ def _record_result(recording: Recording, search: Search, segment: Segment) -> No
         f"{count(located.scanned_messages, 'message')} and {located.scanned_bytes} bytes. Its key "
         f"is {shown_in(message.key, 70)}, its value {shown_in(message.value, 70)}.",
         focus=recording.in_view(
-            Range(segment.log_path.name, position, position + message.length_bytes)
+            ByteRange(segment.log_path.name, position, position + message.length_bytes)
         ),
         values={
             **values,

@@ -19,8 +19,8 @@ from collections import Counter
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import Document, Range, Table, Value, WhatIf
-from kminilog.course.steps.layout import Part, message_fields, split_fields
+from kminilog.course.steps.document import ByteRange, Document, Table, Value, WhatIf
+from kminilog.course.steps.layout import FieldBytes, message_fields, split_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import temporary_log
 from kminilog.format.dialect import KAFKA, Dialect
@@ -55,7 +55,7 @@ MEANINGS = {
 _LETTERS = {meaning: letter for letter, meaning in MEANINGS.items()}
 
 
-class Change(NamedTuple):
+class ByteChange(NamedTuple):
     """One byte of a message gets another value; `letter` says who notices."""
 
     at: int
@@ -116,14 +116,16 @@ def all_letters(dialect: Dialect, data: bytes, *, by_crc: bool = False) -> tuple
     )
 
 
-def counts(part: Part, letters: tuple[str, ...]) -> Counter[str]:
+def counts(part: FieldBytes, letters: tuple[str, ...]) -> Counter[str]:
     """Return how many changes of a field have which letter."""
     found = Counter("".join(letters[part.start : part.start + len(part.data)]))
     del found[UNCHANGED]
     return found
 
 
-def examples(dialect: Dialect, data: bytes, letters: tuple[str, ...]) -> list[tuple[str, Change]]:
+def examples(
+    dialect: Dialect, data: bytes, letters: tuple[str, ...]
+) -> list[tuple[str, ByteChange]]:
     """Return for each field one change of each letter that it has: the smallest, at its end."""
     found = []
     for part in split_fields(dialect, data):
@@ -133,15 +135,15 @@ def examples(dialect: Dialect, data: bytes, letters: tuple[str, ...]) -> list[tu
     return found
 
 
-def _nearest(data: bytes, places: range, letters: tuple[str, ...], wanted: str) -> Change:
+def _nearest(data: bytes, places: range, letters: tuple[str, ...], wanted: str) -> ByteChange:
     at, new = min(
         ((at, new) for at in places for new in range(256) if letters[at][new] == wanted),
         key=lambda found: (-found[0], abs(found[1] - data[found[0]])),
     )
-    return Change(at, data[at], new, wanted)
+    return ByteChange(at, data[at], new, wanted)
 
 
-def own_change(dialect: Dialect, data: bytes, at: int | None, new: int | None) -> Change:
+def own_change(dialect: Dialect, data: bytes, at: int | None, new: int | None) -> ByteChange:
     """Return a change that a user has asked for; without `new`, the byte gets the next value.
 
     Raises ValueError if there is no such byte, or if nothing would change.
@@ -154,10 +156,10 @@ def own_change(dialect: Dialect, data: bytes, at: int | None, new: int | None) -
     new = (old + 1) % 256 if new is None else new
     if new == old:
         raise ValueError(f"byte {at} is {old:02x} already: give another value")
-    return Change(at, old, new, letter(dialect, change(data, at, new)))
+    return ByteChange(at, old, new, letter(dialect, change(data, at, new)))
 
 
-def field_at(parts: list[Part], at: int) -> str:
+def field_at(parts: list[FieldBytes], at: int) -> str:
     """Return the name of the field that a byte belongs to."""
     return next(part.name for part in parts if at < part.start + len(part.data))
 
@@ -222,7 +224,7 @@ class _Flipped(NamedTuple):
     value: bytes
     data: bytes
     letters: tuple[str, ...]
-    parts: list[Part]
+    parts: list[FieldBytes]
 
 
 def findings(
@@ -267,7 +269,7 @@ def document(
     recording.step(
         f"A message of {len(data)} bytes. Each byte has 255 other values: that is {len(data)} * "
         f"255 = {len(data) * 255:,} ways to change one byte. The engine decodes every one of them.",
-        focus=[Range(_FILE, 0, len(data))],
+        focus=[ByteRange(_FILE, 0, len(data))],
         values={"key": shown(key, 40), "value": shown(value, 40), "bytes": len(data)},
     )
     if at is not None or new is not None:
@@ -280,7 +282,7 @@ def document(
 
 
 def _say_change(
-    recording: Recording, flipped: _Flipped, file: str, field: str, one: Change
+    recording: Recording, flipped: _Flipped, file: str, field: str, one: ByteChange
 ) -> None:
     changed = change(flipped.data, one.at, one.new)
     recording.file(file, changed, message_fields(file, flipped.dialect, 0, changed))
@@ -302,7 +304,7 @@ def _say_change(
     recording.step(
         f"{what}. {_SAY_FIELD[field]} {_SAY_LETTER[one.letter]}",
         ask=question if thoughts else None,
-        focus=[Range(file, one.at, one.at + 1)],
+        focus=[ByteRange(file, one.at, one.at + 1)],
         values=values,
     )
     recording.hide(file)
@@ -375,7 +377,7 @@ def _say_by_crc(recording: Recording, flipped: _Flipped, values: dict[str, Value
         "simply cuts the log there throws away a good message, and all messages after it. "
         "`verify` looks for the next message and computes the crc up to it: if that is right, "
         "only the size is wrong.",
-        focus=[Range(_FILE, 8, 12)],
+        focus=[ByteRange(_FILE, 8, 12)],
         values=values,
         tables=[Table("If the crc is asked directly after the size", columns, rows, (1,))],
     )
@@ -407,6 +409,6 @@ def _say_offset(recording: Recording, flipped: _Flipped, values: dict[str, Value
         f"{8 * 255:,} changes. This is why recovery and `verify` compare every offset with the one "
         "before.",
         ask=question,
-        focus=[Range(_FILE, 0, 8)],
+        focus=[ByteRange(_FILE, 0, 8)],
         values={**values, "refused by the log": refused_count},
     )

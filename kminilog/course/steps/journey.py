@@ -25,7 +25,7 @@ from kminilog.consumer.consumer import Consumer
 from kminilog.consumer.coordinator import Coordinator
 from kminilog.consumer.interface import ConsumerRecord
 from kminilog.consumer.readers import LogDirSource
-from kminilog.course.steps.document import Ask, Document, Field, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Table, Value
 from kminilog.course.steps.recorded_search import Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import add_index, add_log, message_ends
@@ -333,7 +333,7 @@ def _line_fields(line: Line) -> list[Field]:
 def tell_client(recording: Recording, travel: Travel) -> None:
     """Tell what the source, the interceptors and the serialisers do."""
     line, sent = travel.line, travel.intercepted
-    whole = [Range(_LINE, 0, len(line.data))] if line.data else []
+    whole = [ByteRange(_LINE, 0, len(line.data))] if line.data else []
     recording.step(
         f"A source has a line of {count(len(line.data), 'byte')}, which is to become a message of "
         f"the topic {TOPIC}.",
@@ -392,7 +392,7 @@ def tell_batch(recording: Recording, travel: Travel) -> None:
     """Tell what a batch is, and show its bytes."""
     ends = message_ends(KAFKA, travel.request)
     alike = "without a key" if travel.line.key is None else "with the same key"
-    slot, ours = len(ends) - 1, Range(_BATCH, ends[-2], ends[-1])
+    slot, ours = len(ends) - 1, ByteRange(_BATCH, ends[-2], ends[-1])
     add_log(recording, _BATCH, KAFKA, travel.request)
     recording.step(
         f"The record waits in a batch for {TOPIC}-{travel.place.partition}, in memory: send has "
@@ -424,7 +424,7 @@ def tell_segment(recording: Recording, travel: Travel, dialect: Dialect) -> None
     )
     recording.hide(_BATCH)
     recording.show(name)
-    ours = Range(name, located.position, located.position + located.message.length_bytes)
+    ours = ByteRange(name, located.position, located.position + located.message.length_bytes)
     recording.step(
         f"The leader writes the message after the last one, with its offset, in the dialect of "
         f"the topic: {count(located.message.length_bytes, 'byte')} from byte {located.position} "
@@ -453,7 +453,7 @@ def tell_index(recording: Recording, travel: Travel) -> None:
     said = f"not above index.interval.bytes = {interval}. So the message gets no index entry."
     if has_entry:
         said = f"above index.interval.bytes = {interval}. So the message gets an index entry."
-    at = Range(name, slot * ENTRY_SIZE_BYTES, (slot + 1) * ENTRY_SIZE_BYTES)
+    at = ByteRange(name, slot * ENTRY_SIZE_BYTES, (slot + 1) * ENTRY_SIZE_BYTES)
     recording.step(
         f"From {since} it is {located.position} − {last} = {distance} bytes, {said}",
         focus=[at] if has_entry else [],
@@ -514,7 +514,7 @@ def _tell_walk(recording: Recording, travel: Travel) -> None:
     recording.step(
         f"From there the .log is read message by message, until offset {travel.place.offset} is "
         f"there: at byte {located.position}.",
-        focus=[Range(segment.log_path.name, located.position, end)],
+        focus=[ByteRange(segment.log_path.name, located.position, end)],
         values=_found_values(travel),
         tables=[Table("the walk", ("byte", "offset there"), stands, (len(stands) - 1,))],
     )

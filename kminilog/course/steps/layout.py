@@ -22,7 +22,7 @@ _ENTRY = {"relative offset": 4, "position": 4}
 _SHOWN_CHARACTERS = 60
 
 
-class Part(NamedTuple):
+class FieldBytes(NamedTuple):
     """One field of a message: its name, where it begins in the message, and its bytes."""
 
     name: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
         return int.from_bytes(self.data, signed=self.name != "crc")
 
 
-def split_fields(dialect: Dialect, data: bytes) -> list[Part]:
+def split_fields(dialect: Dialect, data: bytes) -> list[FieldBytes]:
     """Return the fields of one message, in order; of damaged bytes, as far as they go.
 
     >>> from kminilog.format.dialect import KAFKA
@@ -43,11 +43,11 @@ def split_fields(dialect: Dialect, data: bytes) -> list[Part]:
     >>> [(f.name, f.start) for f in split_fields(KAFKA, encode(KAFKA, 1, b"key", b"v"))][-4:]
     [('key length', 18), ('key', 22), ('value length', 25), ('value', 29)]
     """
-    parts: list[Part] = []
+    parts: list[FieldBytes] = []
 
     def take(name: str, size: int) -> None:
         start = parts[-1].start + len(parts[-1].data) if parts else 0
-        parts.append(Part(name, start, data[start : start + max(size, 0)]))
+        parts.append(FieldBytes(name, start, data[start : start + max(size, 0)]))
 
     for name, size in _FIXED.items():
         take(name, size)
@@ -99,7 +99,7 @@ def _index_fields(file: str, data: bytes) -> Iterator[Field]:
         yield _field(file, whole, UNPARSED, data[whole:], None)
 
 
-def _value(part: Part) -> Value:
+def _value(part: FieldBytes) -> Value:
     if part.name in ("key", "value"):
         text = part.data.decode("utf-8", "backslashreplace")
         return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"

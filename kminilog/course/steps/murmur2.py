@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from zlib import crc32
 
-from kminilog.course.steps.document import Document, Field, Range, Table, Value
+from kminilog.course.steps.document import ByteRange, Document, Field, Table, Value
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.format.hashing import murmur2, to_positive
 from kminilog.text import shown_in
@@ -137,7 +137,7 @@ def _say_key(recording: Recording, key: bytes, told: Mapping[str, Value]) -> Non
         f"The key has {len(key)} bytes. murmur2 takes them as words of four bytes, least "
         f"significant byte first: {words} here, and a tail of {tail}."
     )
-    focus = [Range(_FILE, 0, len(key))] if key else []
+    focus = [ByteRange(_FILE, 0, len(key))] if key else []
     values = {**told, "length": len(key), "words": words, "tail": tail}
     recording.step(said, focus=focus, values=values)
 
@@ -155,7 +155,7 @@ def _say_round(recording: Recording, number: int, one: Round, told: Mapping[str,
         "by 13, and a last multiplication.",
         "shift by 15": "The same by 15, without a multiplication.",
     }[one.what]
-    focus = [Range(_FILE, one.start, one.end)] if one.end else []
+    focus = [ByteRange(_FILE, one.start, one.end)] if one.end else []
     values: dict[str, Value] = {**told, "round": number, "h": f"0x{one.h:08x}"}
     if one.what in ("word", "tail"):
         name = "k" if one.what == "word" else "tail"

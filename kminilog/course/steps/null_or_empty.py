@@ -9,8 +9,8 @@ decoded by the engine. Source: S0 7 and S1 5.2; Kafka 0.8.2: Message, DefaultPar
 
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Document, Range, Table, Value
-from kminilog.course.steps.layout import Part, message_fields, split_fields
+from kminilog.course.steps.document import ByteRange, Document, Table, Value
+from kminilog.course.steps.layout import FieldBytes, message_fields, split_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.errors import NullValueError
 from kminilog.format.dialect import KAFKA, Dialect
@@ -22,7 +22,7 @@ PARTITIONS = 10
 _SHOWN_BYTES = 40
 
 
-class Case(NamedTuple):
+class KeyAndValue(NamedTuple):
     """A key and a value to write; `data` is what the engine makes of them, None if it refuses."""
 
     name: str
@@ -37,7 +37,7 @@ class Case(NamedTuple):
         return values if self.data is None else {**values, "bytes": len(self.data)}
 
 
-def cases(dialect: Dialect, key: bytes, value: bytes) -> dict[str, Case]:
+def cases(dialect: Dialect, key: bytes, value: bytes) -> dict[str, KeyAndValue]:
     """Return the five messages, by their names.
 
     >>> from kminilog.format.dialect import DOCUMENTED
@@ -51,7 +51,7 @@ def cases(dialect: Dialect, key: bytes, value: bytes) -> dict[str, Case]:
         "empty value": (key, b""),
         "null value": (key, None),
     }
-    return {name: Case(name, *one, _encoded(dialect, *one)) for name, one in wanted.items()}
+    return {name: KeyAndValue(name, *one, _encoded(dialect, *one)) for name, one in wanted.items()}
 
 
 def document(dialect: Dialect = KAFKA, key: bytes = b"k", value: bytes = b"v") -> Document:
@@ -82,11 +82,11 @@ def _encoded(dialect: Dialect, key: bytes | None, value: bytes | None) -> bytes 
         return None
 
 
-def _parts(dialect: Dialect, one: Case) -> dict[str, Part]:
+def _parts(dialect: Dialect, one: KeyAndValue) -> dict[str, FieldBytes]:
     return {part.name: part for part in split_fields(dialect, one.data or b"")}
 
 
-def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, KeyAndValue]) -> None:
     none, empty, some = (made[name] for name in ("no key", "empty key", "a key"))
     recording.show(none.name)
     recording.step(
@@ -116,7 +116,9 @@ def _say_keys(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> 
     _say_key(recording, dialect, (none, empty, some))
 
 
-def _say_key(recording: Recording, dialect: Dialect, keys: tuple[Case, Case, Case]) -> None:
+def _say_key(
+    recording: Recording, dialect: Dialect, keys: tuple[KeyAndValue, KeyAndValue, KeyAndValue]
+) -> None:
     none, _, some = keys
     recording.show(some.name)
     rows = tuple(
@@ -126,7 +128,7 @@ def _say_key(recording: Recording, dialect: Dialect, keys: tuple[Case, Case, Cas
     )
     recording.step(
         "A key with bytes, to compare. The key length alone tells the three apart.",
-        focus=[Range(some.name, 18, 22 + len(some.key or b""))],
+        focus=[ByteRange(some.name, 18, 22 + len(some.key or b""))],
         values=some.told,
         tables=[Table("Three keys", ("message", "key", "key length", "its bytes"), rows)],
     )
@@ -165,11 +167,11 @@ def _say_partition(recording: Recording, key: bytes) -> None:
     )
 
 
-def _say_empty_value(recording: Recording, dialect: Dialect, one: Case) -> None:
+def _say_empty_value(recording: Recording, dialect: Dialect, one: KeyAndValue) -> None:
     recording.hide("empty key")
     recording.show(one.name)
     said = "There is no value length in this dialect: the message ends after the key."
-    focus = Range(one.name, 18, len(one.data or b""))
+    focus = ByteRange(one.name, 18, len(one.data or b""))
     if dialect.has_value_length:
         said = "Its value length is 0, and no bytes follow."
         focus = _focus(dialect, one, "value length")
@@ -180,7 +182,7 @@ def _say_empty_value(recording: Recording, dialect: Dialect, one: Case) -> None:
     )
 
 
-def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, KeyAndValue]) -> None:
     null = made["null value"]
     if null.data is None:
         _say_refused(recording, dialect, null)
@@ -207,7 +209,7 @@ def _say_null_value(recording: Recording, dialect: Dialect, made: dict[str, Case
     )
 
 
-def _say_refused(recording: Recording, dialect: Dialect, null: Case) -> None:
+def _say_refused(recording: Recording, dialect: Dialect, null: KeyAndValue) -> None:
     question = ask(
         "Now the value is null. What does the engine do in this dialect?",
         "it refuses the message",
@@ -227,7 +229,7 @@ def _say_refused(recording: Recording, dialect: Dialect, null: Case) -> None:
     )
 
 
-def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Case]) -> None:
+def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, KeyAndValue]) -> None:
     rows: list[tuple[Value, ...]] = []
     same_count = 0
     for one in made.values():
@@ -261,14 +263,14 @@ def _say_round_trips(recording: Recording, dialect: Dialect, made: dict[str, Cas
     )
 
 
-def _differences(dialect: Dialect, one: Case, other: Case) -> str:
+def _differences(dialect: Dialect, one: KeyAndValue, other: KeyAndValue) -> str:
     mine, theirs = _parts(dialect, one), _parts(dialect, other)
     return " and ".join(name for name in mine if mine[name].data != theirs[name].data)
 
 
-def _focus(dialect: Dialect, one: Case, name: str) -> Range:
+def _focus(dialect: Dialect, one: KeyAndValue, name: str) -> ByteRange:
     part = _parts(dialect, one)[name]
-    return Range(one.name, part.start, part.start + len(part.data))
+    return ByteRange(one.name, part.start, part.start + len(part.data))
 
 
 def _text(data: bytes | None) -> str:

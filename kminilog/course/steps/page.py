@@ -11,7 +11,7 @@ hostile; they stay text. Source: ours.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from kminilog.course.steps.document import UNPARSED, Document, Range, compact, digest
+from kminilog.course.steps.document import UNPARSED, ByteRange, Document, compact, digest
 from kminilog.course.steps.text import cost_line, field_rows
 from kminilog.pages import framed, render
 
@@ -105,7 +105,7 @@ def _page(document: Document, index: str | None, with_bytes: Collection[int]) ->
     )
 
 
-def _tables(document: Document, focus: Sequence[Range]) -> list[BytesTable]:
+def _tables(document: Document, focus: Sequence[ByteRange]) -> list[BytesTable]:
     colours = _colours(document)
     kinds = {field.name: colours[field.kind] for field in document.fields}
     return [

@@ -236,7 +236,7 @@ MOST_TOPICS, MOST_PARTITIONS, MOST_MEMBERS = 6, 32, 12
 _TOPICS = {"orders": 10, "views": 4}
 
 
-class Plan(NamedTuple):
+class JoinPlan(NamedTuple):
     """The topics by name, the members in the order in which they joined, and the one to come."""
 
     topics: Mapping[str, int]
@@ -267,7 +267,7 @@ def document(
     Raises ValueError for no topic or member, for two members with one id, and for more than a grid
     can show; InvalidTopicError for a topic's name.
     """
-    plan = Plan(dict(sorted(topics.items())), tuple(members), joining)
+    plan = JoinPlan(dict(sorted(topics.items())), tuple(members), joining)
     _check(plan)
     before = {name: make_assignor(name).assign(plan.topics, plan.asking()) for name in ASSIGNORS}
     recording = Recording("range", "Who gets which partition: range, multiple and round robin")
@@ -286,7 +286,7 @@ def document(
     return recording.document()
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: JoinPlan) -> None:
     everybody = [*plan.members, plan.joining]
     if not plan.topics or not plan.members:
         raise ValueError("give at least one topic and one member")
@@ -304,7 +304,7 @@ def _check(plan: Plan) -> None:
         raise ValueError(f"a grid shows at most {most}")
 
 
-def _say_range(recording: Recording, plan: Plan, assignment: Assignment) -> None:
+def _say_range(recording: Recording, plan: JoinPlan, assignment: Assignment) -> None:
     (topic, partitions), *others = plan.topics.items()
     each, extra = divmod(partitions, len(plan.members))
     values = {"P": partitions, "C": len(plan.members), "P div C": each, "P mod C": extra}
@@ -335,7 +335,7 @@ def _say_range(recording: Recording, plan: Plan, assignment: Assignment) -> None
         )
 
 
-def _say_multiple(recording: Recording, plan: Plan, assignment: Assignment) -> None:
+def _say_multiple(recording: Recording, plan: JoinPlan, assignment: Assignment) -> None:
     members = len(plan.members)
     for topic, partitions in plan.topics.items():
         shares = multiple_runs(partitions, members)
@@ -349,7 +349,7 @@ def _say_multiple(recording: Recording, plan: Plan, assignment: Assignment) -> N
         )
 
 
-def _say_round_robin(recording: Recording, plan: Plan, assignment: Assignment) -> None:
+def _say_round_robin(recording: Recording, plan: JoinPlan, assignment: Assignment) -> None:
     dealt = 0
     for topic, partitions in plan.topics.items():
         taker = next(i for i, id in enumerate(plan.ordered) if (topic, 0) in assignment[id])
@@ -362,7 +362,9 @@ def _say_round_robin(recording: Recording, plan: Plan, assignment: Assignment) -
         dealt += partitions
 
 
-def _say_side_by_side(recording: Recording, plan: Plan, before: Mapping[str, Assignment]) -> None:
+def _say_side_by_side(
+    recording: Recording, plan: JoinPlan, before: Mapping[str, Assignment]
+) -> None:
     counts: tuple[tuple[Value, ...], ...] = tuple(
         (id, *(len(before[name][id]) for name in ASSIGNORS)) for id in plan.ordered
     )
@@ -376,7 +378,7 @@ def _say_side_by_side(recording: Recording, plan: Plan, before: Mapping[str, Ass
     )
 
 
-def _say_joining(recording: Recording, plan: Plan, before: Mapping[str, Assignment]) -> None:
+def _say_joining(recording: Recording, plan: JoinPlan, before: Mapping[str, Assignment]) -> None:
     joining, partitions = plan.joining, sum(plan.topics.values())
     asking = plan.asking(joining)
     after = {name: make_assignor(name).assign(plan.topics, asking) for name in ASSIGNORS}

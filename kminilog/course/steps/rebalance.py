@@ -23,8 +23,8 @@ from kminilog.course.replays.rebalance import (
     TOPIC,
     WAKES,
     Event,
-    Plan,
-    Second,
+    RebalancePlan,
+    RebalanceSecond,
 )
 from kminilog.course.steps.document import Ask, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
@@ -57,7 +57,7 @@ def what_is_given_up(member: str, strategy: str) -> Ask:
     return ask(question, right, why[right], wrong)
 
 
-def when_removed(member: str, second: int, plan: Plan) -> Ask | None:
+def when_removed(member: str, second: int, plan: RebalancePlan) -> Ask | None:
     """Ask in which second a member that hangs is removed."""
     hangs = [
         event.second
@@ -89,7 +89,7 @@ def when_removed(member: str, second: int, plan: Plan) -> Ask | None:
     )
 
 
-def how_many_again(before: Second, now: Second) -> Ask | None:
+def how_many_again(before: RebalanceSecond, now: RebalanceSecond) -> Ask | None:
     """Ask how many messages are read a second time when partitions are taken over."""
     begun = [
         number
@@ -148,8 +148,8 @@ _MOST_COLUMNS = 5  # of partitions side by side; more share one column, with a l
 class Change(NamedTuple):
     """A second, the one before it, its events, and who hangs or has just gone by then."""
 
-    before: Second
-    now: Second
+    before: RebalanceSecond
+    now: RebalanceSecond
     events: tuple[Event, ...]
     hanging: frozenset[str]
 
@@ -178,7 +178,7 @@ class Change(NamedTuple):
         return bool(self.events or self.now.read_again) or _kept(self.before) != _kept(self.now)
 
 
-def document(seconds: Sequence[Second], *, strategy: str, plan: Plan) -> Document:
+def document(seconds: Sequence[RebalanceSecond], *, strategy: str, plan: RebalancePlan) -> Document:
     """Return the step-through of a replay of at least one second, with this strategy and plan.
 
     The last state is that of the last second. Of more than MOST_STEPS steps, those before the last
@@ -210,7 +210,7 @@ def document(seconds: Sequence[Second], *, strategy: str, plan: Plan) -> Documen
     return recording.document()
 
 
-def _changes(seconds: Sequence[Second], plan: Plan) -> Iterator[Change]:
+def _changes(seconds: Sequence[RebalanceSecond], plan: RebalancePlan) -> Iterator[Change]:
     """Yield each second with the one before it; before the first one there is nothing."""
     before = seconds[0]._replace(
         state="",
@@ -229,13 +229,13 @@ def _changes(seconds: Sequence[Second], plan: Plan) -> Iterator[Change]:
         before = now
 
 
-def _kept(second: Second) -> tuple[object, ...]:
+def _kept(second: RebalanceSecond) -> tuple[object, ...]:
     """Return what stays the same in a second that is no news."""
     readers = tuple(second.reader_by_partition.values())
     return second.state, second.generation, readers, second.idle, sorted(second.members)
 
 
-def _by_reader(of: Second, other: Second) -> dict[str, list[int]]:
+def _by_reader(of: RebalanceSecond, other: RebalanceSecond) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for number, reader in of.reader_by_partition.items():
         if reader is not None and other.reader_by_partition[number] != reader:
@@ -246,7 +246,7 @@ def _by_reader(of: Second, other: Second) -> dict[str, list[int]]:
 # ---- what is said
 
 
-def _sentences(change: Change, plan: Plan) -> Iterator[str]:
+def _sentences(change: Change, plan: RebalancePlan) -> Iterator[str]:
     before, now = change.before, change.now
     for event in change.events:
         yield _event_sentence(event, now)
@@ -274,7 +274,7 @@ def _sentences(change: Change, plan: Plan) -> Iterator[str]:
         )
 
 
-def _event_sentence(event: Event, now: Second) -> str:
+def _event_sentence(event: Event, now: RebalanceSecond) -> str:
     answer = "The group accepts it."
     if now.error:
         answer = f"The group answers: {now.error}. So it joins as a new member."
@@ -299,7 +299,7 @@ def _partition_list(numbers: Sequence[int]) -> str:
 class _Questions:
     """Asks each question once, where its answer shows for the first time."""
 
-    def __init__(self, strategy: str, plan: Plan) -> None:
+    def __init__(self, strategy: str, plan: RebalancePlan) -> None:
         self._strategy = strategy
         self._plan = plan
         self._asked: set[Callable[..., Ask | None]] = set()
@@ -327,7 +327,7 @@ class _Questions:
 # ---- the state
 
 
-def _values(second: Second) -> dict[str, Value]:
+def _values(second: RebalanceSecond) -> dict[str, Value]:
     return {
         "second": second.second,
         "state": second.state,
@@ -337,7 +337,7 @@ def _values(second: Second) -> dict[str, Value]:
     }
 
 
-def _partitions(before: Second, now: Second) -> Table:
+def _partitions(before: RebalanceSecond, now: RebalanceSecond) -> Table:
     rows: list[tuple[Value, ...]] = []
     for number, reader in now.reader_by_partition.items():
         read_to = now.read_to_by_partition[number]
@@ -353,11 +353,11 @@ def _partitions(before: Second, now: Second) -> Table:
     return Table("partitions at the end of this second", columns, tuple(rows), tuple(marked))
 
 
-def _readers(second: Second) -> list[str]:
+def _readers(second: RebalanceSecond) -> list[str]:
     return [reader or NOBODY for reader in second.reader_by_partition.values()]
 
 
-def _timeline(seconds: Sequence[Second], *, is_last: bool = True) -> Table:
+def _timeline(seconds: Sequence[RebalanceSecond], *, is_last: bool = True) -> Table:
     """Return seconds as rows, with who reads each partition; the last one is marked."""
     columns = ["second", "what happens", "state", "gen"]
     numbers = list(seconds[0].reader_by_partition)

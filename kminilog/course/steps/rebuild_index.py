@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.temporary_partition import (
     add_index,
@@ -189,7 +189,7 @@ class _Story:
         """Tell of the index before and after the damage."""
         rebuilt, recording = self._rebuilt, self._recording
         add_index(recording, self._before, rebuilt.before)
-        whole = [Range(self._before, 0, len(rebuilt.before))]
+        whole = [ByteRange(self._before, 0, len(rebuilt.before))]
         recording.step(
             "A segment and its index. The index is derived: every entry repeats what the .log says "
             "itself, the offset of a message and where it begins.",
@@ -210,12 +210,12 @@ class _Story:
             tables=[self._entry_table("What is left of the index", rebuilt.present)],
         )
 
-    def _changed(self, damaged: bytes) -> list[Range]:
+    def _changed(self, damaged: bytes) -> list[ByteRange]:
         """Return the entry of the damaged file that differs first; torn bytes are one, too."""
         for start in range(0, len(damaged), ENTRY_SIZE_BYTES):
             end = min(start + ENTRY_SIZE_BYTES, len(damaged))
             if damaged[start:end] != self._rebuilt.before[start : start + ENTRY_SIZE_BYTES]:
-                return [Range(self._damaged, start, end)]
+                return [ByteRange(self._damaged, start, end)]
         return []
 
     def _entry_table(
@@ -242,7 +242,7 @@ class _Story:
             f"reader is not misled, but its way is longer: {said}, and reads "
             f"{now.scanned_bytes} bytes in place of {whole.scanned_bytes}.",
             ask=_ask_search(rebuilt.searched_offset),
-            focus=[Range(self._log, now.position, end)],
+            focus=[ByteRange(self._log, now.position, end)],
             tables=[self._search_table(("whole", "damaged"))],
         )
 
@@ -267,7 +267,7 @@ class _Story:
                 f"{'' if slot else first}The next message that begins more than {INTERVAL_BYTES} "
                 f"bytes after {last} is {self._offset(entry)}, at byte {entry.position}. It is "
                 f"due the entry {entry.relative_offset}, {entry.position}.",
-                focus=[Range(self._log, entry.position, entry.position + SIZE_END)],
+                focus=[ByteRange(self._log, entry.position, entry.position + SIZE_END)],
                 values={"position of the last entry": before, "position": entry.position},
                 tables=[self._entry_table("Entries that are due", entries[: slot + 1], [slot])],
             )
@@ -308,7 +308,7 @@ class _Story:
             f"The new index has {len(rebuilt.rebuilt)} bytes, and {differing} of them differ from "
             "the index before the damage: the same messages, by the same rule.",
             ask=_ask_difference(rebuilt, differing),
-            focus=[Range(name, 0, len(rebuilt.rebuilt))],
+            focus=[ByteRange(name, 0, len(rebuilt.rebuilt))],
             values={"index bytes": len(rebuilt.rebuilt), "bytes that differ": differing},
             tables=[self._search_table(("whole", "damaged", "rebuilt"))],
         )

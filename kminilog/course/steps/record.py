@@ -11,7 +11,7 @@ single message tells. Source: S1 5.2; Kafka 0.8.2: Message, MessageAndOffset.
 from collections.abc import Sequence
 from pathlib import Path
 
-from kminilog.course.steps.document import Ask, Document, Field, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Table, Value
 from kminilog.course.steps.layout import NUMBERS, message_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.stretches import (
@@ -174,12 +174,12 @@ def _say_file(recording: Recording, path: Path, around: Neighbourhood, chosen: S
 
 def _first_look(
     recording: Recording, file: str, chosen: Stretch, around: Neighbourhood
-) -> list[Range]:
+) -> list[ByteRange]:
     """Return what the panel of bytes opens at: the damage, or a message after others."""
     if chosen.damage:
-        return recording.in_view(Range(file, chosen.start, chosen.end))
+        return recording.in_view(ByteRange(file, chosen.start, chosen.end))
     is_after_another = chosen is not around.near[0]
-    offset = Range(file, chosen.start, chosen.start + NUMBERS["offset"])
+    offset = ByteRange(file, chosen.start, chosen.start + NUMBERS["offset"])
     return recording.in_view(offset) if is_after_another else []
 
 
@@ -203,14 +203,14 @@ def _say_field(
     recording.step(
         meaning(field, chosen.start),
         ask=None if chosen.damage else question(field, chosen.start, chosen.end),
-        focus=recording.in_view(Range(field.file, field.start, field.end)),
+        focus=recording.in_view(ByteRange(field.file, field.start, field.end)),
         values=said,
     )
 
 
 def _say_result(recording: Recording, file: str, chosen: Stretch) -> None:
     values: dict[str, Value] = {"start": chosen.start, "end": chosen.end}
-    focus = recording.in_view(Range(file, chosen.start, chosen.end))
+    focus = recording.in_view(ByteRange(file, chosen.start, chosen.end))
     message = chosen.message
     if message:
         recording.step(

@@ -18,13 +18,13 @@ from kminilog.course.steps.document import (
     MAX_FILES_JSON,
     MAX_STEPS,
     MAX_STEPS_JSON,
+    AnswerChoice,
     Ask,
-    Choice,
+    ByteRange,
     Cost,
     Document,
     Field,
     File,
-    Range,
     State,
     Step,
     Table,
@@ -89,12 +89,12 @@ class Recording:
         """Tell if a file of this name was added."""
         return any(file.name == name for file in self._files)
 
-    def in_view(self, range: Range) -> list[Range]:
+    def in_view(self, range: ByteRange) -> list[ByteRange]:
         """Return the part of a range that is among the bytes of its file: one range, or none."""
         for file in self._files:
             start, end = max(range.start, file.start), min(range.end, file.end)
             if file.name == range.file and start < end:
-                return [Range(file.name, start, end)]
+                return [ByteRange(file.name, start, end)]
         return []
 
     def show(self, name: str, end: int | None = None) -> None:
@@ -107,7 +107,9 @@ class Recording:
         del self._ends[name]
 
     @contextmanager
-    def shown_alone(self, range: Range, add: Callable[[str], None]) -> Iterator[list[Range]]:
+    def shown_alone(
+        self, range: ByteRange, add: Callable[[str], None]
+    ) -> Iterator[list[ByteRange]]:
         """Show bytes that a step looks at, for this step; yield the range to be in focus.
 
         If they are not in view, they become a part of their own in place of their file: `add` adds
@@ -135,7 +137,7 @@ class Recording:
         say: str,
         *,
         ask: Ask | None = None,
-        focus: Sequence[Range] = (),
+        focus: Sequence[ByteRange] = (),
         values: Mapping[str, Value] | None = None,
         tables: Sequence[Table] = (),
     ) -> None:
@@ -179,8 +181,10 @@ def ask(question: str, right: str, why: str, wrong: Mapping[str, str]) -> Ask:
     The choices are in the order of their numbers or letters, so that the place of the right one
     tells nothing. An answer of `wrong` that is the right one is left out.
     """
-    choices = [Choice(right, True, why)]
-    choices += [Choice(answer, False, how) for answer, how in wrong.items() if answer != right]
+    choices = [AnswerChoice(right, True, why)]
+    choices += [
+        AnswerChoice(answer, False, how) for answer, how in wrong.items() if answer != right
+    ]
     return Ask(question, tuple(sorted(choices, key=lambda choice: _order(choice.answer))))
 
 

@@ -12,7 +12,7 @@ and the real index says if it got one. Source: S1 5.2; Kafka: LogSegment.append,
 
 from collections.abc import Sequence
 
-from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.indexed_segment import (
     FIRST_OFFSET,
     INTERVAL_BYTES,
@@ -80,10 +80,10 @@ def _tell_message(
     entry_end = one.entry_count * ENTRY_SIZE_BYTES
     recording.show(log_name, end)
     recording.show(index_name, entry_end)
-    focus = [Range(log_name, one.position, one.position + SIZE_END)]
+    focus = [ByteRange(log_name, one.position, one.position + SIZE_END)]
     question = None
     if one.entry:
-        focus.append(Range(index_name, entry_end - ENTRY_SIZE_BYTES, entry_end))
+        focus.append(ByteRange(index_name, entry_end - ENTRY_SIZE_BYTES, entry_end))
         if one.entry_count == 1:
             question = _ask_entry(dialect, written, one, end or len(written.log_data))
     elif one.position and one.distance_bytes == interval_bytes:

@@ -31,7 +31,7 @@ BUG = "round-robin.double-call-bug"
 _TOPIC = "orders"
 
 
-class Run(NamedTuple):
+class PartitionerRun(NamedTuple):
     """A partitioner with its settings, and where it sends each record."""
 
     label: str
@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
 def send_twelve(
     name: str, new_chance: Callable[[], Chance], partitions: int, batch_bytes: int
-) -> list[Run]:
+) -> list[PartitionerRun]:
     """Return the run of a partitioner by its name; of round robin also the one with its bug."""
     config: dict[str, object] = {"partitioner.class": name, "batch.size": batch_bytes}
     variants = [(name, config)]
@@ -63,11 +63,11 @@ def send_twelve(
         chooser = make_partitioner(name, settings, chance=new_chance(), clock=ManualClock())
         choices = tuple(dry_run(chooser, KEYS, _TOPIC, cluster, batch_bytes))
         chooser.close()
-        runs.append(Run(label, settings, choices))
+        runs.append(PartitionerRun(label, settings, choices))
     return runs
 
 
-def grid(runs: Sequence[Run], sent: int, *, has_stars: bool = True) -> Table:
+def grid(runs: Sequence[PartitionerRun], sent: int, *, has_stars: bool = True) -> Table:
     """Return who sent what where so far; the partitioners that began a batch last are marked."""
     rows: list[tuple[Value, ...]] = [("the key", *KEYS)]
     for run in runs:
@@ -87,7 +87,7 @@ def grid(runs: Sequence[Run], sent: int, *, has_stars: bool = True) -> Table:
     return Table(title, columns, tuple(rows), tuple(began))
 
 
-def counts(runs: Sequence[Run], partitions: int) -> Table:
+def counts(runs: Sequence[PartitionerRun], partitions: int) -> Table:
     """Return how many records each partition gets."""
     rows: list[tuple[Value, ...]] = []
     for run in runs:
@@ -138,7 +138,7 @@ def document(
     return recording.document()
 
 
-def _beginning(runs: Sequence[Run], partitions: int, batch_bytes: int) -> str:
+def _beginning(runs: Sequence[PartitionerRun], partitions: int, batch_bytes: int) -> str:
     plain = runs[0].choices[0].size_bytes
     fitting = max(1, batch_bytes // plain)
     return (
@@ -148,7 +148,9 @@ def _beginning(runs: Sequence[Run], partitions: int, batch_bytes: int) -> str:
     )
 
 
-def _say_record(recording: Recording, runs: Sequence[Run], number: int, partitions: int) -> None:
+def _say_record(
+    recording: Recording, runs: Sequence[PartitionerRun], number: int, partitions: int
+) -> None:
     key = KEYS[number]
     here = [(run, run.choices[number]) for run in runs]
     began = sum(choice.is_batch_new for _, choice in here)
@@ -172,7 +174,7 @@ def _say_record(recording: Recording, runs: Sequence[Run], number: int, partitio
     )
 
 
-def _of_key(runs: Sequence[Run], key: str, partitions: int) -> str:
+def _of_key(runs: Sequence[PartitionerRun], key: str, partitions: int) -> str:
     by_hash = [run.label for run in runs if run.name in BY_MURMUR2]
     if not by_hash:
         return "Each partitioner here has a rule of its own for keys."
@@ -181,7 +183,7 @@ def _of_key(runs: Sequence[Run], key: str, partitions: int) -> str:
     return f"Its murmur2 belongs to partition {partition}: {', '.join(by_hash)} {verb} it there."
 
 
-def _question(runs: Sequence[Run], number: int, partitions: int) -> Ask | None:
+def _question(runs: Sequence[PartitionerRun], number: int, partitions: int) -> Ask | None:
     """Return what is asked at a record: at the second one, and where a key comes again."""
     if partitions < 3:
         return None
@@ -194,7 +196,7 @@ def _question(runs: Sequence[Run], number: int, partitions: int) -> Ask | None:
     return None
 
 
-def _ask_second(run: Run) -> Ask:
+def _ask_second(run: PartitionerRun) -> Ask:
     one, two = run.choices[:2]
     answers = {
         "the same partition again": "That would hold if the batch had room for it.",
@@ -214,7 +216,7 @@ def _ask_second(run: Run) -> Ask:
     )
 
 
-def _ask_key(run: Run, number: int, partitions: int) -> Ask:
+def _ask_key(run: PartitionerRun, number: int, partitions: int) -> Ask:
     before = KEYS.index(KEYS[number])
     right = run.choices[number].partition
     previous = run.choices[number - 1].partition
@@ -235,7 +237,7 @@ def _ask_key(run: Run, number: int, partitions: int) -> Ask:
     )
 
 
-def _say_bug(recording: Recording, runs: Sequence[Run], partitions: int) -> None:
+def _say_bug(recording: Recording, runs: Sequence[PartitionerRun], partitions: int) -> None:
     """Show how many partitions round robin uses, if it is among the partitioners."""
     both = [run for run in runs if run.name == "round-robin"]
     if not both:
@@ -266,7 +268,10 @@ def _say_bug(recording: Recording, runs: Sequence[Run], partitions: int) -> None
 
 
 def _say_slow(
-    recording: Recording, runs: Sequence[Run], partitions: int, new_chance: Callable[[], Chance]
+    recording: Recording,
+    runs: Sequence[PartitionerRun],
+    partitions: int,
+    new_chance: Callable[[], Chance],
 ) -> None:
     """Show what each partition gets if one leader is slow."""
     got = {run.label: replay_slow_leader(run.config, partitions, new_chance()) for run in runs}
@@ -296,7 +301,9 @@ def _say_slow(
         )
 
 
-def _ask_slow(runs: Sequence[Run], got: Mapping[str, Sequence[int]], fair: int) -> Ask | None:
+def _ask_slow(
+    runs: Sequence[PartitionerRun], got: Mapping[str, Sequence[int]], fair: int
+) -> Ask | None:
     sticky = next((run for run in runs if run.name in _STICKY), None)
     if sticky is None or len(got[sticky.label]) < 2:
         return None

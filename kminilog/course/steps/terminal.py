@@ -16,7 +16,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table as Grid
 from rich.text import Text
 
-from kminilog.course.steps.document import Document, Range, Step, Table, digest
+from kminilog.course.steps.document import ByteRange, Document, Step, Table, digest
 from kminilog.course.steps.text import cost_line, field_rows, shown_cell
 from kminilog.text import printable, table
 
@@ -195,7 +195,7 @@ class Viewer:
             grid.add_row(Group(*left, values))
         return grid
 
-    def _bytes(self, focus: Range) -> Text:
+    def _bytes(self, focus: ByteRange) -> Text:
         text = Text(f"{printable(focus.file)}\n", style="bold")
         rows = field_rows(self._document, focus)
         widths = [max(len(str(row[column])) for row in rows) for column in (0, 1)]

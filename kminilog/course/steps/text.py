@@ -17,7 +17,7 @@ each step, and the last one in full. Source: ours.
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from kminilog.course.steps.document import Ask, Cost, Document, Range, Step, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Cost, Document, Step, Table, Value
 from kminilog.text import (
     GOOD,
     HEADING,
@@ -121,7 +121,7 @@ def _value_lines(values: Mapping[str, Value], width: int) -> Iterator[str]:
             yield from wrap(line, width, later=later, cuts_words=False)
 
 
-def _field_lines(document: Document, focus: Range) -> Iterator[str]:
+def _field_lines(document: Document, focus: ByteRange) -> Iterator[str]:
     """Yield the table of the fields in a range, each row styled by its field."""
     rows = field_rows(document, focus)
     head, *body = table_rows(("byte", "field", "bytes", "value"), rows, _TABLE_WIDTH)
@@ -177,7 +177,7 @@ def cost_line(cost: Cost) -> str:
     return ", ".join(count(number, noun) for number, noun in parts if number)
 
 
-def field_rows(document: Document, focus: Range) -> list[tuple[object, ...]]:
+def field_rows(document: Document, focus: ByteRange) -> list[tuple[object, ...]]:
     """Return the rows of the fields that have bytes in a range: byte, name, hex, value.
 
     Of a key or a value, each row has the text of its own bytes.

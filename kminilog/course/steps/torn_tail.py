@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kminilog.course.steps.document import Ask, Document, Range, Table, Value
+from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import (
     PARTITION,
@@ -354,7 +354,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         "Another log, of three messages. One byte in the size field of the second was changed, so "
         "the message seems to end far past the end of the file. For the decoder that is the same "
         "as a torn tail: more bytes needed.",
-        focus=[Range(_FILE, position + _SIZE_AT, position + _SIZE_AT + 4)],
+        focus=[ByteRange(_FILE, position + _SIZE_AT, position + _SIZE_AT + 4)],
         values=values,
         tables=[outcome_table(damaged.outcome)],
     )
@@ -365,7 +365,7 @@ def tell_false_torn_tail(recording: Recording, dialect: Dialect) -> None:
         "damage. The partition takes no writes until a human forces the cut, which would lose "
         f"{lost} whole message.",
         ask=_ask_what_is_done(damaged),
-        focus=[Range(_FILE, damaged.found_at, len(damaged.data))],
+        focus=[ByteRange(_FILE, damaged.found_at, len(damaged.data))],
         values={
             **values,
             "decision": "refuse" if damaged.is_refused else "cut",
@@ -485,10 +485,10 @@ class _Story:
             self.recording.show(self._shown_name(str(name)), int(log_bytes or 0))
             self.recording.show(f"{name}{INDEX_SUFFIX}", int(entries or 0) * ENTRY_SIZE_BYTES)
 
-    def _torn_range(self) -> list[Range]:
+    def _torn_range(self) -> list[ByteRange]:
         crash = self.crash
         start, end = crash.torn_start, crash.torn_start + crash.cut_bytes
-        return [Range(self._shown_name(crash.torn_name), start, end)] if start < end else []
+        return [ByteRange(self._shown_name(crash.torn_name), start, end)] if start < end else []
 
     def _tell_where_to_scan(self) -> None:
         scanned = {one.name for one in self.crash.recovered.scanned}
@@ -527,7 +527,7 @@ class _Story:
             self.recording.step(
                 said,
                 ask=question,
-                focus=[Range(name, position, end)],
+                focus=[ByteRange(name, position, end)],
                 values={
                     "position": position,
                     "valid up to byte": end if isinstance(outcome, Message) else position,
@@ -569,10 +569,12 @@ class _Story:
             f"The .log is cut to {count(valid_bytes, 'byte')}. The {count(len(data), 'byte')} that "
             f"were cut off stay in a side file, {name}.",
             values,
-            [Range(name, 0, len(data))],
+            [ByteRange(name, 0, len(data))],
         )
 
-    def _step_after(self, said: str, values: dict[str, Value], focus: Sequence[Range] = ()) -> None:
+    def _step_after(
+        self, said: str, values: dict[str, Value], focus: Sequence[ByteRange] = ()
+    ) -> None:
         segments = self.crash.recovered.segments
         for segment, *_, entries in segments:
             name = f"{segment}{INDEX_SUFFIX}"
@@ -600,7 +602,7 @@ class _Story:
         self.recording.step(
             said,
             ask=ask_next_offset(crash),
-            focus=[Range(name, end - crash.message_bytes, end)],
+            focus=[ByteRange(name, end - crash.message_bytes, end)],
             values={"next offset": crash.next_offset + 1},
             tables=[segments_table("Segments", crash.after)],
         )

@@ -19,7 +19,7 @@ from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
-from kminilog.verification.records import Records
+from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import PartitionSummary
 
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ class Engine(Protocol):
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        records: Records,
+        records: SmallFiles,
         *,
         strict_index: bool,
         is_full: bool,

@@ -18,7 +18,7 @@ from kminilog.storage.topics import OnBroken, Topic
 from kminilog.verification.coverage import NO_SOURCE
 from kminilog.verification.findings import parse_classes
 from kminilog.verification.orphans import topics_to_check
-from kminilog.verification.records import Records, read_records
+from kminilog.verification.records import SmallFiles, read_records
 from kminilog.verification.report import Report
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _topics(
     return chosen
 
 
-def _manifest(log_dir: LogDir, records: Records, job: str) -> Manifest:
+def _manifest(log_dir: LogDir, records: SmallFiles, job: str) -> Manifest:
     """Return the manifest of a committed job, without the messages that were cut off."""
     topics = dict.fromkeys(manifest.topic for manifest in records.manifests)
     found = (manifest for topic in topics for manifest in records.jobs_of(topic))

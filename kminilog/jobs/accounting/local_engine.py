@@ -12,7 +12,7 @@ from kminilog.columns.twins import segment_check
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.partition_checks import check_partitions
-from kminilog.verification.records import Records
+from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import CheckSegment, PartitionSummary
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class LocalEngine:
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        records: Records,
+        records: SmallFiles,
         *,
         strict_index: bool,
         is_full: bool,

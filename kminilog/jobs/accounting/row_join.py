@@ -30,7 +30,7 @@ from kminilog.jobs.accounting.rows import (
     numbered,
     scattered,
 )
-from kminilog.jobs.accounting.sides import Messages, Records, Sides
+from kminilog.jobs.accounting.sides import Messages, Sides, SourceRecords
 
 Item = tuple[int, Any]
 """Where an item goes, and the item: a bucket first, then a partition."""
@@ -104,7 +104,7 @@ class RowJoin:
             found = Breaks(part.start, numbers, offsets)
             yield self.buckets, (partition, found)
 
-    def is_wanted(self, rows: Records | Messages) -> Bits:
+    def is_wanted(self, rows: SourceRecords | Messages) -> Bits:
         """Return which rows are compared: those in cells that are wanted."""
         if self.wanted is None:
             return np.ones(len(rows.keys), np.bool_)
@@ -151,7 +151,7 @@ class RecordReader:
                 self._run = int(records.numbers[0])
             yield from self._rows(records)
 
-    def _rows(self, records: Records) -> Iterator[Item]:
+    def _rows(self, records: SourceRecords) -> Iterator[Item]:
         join, counted_before = self._join, self._before.copy()
         columns = {
             "order": records.numbers,

@@ -24,7 +24,7 @@ from kminilog.jobs.source.places import Order, places_of
 from kminilog.storage.log_dir import LogDir
 
 
-class Records(NamedTuple):
+class SourceRecords(NamedTuple):
     """Some records of the source, in source order.
 
     `numbers` are those of their places. A rejected record belongs to no partition: UNKNOWN.
@@ -64,14 +64,14 @@ class Sides:
     rejections: Rejections
     order: Order
 
-    def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], Records]:
+    def reader(self, wanted: Bits | None = None) -> Callable[[pa.RecordBatch], SourceRecords]:
         """Return a new function of a batch with the columns of `Columns`; O(bytes).
 
         Both sides read values only of the cells that are `wanted`; None stands for all.
         """
         choose = self.expected.chooser()
 
-        def read(batch: pa.RecordBatch) -> Records:
+        def read(batch: pa.RecordBatch) -> SourceRecords:
             keys, places = batch.column("key"), places_of(batch)
             numbers = self.order.numbers(places)
             is_undecodable = _bits(batch.column("rejected").is_valid())
@@ -88,7 +88,7 @@ class Sides:
             found = digests(keys, values, wanted)
             found = _without_copies(found, is_undecodable, numbers)
             has_key = _bits(keys.is_valid())
-            return Records(keys, found, numbers, partitions, has_key, is_rejected)
+            return SourceRecords(keys, found, numbers, partitions, has_key, is_rejected)
 
         return read
 

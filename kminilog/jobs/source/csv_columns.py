@@ -63,7 +63,7 @@ class Case(NamedTuple):
     records: int
 
 
-class Stretch(NamedTuple):
+class CsvStretch(NamedTuple):
     """What a task finds in a stretch of a file: both cases, and whether its quotes are odd."""
 
     outside: Case
@@ -76,7 +76,7 @@ class Stretch(NamedTuple):
 
 
 _NOTHING = Case(is_regular=True, border=None, ended=0, records=0)
-_EMPTY = Stretch(_NOTHING, _NOTHING, is_odd=False)
+_EMPTY = CsvStretch(_NOTHING, _NOTHING, is_odd=False)
 
 
 def csv_pieces(files: Sequence[SourceFile], tasks: Tasks) -> list[Piece]:
@@ -100,7 +100,7 @@ def csv_pieces(files: Sequence[SourceFile], tasks: Tasks) -> list[Piece]:
     return [piece for whole in wholes for piece in cut.get(whole.rank, [whole])]
 
 
-def _cut(whole: Piece, stretches: Sequence[Stretch]) -> list[Piece]:
+def _cut(whole: Piece, stretches: Sequence[CsvStretch]) -> list[Piece]:
     is_inside, records, begins = False, 0, [(0, 0)]
     for number, stretch in enumerate(stretches):
         case = stretch.case(is_inside)
@@ -119,7 +119,7 @@ def _cut(whole: Piece, stretches: Sequence[Stretch]) -> list[Piece]:
     ]
 
 
-def _survey(part: tuple[str, int, int]) -> Stretch:
+def _survey(part: tuple[str, int, int]) -> CsvStretch:
     """Return what the bytes of a file from `start` up to `end` hold. Memory: a few SURVEY_BYTES."""
     path, start, end = part
     try:
@@ -133,7 +133,7 @@ def _survey(part: tuple[str, int, int]) -> Stretch:
         raise SourceError(path, reason=error.strerror or str(error)) from None
 
 
-def _join(one: Stretch, two: Stretch) -> Stretch:
+def _join(one: CsvStretch, two: CsvStretch) -> CsvStretch:
     """Return what two stretches hold together; `two` follows `one`."""
 
     def case(is_inside: bool) -> Case:
@@ -142,10 +142,10 @@ def _join(one: Stretch, two: Stretch) -> Stretch:
         is_regular = case.is_regular and following.is_regular
         return Case(is_regular, first.border, first.ended, case.records + following.records)
 
-    return Stretch(case(False), case(True), one.is_odd ^ two.is_odd)
+    return CsvStretch(case(False), case(True), one.is_odd ^ two.is_odd)
 
 
-def _look(file: IO[bytes], origin: int, start: int, end: int) -> Stretch:
+def _look(file: IO[bytes], origin: int, start: int, end: int) -> CsvStretch:
     """Return what the bytes of an open file from `start` up to `end` hold.
 
     It looks at two bytes before them and one after them, too. Before `origin`, where the first
@@ -174,7 +174,7 @@ def _look(file: IO[bytes], origin: int, start: int, end: int) -> Stretch:
         records = ~is_empty[ends]
         return Case(is_regular, border, int(records[0]), int(np.count_nonzero(records)))
 
-    return Stretch(case(0), case(1), len(quotes) % 2 == 1)
+    return CsvStretch(case(0), case(1), len(quotes) % 2 == 1)
 
 
 def _places(data: NDArray[np.uint8], sign: int) -> NDArray[np.int64]:

@@ -108,7 +108,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 _SEPARATORS = re.compile(r"[ \t\n\r,:]*")
 
 
-class Records(NamedTuple):
+class ParsedRecords(NamedTuple):
     """The fields of some CSV records in file order, and why each one is rejected, or None.
 
     A rejected record has only None as fields.
@@ -136,7 +136,7 @@ def csv_records(
     skip: int = 0,
     lines_before: int = 0,
     encoding: str = "utf-8-sig",
-) -> Iterator[Records]:
+) -> Iterator[ParsedRecords]:
     """Yield the records that follow in an open CSV file, without the first `skip`.
 
     Each should have `width` fields. Raises SourceError for a file that cannot be read to its end;
@@ -152,7 +152,7 @@ def csv_records(
                 absent if fault else [field or None for field in record]
                 for record, fault in zip(chunk, rejected, strict=True)
             ]
-            yield Records(fields, rejected)
+            yield ParsedRecords(fields, rejected)
 
 
 def csv_columns(paths: Iterable[str], *, header: bool) -> list[str]:

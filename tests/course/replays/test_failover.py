@@ -4,14 +4,16 @@ from random import Random
 
 import pytest
 
-from kminilog.course.replays.failover import Plan, Second, replay_failover
+from kminilog.course.replays.failover import FailoverPlan, FailoverSecond, replay_failover
 
 pytestmark = pytest.mark.usefixtures("without_fsync")
 EVEN = {0: 2, 1: 2, 2: 2, 3: 2}
 UP_AGAIN = [0, 1, 2, 6, 7, 8]
 
 
-def replay(path, *, is_switch_on: bool, is_stopping: bool = False, seed: int = 0) -> list[Second]:
+def replay(
+    path, *, is_switch_on: bool, is_stopping: bool = False, seed: int = 0
+) -> list[FailoverSecond]:
     chance = Random(seed)
     return list(
         replay_failover(path, is_switch_on=is_switch_on, is_stopping=is_stopping, chance=chance)
@@ -57,7 +59,7 @@ def test_replay_is_the_same_for_the_same_seed(tmp_path):
 
 
 def test_replay_follows_another_plan(tmp_path):
-    plan = Plan(dies_at=1, returns_at=2, seconds=3, rounds=5)
+    plan = FailoverPlan(dies_at=1, returns_at=2, seconds=3, rounds=5)
     seen = list(
         replay_failover(
             tmp_path, is_switch_on=False, is_stopping=False, chance=Random(1), plan=plan

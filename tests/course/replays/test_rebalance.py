@@ -10,8 +10,8 @@ from kminilog.course.replays.rebalance import (
     LEAVES,
     WAKES,
     Event,
-    Plan,
-    Second,
+    RebalancePlan,
+    RebalanceSecond,
     replay_rebalance,
 )
 from kminilog.errors import PluginError, SettingError
@@ -19,13 +19,15 @@ from kminilog.errors import PluginError, SettingError
 pytestmark = pytest.mark.usefixtures("without_fsync")
 
 
-def replay(path, *, strategy: str = "range", plan: Plan | None = None) -> list[Second]:
+def replay(
+    path, *, strategy: str = "range", plan: RebalancePlan | None = None
+) -> list[RebalanceSecond]:
     path.mkdir(exist_ok=True)
-    plan = plan or Plan()
+    plan = plan or RebalancePlan()
     return list(replay_rebalance(path, strategy=strategy, chance=Random(0), plan=plan))
 
 
-def readers(second: Second) -> str:
+def readers(second: RebalanceSecond) -> str:
     return "".join(reader or "-" for reader in second.reader_by_partition.values())
 
 
@@ -76,8 +78,8 @@ def test_replay_refuses_the_commit_of_a_member_that_wakes_up(tmp_path):
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("partitions", range(1, 9))
 def test_replay_goes_on_if_a_rebalance_refuses_a_commit(tmp_path, strategy, partitions):
-    seen = replay(tmp_path, strategy=strategy, plan=Plan(partitions=partitions))
-    assert len(seen) == Plan().seconds
+    seen = replay(tmp_path, strategy=strategy, plan=RebalancePlan(partitions=partitions))
+    assert len(seen) == RebalancePlan().seconds
     assert seen[-1].state == "Stable"
     assert all(
         "speaks of generation" in second.error
@@ -90,7 +92,7 @@ def test_replay_eager_members_stop_and_cooperative_ones_read_on(tmp_path):
     eager = replay(tmp_path / "eager", strategy="sticky")
     cooperative = replay(tmp_path / "cooperative", strategy="cooperative-sticky")
 
-    def pauses(seen: list[Second]) -> int:
+    def pauses(seen: list[RebalanceSecond]) -> int:
         return sum(readers(second).count("-") for second in seen[:20])
 
     assert pauses(cooperative) < pauses(eager)
@@ -100,7 +102,7 @@ def test_replay_eager_members_stop_and_cooperative_ones_read_on(tmp_path):
 
 def test_replay_more_members_than_partitions_leaves_some_idle(tmp_path):
     events = tuple(Event(0, name, JOINS) for name in "ABC")
-    seen = replay(tmp_path, plan=Plan(events=events, partitions=2, seconds=8))
+    seen = replay(tmp_path, plan=RebalancePlan(events=events, partitions=2, seconds=8))
     assert readers(seen[-1]) == "AB"
     assert seen[-1].idle == ("C",)
     assert seen[0].event == "A joins, B joins, C joins"
@@ -108,14 +110,14 @@ def test_replay_more_members_than_partitions_leaves_some_idle(tmp_path):
 
 def test_replay_of_a_group_that_nobody_has_joined_yet_is_empty(tmp_path):
     events = (Event(1, "A", JOINS), Event(1, "A", LEAVES), Event(3, "B", JOINS))
-    seen = replay(tmp_path, plan=Plan(events=events, seconds=6))
+    seen = replay(tmp_path, plan=RebalancePlan(events=events, seconds=6))
     assert [(s.state, s.generation, s.members) for s in seen[:3]] == [("Empty", 0, ())] * 3
     assert [readers(second) for second in seen] == ["----"] * 3 + ["BBBB"] * 3
 
 
 def test_replay_a_member_that_hangs_before_it_has_joined_commits_nothing(tmp_path):
     joins = (Event(0, "B", JOINS), Event(4, "A", JOINS), Event(4, "A", HANGS))
-    seen = replay(tmp_path, plan=Plan(events=(*joins, Event(8, "A", WAKES)), seconds=14))
+    seen = replay(tmp_path, plan=RebalancePlan(events=(*joins, Event(8, "A", WAKES)), seconds=14))
     assert readers(seen[7]) == "BBBB"
     assert (seen[8].error, seen[8].committed_by_partition) == ("", seen[7].committed_by_partition)
     assert readers(seen[-1]) == "AABB"

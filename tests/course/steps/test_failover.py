@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, Plan, replay_failover
+from kminilog.course.replays.failover import DEFAULT_PLAN, PARTITIONS, FailoverPlan, replay_failover
 from kminilog.course.steps.failover import document
 from tests.cli.command_line import CommandLine
 
@@ -14,7 +14,11 @@ pytestmark = pytest.mark.usefixtures("without_fsync")
 PLANS = st.integers(0, 3).flatmap(
     lambda dies: st.integers(dies + 1, dies + 3).flatmap(
         lambda returns: st.builds(
-            Plan, st.just(dies), st.just(returns), st.integers(dies + 1, 7), st.integers(1, 4)
+            FailoverPlan,
+            st.just(dies),
+            st.just(returns),
+            st.integers(dies + 1, 7),
+            st.integers(1, 4),
         )
     )
 )

@@ -261,7 +261,7 @@ def test_page_policy_forbids_what_hostile_text_could_do(browser, tmp_path):
 
 def hostile() -> Document:
     """A document whose every text is hostile."""
-    from kminilog.course.steps.document import Field, Range, Table
+    from kminilog.course.steps.document import ByteRange, Field, Table
     from kminilog.course.steps.recording import Recording, ask
 
     bad = "</script><script>document.title='y'</script>\x1b[2J\u202e&<b>\"'"
@@ -271,7 +271,7 @@ def hostile() -> Document:
     recording.step(
         bad,
         ask=question,
-        focus=[Range(bad, 0, 2)],
+        focus=[ByteRange(bad, 0, 2)],
         values={bad: bad},
         tables=[Table(bad, (bad,), ((bad,),))],
     )

@@ -12,7 +12,7 @@ from kminilog.course.replays.rebalance import (
     LEAVES,
     WAKES,
     Event,
-    Plan,
+    RebalancePlan,
     replay_rebalance,
 )
 from kminilog.course.steps.rebalance import MOST_STEPS, NOBODY, document
@@ -32,7 +32,7 @@ def plans(draw):
         events.append(Event(second, member, last[member]))
         second += draw(st.integers(0, 12))
     seconds = second + draw(st.integers(1, 12))
-    return Plan(tuple(events), seconds=seconds, partitions=draw(st.integers(1, 4)))
+    return RebalancePlan(tuple(events), seconds=seconds, partitions=draw(st.integers(1, 4)))
 
 
 def replay(plan, strategy):
@@ -66,7 +66,7 @@ def test_rebalance_final_state_is_the_last_second_of_the_replay(plan, strategy):
 
 
 def test_rebalance_steps_are_the_seconds_that_change_something():
-    plan = Plan()
+    plan = RebalancePlan()
     seconds = replay(plan, "range")
     steps = document(seconds, strategy="range", plan=plan).steps
     assert [step.state.values["second"] for step in steps] == (
@@ -75,7 +75,7 @@ def test_rebalance_steps_are_the_seconds_that_change_something():
 
 
 def asked(strategy):
-    plan = Plan()
+    plan = RebalancePlan()
     steps = document(replay(plan, strategy), strategy=strategy, plan=plan).steps
     return {
         step.state.values["second"]: {c.answer: c.is_right for c in step.ask.choices}
@@ -101,7 +101,9 @@ def test_rebalance_of_a_cooperative_strategy_gives_up_what_moves():
 
 
 def test_rebalance_a_member_that_wakes_up_in_time_may_commit():
-    plan = Plan((Event(0, "A", JOINS), Event(3, "A", HANGS), Event(6, "A", WAKES)), seconds=10)
+    plan = RebalancePlan(
+        (Event(0, "A", JOINS), Event(3, "A", HANGS), Event(6, "A", WAKES)), seconds=10
+    )
     steps = document(replay(plan, "range"), strategy="range", plan=plan).steps
     (woken,) = [step for step in steps if step.ask]
     assert [c.answer for c in woken.ask.choices if c.is_right] == ["it accepts the commit"]
@@ -109,7 +111,7 @@ def test_rebalance_a_member_that_wakes_up_in_time_may_commit():
 
 
 def test_rebalance_uncommitted_messages_are_those_that_are_read_again():
-    plan = Plan()
+    plan = RebalancePlan()
     steps = document(replay(plan, "range"), strategy="range", plan=plan).steps
     hangs, again = (s.state for s in steps if s.state.values["second"] in (20, 29))
     at_risk = [row[4] for row in hangs.tables[0].rows if row[1] == NOBODY]
@@ -118,7 +120,7 @@ def test_rebalance_uncommitted_messages_are_those_that_are_read_again():
 
 def test_rebalance_with_too_many_changes_ends_with_the_last_second():
     events = [Event(second, "A", (JOINS, LEAVES)[second % 2]) for second in range(60)]
-    plan = Plan(tuple(events), seconds=60)
+    plan = RebalancePlan(tuple(events), seconds=60)
     made = document(replay(plan, "range"), strategy="range", plan=plan)
     assert len(made.steps) == MOST_STEPS
     assert "(21 changes before this step are left out.)" in made.steps[-1].say

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from kminilog.course.steps.document import (
     MAX_BYTES,
     MAX_STEPS,
+    ByteRange,
     Field,
-    Range,
     Table,
     compact,
     digest,
@@ -65,8 +65,8 @@ def test_page_is_below_its_bound_whatever_bytes_are_in_focus(step_count):
     fields = [Field("f", n, n + 1, "one", "one", n) for n in range(1200)]
     recording.file("f", bytes(1200), fields)
     for number in range(step_count):
-        recording.step(f"{number}.", focus=[Range("f", number, 1200 - number)])
-    recording.step("The result.", focus=[Range("f", 0, 9)])
+        recording.step(f"{number}.", focus=[ByteRange("f", number, 1200 - number)])
+    recording.step("The result.", focus=[ByteRange("f", 0, 9)])
     page = render_page(recording.document())
     assert 350_000 < len(page.encode()) <= PAGE_BYTES
     assert "f, bytes 0 to 8</h3>" in page

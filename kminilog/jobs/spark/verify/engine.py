@@ -44,7 +44,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.job_digests import read_digests
 from kminilog.verification.partition_checks import join_segments
-from kminilog.verification.records import Records
+from kminilog.verification.records import SmallFiles
 from kminilog.verification.summaries import (
     CheckSegment,
     PartitionSummary,
@@ -60,7 +60,7 @@ def check_partitions(
     spark: SparkSession,
     log_dir: LogDir,
     topics: Sequence[Topic],
-    records: Records,
+    records: SmallFiles,
     *,
     strict_index: bool = False,
     is_full: bool = False,
@@ -144,7 +144,7 @@ class SparkEngine:
         self,
         log_dir: LogDir,
         topics: Sequence[Topic],
-        records: Records,
+        records: SmallFiles,
         *,
         strict_index: bool,
         is_full: bool,
