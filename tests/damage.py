@@ -62,16 +62,17 @@ def fix_crc(path: Path, position: int) -> None:
         file.write(_CRC.pack(zlib.crc32(covered)))
 
 
-def later_message(magic: int, offset: int, value: bytes) -> bytes:
+def later_message(magic: int, offset: int, value: bytes, *, last_offset_delta: int = 0) -> bytes:
     """Return a whole message without a key, as another format than v0 has it.
 
-    Magic 1: a message of Kafka 0.10. Magic 2: a batch of one record, whose crc is a CRC-32C. Any
-    other magic: made up, with the crc of v0.
+    Magic 1: a message of Kafka 0.10. Magic 2: a batch with one record, whose crc is a CRC-32C; its
+    last record has the offset `offset` + `last_offset_delta`. Any other magic: made up, with the
+    crc of v0.
     """
     if magic == 2:
         record = b"\0\0\0\1" + bytes([2 * len(value)]) + value + b"\0"
         record = bytes([2 * len(record)]) + record
-        covered = struct.pack(">hiqqqhii", 0, 0, 1, 1, -1, -1, -1, 1) + record
+        covered = struct.pack(">hiqqqhii", 0, last_offset_delta, 1, 1, -1, -1, -1, 1) + record
         content = struct.pack(">ibI", 0, magic, crc32c(covered)) + covered
         return _OFFSET_AND_SIZE.pack(offset, len(content)) + content
     covered = struct.pack(">bb", magic, 0)

@@ -50,6 +50,7 @@ CRC_END = SIZE_END + 4  # 16: with the crc; a walk from message to message reads
 KEY_START = _BEFORE_KEY.size  # 22: all fields of fixed length
 MIN_SIZE = KEY_START - SIZE_END  # no key, no value, no value length
 MAGIC = 0
+BATCH_MAGIC = 2
 LATER_FORMATS = {1: "a message of Kafka 0.10, format v1", 2: "a batch of Kafka 0.11+, format v2"}
 CODECS = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4"}
 MAX_INSIDE = 1 << 30  # more messages than one compressed message of 2 GB can hold
@@ -225,7 +226,7 @@ def decode_any(data: bytes, position: int = 0) -> Outcome:
     if not isinstance(framed, bytes):
         return framed
     offset, size, crc, magic, attributes, _ = _BEFORE_KEY.unpack_from(framed)
-    if magic == 2 and len(framed) >= _BATCH_CRC_AT + _BATCH.size:
+    if magic == BATCH_MAGIC and len(framed) >= _BATCH_CRC_AT + _BATCH.size:
         crc, attributes, last_offset_delta = _BATCH.unpack_from(framed, _BATCH_CRC_AT)
         offset += last_offset_delta
         actual_crc = _crc32c(framed[_BATCH_CRC_AT + _CRC.size :])
@@ -318,8 +319,8 @@ def is_next_message(message: Message, next_offset: int) -> bool:
 def possible_beginnings(data: bytes) -> Iterator[int]:
     """Yield, ascending, the positions where the next 22 bytes could be the start of a message.
 
-    This finds messages after damage. Each header is among them, and perhaps bytes that are none.
-    Headers of later formats are among them if the offset is below 2**40. O(bytes).
+    This finds messages after damage. The start of each message with a known codec, or with an
+    offset below 2**40, is among them, and perhaps bytes that are none. O(bytes).
 
     >>> from kminilog.format.dialect import KAFKA
     >>> 7 in possible_beginnings(b"rubbish" + encode(KAFKA, 5, b"k", b"v"))

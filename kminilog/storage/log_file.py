@@ -14,6 +14,8 @@ from pathlib import Path
 
 from kminilog.format.dialect import Dialect
 from kminilog.format.message import (
+    BATCH_MAGIC,
+    CRC_END,
     KEY_START,
     Message,
     NeedMoreBytes,
@@ -109,8 +111,9 @@ def find_message(
         while start < end:
             window = os.pread(descriptor, window_bytes + KEY_START - 1, start)
             for beginning in possible_beginnings(window):
-                if int.from_bytes(window[beginning : beginning + 8]) < minimum_offset:
-                    continue
+                offset = int.from_bytes(window[beginning : beginning + 8], "big", signed=True)
+                if offset < minimum_offset and window[beginning + CRC_END] != BATCH_MAGIC:
+                    continue  # a batch begins with the offset of its first record
                 at = start + beginning
                 outcome = decode(window, beginning)
                 if isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - at:

@@ -1,7 +1,7 @@
 """The search for one message, in three steps, as functions of plain values.
 
     names      [0  368769  737337]           bisect: the segment that holds the offset
-    entries    [(1, 0)  (3, 497)  (6, 1407)] bisect: the nearest message that the index knows
+    entries    [(3, 497)  (6, 1407)]         bisect: the nearest message that the index knows
     messages   1407  1500  1686  ...         walk: one after the other, until the offset is there
 
 Every search for an offset uses these functions: `find`, `read`, `consume` and all others. They open
@@ -103,7 +103,8 @@ def walk(
     has the expected offset and a right checksum, because a damaged size leads into the middle of a
     value. It stops in front of the message with `offset` or a greater one, or earlier in front of
     anything else: damage, another offset, the end of the bytes. The caller decodes what stands
-    there to learn which. O(bytes), for the checksums.
+    there to learn which. The walk does not look at magic: it may pass a whole message of format 1,
+    which `decode` refuses. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

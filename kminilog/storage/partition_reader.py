@@ -201,9 +201,10 @@ class PartitionReader:
     def read(self, offset: int, max_bytes: int) -> list[Message]:
         """Return messages in order from `offset` on, across segments, within `max_bytes`.
 
-        Returns at least one message, whatever its size; none at the log end offset. A read ends in
-        front of damage, and the next read raises. If gaps are allowed, a read ends in front of a
-        gap, and a read from inside it begins with the next message. Raises as `find` does.
+        Returns at least one message, whatever its size; none at the log end offset, or if retention
+        has deleted the segment meanwhile. A read ends in front of damage, and the next read raises.
+        If gaps are allowed, a read ends in front of a gap, and a read from inside it begins with
+        the next message. Raises as `find` does.
         """
         messages = self.retry_if_changed(lambda: self._read(offset, max_bytes))
         if self._on_gap and messages and messages[0].offset > offset:
@@ -319,9 +320,10 @@ class PartitionReader:
 def messages_from(
     segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
 ) -> list[Message]:
-    """Return a located message and those that follow it, within `max_bytes`; at least one.
+    """Return a located message and those that follow it, within `max_bytes`.
 
-    Ends also in front of a compressed message. An empty list if the file was deleted meanwhile.
+    Returns at least one, whatever its size, or none if the file was deleted meanwhile. Ends also in
+    front of a compressed message.
     """
     messages: list[Message] = []
     total_bytes = 0

@@ -1,12 +1,17 @@
 """What to keep of a partition after a crash: first a plan, then its execution.
 
 A log may end in a *torn tail*: bytes that a dying writer left after the last whole message.
-Recovery cuts it off. A tail is torn only if no message with a right crc and a greater offset
-follows it, at any byte of this segment or of a later one. That message may have another format: a
-newer Kafka may have written it (`format.message.decode_any`). Everything else is *damage*, even if
-a changed size field makes it look like a torn tail. Then nobody can write to the partition, and
-nothing changes until a human forces the cut. Every cut keeps its bytes in a side file,
-`<segment>.log.<position>.cut`.
+Recovery cuts it off. A tail is torn unless one of these is whole, in whatever format, because a
+newer Kafka may have written it (`format.message.decode_any`):
+
+    what stands exactly at the fault, with any offset
+    a message further on in this segment, with the expected offset or a greater one: a value may
+    contain copies of older messages
+    a message in a later segment, with any offset
+
+Everything else is *damage*, even if a changed size field makes it look like a torn tail. Then
+nobody can write to the partition, and nothing changes until a human forces the cut. Every cut keeps
+its bytes in a side file, `<segment>.log.<position>.cut`.
 
     segment 0        segment 1                 segment 2
     [m0 m1 m2 m3]    [m4 m5 m6 ~~~~~~~~~~~~]   (none)            torn tail: cut after m6
@@ -157,7 +162,7 @@ def plan_recovery(
 
     It checks only the ends of segments that end below `scan_from`; of all segments, if it is None.
     It reads the others whole, by `scanner`: O(bytes). Of these it rebuilds the index unless
-    `is_valid_index`. A log that ends below `recovery_point` gets a warning.
+    `is_valid_index`. A log that is valid only below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     names = set(os.listdir(plan.directory))
@@ -188,9 +193,8 @@ def plan_recovery(
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
-            f"{reader.topic_partition}: the log ends at offset {plan.log_end_offset}, but up to "
-            f"{recovery_point} it was on the disk: {recovery_point - plan.log_end_offset} "
-            "messages are gone"
+            f"{reader.topic_partition}: the log is valid only up to offset {plan.log_end_offset}, "
+            f"but up to {recovery_point} it was on the disk"
         )
     return plan
 
@@ -198,9 +202,10 @@ def plan_recovery(
 def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     """Do what a plan says, and return the side files that keep what was cut off.
 
-    Once it returns, the partition is valid and on the disk. After a crash during the call, the next
-    recovery finishes the work. Raises CorruptLogError, with nothing changed, if there is damage;
-    with `force` it cuts the log there instead.
+    Once it returns, the partition is valid, and what this call changed is on the disk; the next
+    flush syncs the rest. After a crash during the call, the next recovery finishes the work; one
+    with `force` must be forced again. Raises CorruptLogError, with nothing changed, if there is
+    damage; with `force` it cuts the log there instead.
     """
     if plan.damage and not force:
         raise CorruptLogError(

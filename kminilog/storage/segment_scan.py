@@ -110,8 +110,9 @@ class WholeMessages(NamedTuple):
 def count_whole_messages(segment: Segment, position: int = 0) -> WholeMessages:
     """Return the number of whole messages at or after a position; skip damage between them.
 
-    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that is
-    too great for the segment, because that is damage itself; it is 0 if no other message is there.
+    They may have any format (`whole_messages`). O(bytes). `next_offset` ignores an offset that a
+    segment of this length cannot reach without gaps and compressed messages: there it is damage
+    itself. It is 0 if no other message is there.
     """
     limit = segment.first_offset + segment.file_bytes
     message_count = next_offset = 0

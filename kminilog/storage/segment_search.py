@@ -131,7 +131,7 @@ def locate(
         walk_state = _Walk(segment, descriptor, None, None)
         outcome = walk_state.advance_to(offset, tracer)
     while True:
-        message = _expected(walk_state, outcome, offset, following_offset)
+        message = _expected(walk_state, outcome, following_offset)
         if message is None:
             return None
         walk_state.skip(message)
@@ -152,16 +152,15 @@ def refuse_compressed(segment: Segment, located: Located) -> None:
         )
 
 
-def _expected(
-    walk_state: _Walk, outcome: Outcome, offset: int, following_offset: int | None
-) -> Message | None:
+def _expected(walk_state: _Walk, outcome: Outcome, following_offset: int | None) -> Message | None:
     """Return the message at the walk's position; None at the segment's end; else raise damage."""
     segment, position = walk_state.segment, walk_state.position
     if isinstance(outcome, NeedMoreBytes):
         if position == segment.file_bytes:
             return None
         is_last = following_offset is None
-        if is_last and not any(whole_messages(segment.log_path, position + 1, offset)):
+        after = whole_messages(segment.log_path, position + 1, walk_state.next_offset)
+        if is_last and not any(after):  # a torn tail, by the rule of recovery
             return None
         # A writer may have finished it meanwhile.
         finished = message_at(segment.dialect, segment.log_path, position)

@@ -62,7 +62,8 @@ def walk(
     has the expected offset and a right checksum, because a damaged size leads into the middle of a
     value. It stops in front of the message with `offset` or a greater one, or earlier in front of
     anything else: damage, another offset, the end of the bytes. The caller decodes what stands
-    there to learn which. O(bytes), for the checksums.
+    there to learn which. The walk does not look at magic: it may pass a whole message of format 1,
+    which `decode` refuses. O(bytes), for the checksums.
 
     >>> from kminilog.format.dialect import KAFKA
     >>> from kminilog.format.message import encode

@@ -56,9 +56,10 @@ def end_offset(self) -> int:
 def messages_from(
     segment: Segment, located: Located, max_bytes: int, segment_after: SegmentAfter
 ) -> list[Message]:
-    """Return a located message and those that follow it, within `max_bytes`; at least one.
+    """Return a located message and those that follow it, within `max_bytes`.
 
-    Ends also in front of a compressed message. An empty list if the file was deleted meanwhile.
+    Returns at least one, whatever its size, or none if the file was deleted meanwhile. Ends also in
+    front of a compressed message.
     """
     raise NotImplementedError
 

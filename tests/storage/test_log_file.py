@@ -108,6 +108,15 @@ def test_whole_messages_of_any_format_are_found_behind_rubbish(tmp_path, rubbish
     assert [path.read_bytes()[at:][: m.length_bytes] for at, m in found] == encoded
 
 
+@pytest.mark.parametrize("rubbish", [b"", bytes(30)])
+def test_whole_messages_count_a_batch_by_its_last_offset(tmp_path, rubbish):
+    path = tmp_path / "log"
+    path.write_bytes(rubbish + later_message(2, 5, b"hi", last_offset_delta=4))
+    for minimum_offset, is_found in ((7, True), (9, True), (10, False)):
+        found = [message.offset for _, message in whole_messages(path, 0, minimum_offset)]
+        assert found == [9] * is_found
+
+
 @pytest.mark.parametrize("offset", [2**62, -1])
 def test_whole_messages_at_a_position_may_have_any_offset(tmp_path, offset):
     path = tmp_path / "log"

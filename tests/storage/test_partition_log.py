@@ -311,6 +311,20 @@ def test_read_of_an_unfinished_message_before_a_later_format_is_damage(tmp_path,
 
 
 @both_dialects
+@pytest.mark.parametrize("offset", [5, 6, 7, 8, 9])
+def test_find_after_an_unfinished_message_with_others_after_it_is_damage(tmp_path, dialect, offset):
+    log = open_log(tmp_path, dialect)
+    fill(log, 8)
+    segment, located = log.reader.find(5)
+    data = bytearray(segment.log_path.read_bytes())
+    data[located.position + 8] = 0x10  # the size of message 5; 6 and 7 are whole
+    segment.log_path.write_bytes(data)
+    for read in (open_reader(log).find, lambda offset: open_reader(log).read(offset, 100)):
+        with pytest.raises(CorruptLogError, match=f"byte {located.position}: damaged"):
+            read(offset)
+
+
+@both_dialects
 def test_find_below_log_start_is_out_of_range(tmp_path, dialect):
     log = open_log(tmp_path, dialect, base_offset=dialect.base_offset_for(100))
     fill(log, 3)
