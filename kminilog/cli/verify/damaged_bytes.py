@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kminilog.course.steps.document import ByteRange
-from kminilog.course.steps.layout import index_fields, message_fields
+from kminilog.course.steps.field_layout import index_fields, message_fields
 from kminilog.course.steps.page import BytesTable, bytes_in_focus
 from kminilog.course.steps.recording import Recording
 from kminilog.course.steps.stretches import read_range

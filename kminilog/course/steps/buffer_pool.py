@@ -22,7 +22,7 @@ from kminilog.cluster.requests import decode_request
 from kminilog.config import complete_config
 from kminilog.course.replays.stepped_callers import Caller, SteppedPool
 from kminilog.course.steps.document import Ask, ByteRange, Document, Table, Value
-from kminilog.course.steps.layout import message_fields
+from kminilog.course.steps.field_layout import message_fields
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.errors import BufferExhaustedError
 from kminilog.format.dialect import KAFKA

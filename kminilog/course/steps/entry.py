@@ -9,7 +9,7 @@ S1 5.2; Kafka: OffsetIndex.
 from pathlib import Path
 
 from kminilog.course.steps.document import ByteRange, Document, Table, Value
-from kminilog.course.steps.layout import index_fields
+from kminilog.course.steps.field_layout import index_fields
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.course.steps.stretches import read_range
 from kminilog.errors import CorruptBytesError

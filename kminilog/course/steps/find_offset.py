@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 
 from kminilog.course.steps.document import ByteRange, Document, Field, Table, Value
-from kminilog.course.steps.layout import index_fields, message_fields
+from kminilog.course.steps.field_layout import index_fields, message_fields
 from kminilog.course.steps.recorded_search import HeaderRead, Probe, Trace
 from kminilog.course.steps.recording import Recording, ask, question_with_enough_choices
 from kminilog.errors import OffsetOutOfRangeError

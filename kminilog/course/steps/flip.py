@@ -20,7 +20,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from kminilog.course.steps.document import ByteRange, Document, Table, Value, WhatIf
-from kminilog.course.steps.layout import FieldBytes, message_fields, split_fields
+from kminilog.course.steps.field_layout import FieldBytes, message_fields, split_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.temporary_partition import temporary_log
 from kminilog.format.dialect import KAFKA, Dialect

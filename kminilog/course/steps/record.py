@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kminilog.course.steps.document import Ask, ByteRange, Document, Field, Table, Value
-from kminilog.course.steps.layout import NUMBERS, message_fields
+from kminilog.course.steps.field_layout import NUMBERS, message_fields
 from kminilog.course.steps.recording import Recording, ask
 from kminilog.course.steps.stretches import (
     Neighbourhood,

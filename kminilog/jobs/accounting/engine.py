@@ -16,7 +16,7 @@ from kminilog.jobs.accounting.log_parts import Part
 from kminilog.jobs.accounting.row_join import Judged, RowJoin
 from kminilog.jobs.source.columns import AnyColumns
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.topics import Topic
 from kminilog.verification.records import SmallFiles

@@ -18,7 +18,7 @@ from kminilog.verification.summaries import CheckSegment, PartitionSummary
 if TYPE_CHECKING:
     from kminilog.jobs.accounting.local_reader import LocalReader
     from kminilog.jobs.source.description import Source
-    from kminilog.jobs.source.files import SourceFile
+    from kminilog.jobs.source.source_files import SourceFile
 
 
 class LocalEngine:

@@ -28,8 +28,8 @@ from kminilog.jobs.accounting.digests import Digests, Words, digests
 from kminilog.jobs.accounting.expected import recorded_paths
 from kminilog.jobs.accounting.rows import Bits, Integers
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import SourceFile, files_outside
 from kminilog.jobs.source.places import Order
+from kminilog.jobs.source.source_files import SourceFile, files_outside
 from kminilog.storage.files import regular_status
 from kminilog.storage.publish.manifests import Manifest, quarantine_path
 

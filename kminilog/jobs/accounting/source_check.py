@@ -49,10 +49,10 @@ from kminilog.jobs.accounting.sides import Sides
 from kminilog.jobs.ingest.job_identity import file_facts, source_change
 from kminilog.jobs.source.columns import AnyColumns
 from kminilog.jobs.source.description import DATAFRAME, Place, Source, files_of, locate
-from kminilog.jobs.source.files import SourceFile, check_unchanged
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
 from kminilog.jobs.source.reading_again import records_at
+from kminilog.jobs.source.source_files import SourceFile, check_unchanged
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_file import message_at

@@ -39,7 +39,7 @@ from kminilog.jobs.ingest.quarantine import RejectedPart, write_quarantine
 from kminilog.jobs.ingest.runs import Staged
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import Place, Source, files_of, locate
-from kminilog.jobs.source.files import SourceFile, check_outside, check_unchanged
+from kminilog.jobs.source.source_files import SourceFile, check_outside, check_unchanged
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.partition_directories import Progress

@@ -24,8 +24,8 @@ from kminilog.errors import KMiniLogError, LogDirError, PublicationError, Source
 from kminilog.format.dialect import Dialect
 from kminilog.format.names import TopicPartition
 from kminilog.jobs.source.description import folder_columns
-from kminilog.jobs.source.files import SourceFile, list_files
 from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.source_files import SourceFile, list_files
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.settings import TopicSettings
 from kminilog.storage.cuts import Cut, Reason, cuts_of_job, read_cuts

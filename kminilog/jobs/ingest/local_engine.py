@@ -16,8 +16,8 @@ from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined
 from kminilog.jobs.ingest.staging import StagingJob, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks
 
 

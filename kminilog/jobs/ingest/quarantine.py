@@ -29,8 +29,8 @@ import pyarrow.compute as pc
 from kminilog.errors import MessageTooLargeError
 from kminilog.format.message import encoded_bytes
 from kminilog.jobs.source.description import Place, Source, locations
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.places import PLACE_COLUMNS
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
 from kminilog.storage.files import naming, sync
 from kminilog.storage.publish.manifests import quarantine_path

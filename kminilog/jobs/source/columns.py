@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.parquet_columns import ParquetColumns
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import Tasks
 
 Item = TypeVar("Item")

@@ -29,7 +29,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source.files import BY_DATAFRAME
+from kminilog.jobs.source.source_files import BY_DATAFRAME
 
 _HEAD_BYTES = 512
 _READABLE = {"gzip": "gzip", "bzip2": "bz2", "zstd": "zstd", "LZ4": "lz4"}  # Arrow's names of them

@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import open_decompressed
-from kminilog.jobs.source.files import SourceFile, changed
 from kminilog.jobs.source.formats import check_header, csv_records
 from kminilog.jobs.source.pieces import Piece, pieces_of
+from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.jobs.source.tasks import Tasks
 
 # ---- where large files are cut

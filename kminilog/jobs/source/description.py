@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import check_content, open_decompressed
-from kminilog.jobs.source.files import SourceFile, list_files, path_of
+from kminilog.jobs.source.source_files import SourceFile, list_files, path_of
 from kminilog.regex import compile_regex
 
 FORMATS = ("text", "csv", "json", "parquet")

@@ -17,13 +17,13 @@ import pyarrow as pa
 from kminilog.errors import SourceError
 from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
 from kminilog.jobs.source.description import Source, check_columns, folder_columns, no_column
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.formats import csv_columns, json_object
 from kminilog.jobs.source.json_columns import has_member, members_of
 from kminilog.jobs.source.line_columns import read_lines, search
 from kminilog.jobs.source.pieces import Piece, groups_of, pieces_of
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.row_json import row_json
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import LocalTasks, Tasks
 
 _TEXT_COLUMN = "value"  # the one column of a text source: the line

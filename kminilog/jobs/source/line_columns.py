@@ -19,8 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kminilog.jobs.source.compression import open_decompressed
-from kminilog.jobs.source.files import changed
 from kminilog.jobs.source.formats import rest_of_line
+from kminilog.jobs.source.source_files import changed
 from kminilog.regex import compile_regex
 
 BLOCK_BYTES = 2 << 20

@@ -23,10 +23,10 @@ import pyarrow.parquet as pq
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.description import Source, check_columns, folder_columns, no_column
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.line_columns import search
 from kminilog.jobs.source.places import records_of
 from kminilog.jobs.source.row_json import as_bytes, row_json
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import task_groups
 
 _BATCH_ROWS = 8192

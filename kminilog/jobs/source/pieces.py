@@ -13,7 +13,7 @@ import xxhash
 
 from kminilog.errors import SourceError
 from kminilog.jobs.source.compression import compression_of
-from kminilog.jobs.source.files import SourceFile, changed
+from kminilog.jobs.source.source_files import SourceFile, changed
 from kminilog.jobs.source.tasks import Tasks, task_groups
 
 SPLIT_BYTES = 32 << 20

@@ -22,9 +22,9 @@ from kminilog.jobs.source.columns import AnyColumns, columns_of
 from kminilog.jobs.source.compression import compression_of
 from kminilog.jobs.source.description import DATAFRAME, Place, Source
 from kminilog.jobs.source.file_columns import FileColumns
-from kminilog.jobs.source.files import SourceFile, is_unchanged
 from kminilog.jobs.source.parquet_columns import ParquetColumns
 from kminilog.jobs.source.pieces import Piece
+from kminilog.jobs.source.source_files import SourceFile, is_unchanged
 from kminilog.verification.both_sides import KeyValue
 
 MOST_BYTES = 1 << 30

@@ -9,8 +9,8 @@ import pytest
 from kminilog.errors import PublicationError, SourceError
 from kminilog.jobs.ingest.job_identity import check_dataframe, check_ingest, file_facts
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import list_files
 from kminilog.jobs.source.pieces import content_digest
+from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.source.tasks import LocalTasks
 from kminilog.storage.publish.manifests import Manifest
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kminilog.format.dialect import DOCUMENTED, KAFKA
 from kminilog.jobs.ingest.quarantine import RejectedWriter, screen, write_quarantine
 from kminilog.jobs.source.description import Place, Source
-from kminilog.jobs.source.files import list_files
+from kminilog.jobs.source.source_files import list_files
 from kminilog.settings import TopicSettings
 from kminilog.storage.log_dir_writer import LogDirWriter
 from kminilog.storage.publish.manifests import quarantine_path

@@ -11,7 +11,7 @@ import pytest
 from kminilog.errors import SourceError
 from kminilog.jobs.source import pieces
 from kminilog.jobs.source.description import Place, Source, locate
-from kminilog.jobs.source.files import list_files
+from kminilog.jobs.source.source_files import list_files
 from tests.jobs.source.plain import records_of
 
 Pairs = list[tuple[bytes | None, bytes | None]]

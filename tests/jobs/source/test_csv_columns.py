@@ -16,8 +16,8 @@ from kminilog.jobs.source import csv_columns, pieces
 from kminilog.jobs.source.csv_columns import csv_pieces, read_fields
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
-from kminilog.jobs.source.files import SourceFile, list_files
 from kminilog.jobs.source.pieces import Piece
+from kminilog.jobs.source.source_files import SourceFile, list_files
 from kminilog.jobs.source.tasks import LocalTasks
 from tests.jobs.source.plain import read_csv
 

@@ -10,7 +10,7 @@ from kminilog.errors import SourceError
 from kminilog.jobs.source import file_columns, pieces
 from kminilog.jobs.source.description import Source
 from kminilog.jobs.source.file_columns import FileColumns
-from kminilog.jobs.source.files import list_files
+from kminilog.jobs.source.source_files import list_files
 from tests.jobs.source.plain import plain_records, records_of
 
 LINES = b"".join(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from kminilog.errors import SourceError
-from kminilog.jobs.source.files import check_outside, check_unchanged, list_files
+from kminilog.jobs.source.source_files import check_outside, check_unchanged, list_files
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from kminilog.errors import SourceError
 from kminilog.jobs.source import parquet_columns
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import list_files
 from kminilog.jobs.source.parquet_columns import ParquetColumns
+from kminilog.jobs.source.source_files import list_files
 from tests.jobs.source.plain import records_of
 
 KINDS = [pa.binary(), pa.string(), pa.large_binary(), pa.large_string()]

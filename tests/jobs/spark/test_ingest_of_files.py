@@ -12,7 +12,7 @@ from kminilog.jobs.ingest.job import ingest_with
 from kminilog.jobs.ingest.local_engine import LocalIngest
 from kminilog.jobs.source import pieces, tasks
 from kminilog.jobs.source.description import Source
-from kminilog.jobs.source.files import list_files
+from kminilog.jobs.source.source_files import list_files
 from kminilog.jobs.spark.ingest.job import ingest
 from kminilog.jobs.spark.verify.engine import SparkEngine
 from kminilog.jobs.spark.verify.job import verify

@@ -17,7 +17,7 @@ from kminilog.jobs.ingest.job_writer import LOCK_TIMEOUT_MS, log_warning, open_w
 from kminilog.jobs.ingest.runs import Staged
 from kminilog.jobs.ingest.staging import StagingJob
 from kminilog.jobs.source.description import DATAFRAME, Source
-from kminilog.jobs.source.files import SourceFile
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.settings import TopicSettings
 
 if TYPE_CHECKING:

@@ -37,9 +37,9 @@ from kminilog.jobs.ingest.runs import RunsWriter, Staged, joined, rejected_parts
 from kminilog.jobs.ingest.staging import MakeWriter, StagingJob, TaskResult, run_task
 from kminilog.jobs.source.columns import Columns, columns_of
 from kminilog.jobs.source.description import Source, check_options
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.pieces import content_digest
 from kminilog.jobs.source.places import Order
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.spark.ingest.placing import place_columns, unpack
 from kminilog.jobs.spark.runtime.tasks import SparkTasks, freeze_modules
 from kminilog.storage.files import replace_file

@@ -33,8 +33,8 @@ from kminilog.jobs.accounting.log_parts import Part, SegmentPlace, places_of
 from kminilog.jobs.accounting.row_join import Item, Judged, RecordReader, RowJoin
 from kminilog.jobs.source.columns import AnyColumns, Columns, columns_of
 from kminilog.jobs.source.description import DATAFRAME, Source
-from kminilog.jobs.source.files import SourceFile
 from kminilog.jobs.source.places import RECORD_COLUMNS
+from kminilog.jobs.source.source_files import SourceFile
 from kminilog.jobs.source.tasks import TASKS_PER_CORE, task_groups
 from kminilog.jobs.spark.runtime.executor_checks import check_cluster
 from kminilog.jobs.spark.runtime.failures import spark_failures
