@@ -134,7 +134,7 @@ def _after_taking(available_bytes: int, free_count: int, size_bytes: int, take: 
     buffers = [bytearray(16) for _ in range(free_count)]
     pool._free = OrderedDict((id(buffer), buffer) for buffer in buffers)
     take(pool, size_bytes)
-    return pool.available_bytes, pool.pooled_bytes
+    return f"{pool.available_bytes} available, {pool.pooled_bytes} free"
 
 
 def _giving_up(pool: Any, size_bytes: int, *, at: int = 0) -> None:
@@ -234,7 +234,7 @@ def _after_return(allocated: int, length: int, told: int | None, give: Any) -> s
     try:
         give(pool, buffer, told)
     except ValueError as error:
-        return f"ValueError: {error}"
+        return str(error)
     available, free = pool.available_bytes, pool.pooled_bytes
     return f"{available} + {free} free, next {len(pool.allocate(16, 0))}"
 
@@ -314,17 +314,19 @@ class _Queue:
             self.stepped.go_on(caller, False)
 
     def states(self) -> str:
-        """Return a letter for each caller: served, waits, failed."""
+        """Return what became of each caller: A is the first one that asked."""
         for caller in self.callers:
             if caller.error and not isinstance(caller.error, _EXPECTED_ERRORS):
                 raise caller.error
-        return "".join(
-            "f" if caller.error else "w" if caller.is_waiting else "s" for caller in self.callers
-        )
+        states = [
+            "fails" if caller.error else "waits" if caller.is_waiting else "served"
+            for caller in self.callers
+        ]
+        return ", ".join(f"{name} {state}" for name, state in zip("ABC", states, strict=False))
 
     def end(self, *told: object) -> str:
         """Return what was seen, and let the callers end."""
-        seen = " ".join(map(str, told))
+        seen = ", ".join(map(str, told))
         for caller in self.callers:
             if caller.is_waiting:
                 caller.go_on(KeyboardInterrupt())
@@ -336,28 +338,32 @@ def _in_order(method: str, function: Any) -> str:
     held = [queue.stepped.take(20) for _ in range(3)]
     for size in (40, 10, 20):
         queue.ask(size)
-    return queue.end(*(queue.give_back(buffer) for buffer in held))
+    orders = []
+    for buffer in held:
+        queue.give_back(buffer)
+        orders.append("".join(n for n, c in zip("ABC", queue.callers, strict=True) if c.buffer))
+    return queue.end("served " + ", ".join(each or "nobody" for each in orders))
 
 
 def _after_time_out(method: str, function: Any) -> str:
     queue = _Queue(64, method, function)
     queue.stepped.take(60)
     queue.passes(queue.ask(20))
-    return queue.end(queue.states(), queue.pool.available_bytes, "available")
+    return queue.end(queue.states(), f"{queue.pool.available_bytes} available")
 
 
 def _waiting_after_time_out(method: str, function: Any) -> str:
     queue = _Queue(64, method, function)
     queue.stepped.take(60)
     queue.passes(queue.ask(20))
-    return queue.end(queue.pool.waiter_count, "in the queue")
+    return queue.end(f"{queue.pool.waiter_count} in the queue")
 
 
 def _after_interrupt(method: str, function: Any) -> str:
     queue = _Queue(64, method, function)
     queue.stepped.take(60)
     queue.stepped.go_on(queue.ask(20), KeyboardInterrupt())
-    return queue.end(queue.states(), queue.pool.available_bytes, "available")
+    return queue.end(queue.states(), f"{queue.pool.available_bytes} available")
 
 
 def _next_after_time_out(method: str, function: Any) -> str:
@@ -374,7 +380,7 @@ def _next_after_success(method: str, function: Any) -> str:
     held = queue.stepped.take(60)
     queue.ask(20)
     queue.ask(20)
-    return queue.end(queue.give_back(held), queue.pool.available_bytes, "available")
+    return queue.end(queue.give_back(held), f"{queue.pool.available_bytes} left")
 
 
 def _gets_free_buffer(method: str, function: Any) -> str:
@@ -422,18 +428,19 @@ def _waiting_in_queue(
 
 def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {
-        "wait_in_queue: 40, 10, 20 wait; 3 times 20 come back": _in_order,
-        "wait_in_queue: time-out with 4 of 20 collected": _after_time_out,
-        "wait_in_queue: Ctrl-C with 4 of 20 collected": _after_interrupt,
-        "wait_in_queue: after a time-out": _waiting_after_time_out,
-        "wait_in_queue: 60, 20 wait; 30 come back, the first fails": _next_after_time_out,
-        "wait_in_queue: 20, 20 wait; 60 come back at once": _next_after_success,
-        "wait_in_queue: 16 waits; a buffer of 16 comes back": _gets_free_buffer,
+        "40, 10, 20 wait, 3 x 20 return": _in_order,
+        "time-out with 4 of 20": _after_time_out,
+        "Ctrl-C with 4 of 20": _after_interrupt,
+        "after a time-out": _waiting_after_time_out,
+        "A has 30 of 60 and fails": _next_after_time_out,
+        "20, 20 wait, 60 return": _next_after_success,
+        "a buffer of 16 returns": _gets_free_buffer,
     }
     runs = {call: partial(run, "wait_in_queue") for call, run in cases.items()}
     readings = (
         ("lifo-waiters", _waiting_in_queue(join="appendleft")),
         ("leak-on-timeout", _waiting_in_queue(back=None)),
+        ("leak-on-timeout", _waiting_in_queue(back=None, leaves=False, wakes=(True, False))),
         ("leak-on-interrupt", _waiting_in_queue(back=Exception)),
         ("wakes-nobody", _waiting_in_queue(wakes=(False, False))),
         ("wakes-nobody-after-failure", _waiting_in_queue(wakes=(True, False))),
@@ -453,7 +460,7 @@ def _budget(method: str, function: Any) -> str:
         queue.stepped.clock.sleep_ms(300)
         queue.give_back(buffer)
     waits = [round(1_000 * each) for each in caller.condition.timeouts_seconds]
-    return queue.end(queue.states(), *waits)
+    return queue.end(f"waits {', '.join(map(str, waits))} ms")
 
 
 def _second_wakes_first(method: str, function: Any) -> str:
@@ -509,6 +516,7 @@ def _waiting_until_served(
     raises: bool = True,
     waits_at_zero: bool = False,
     once: bool = False,
+    last_look: bool = True,
 ) -> Callable[..., Any]:
     """Return wait_until_served with one thing done otherwise."""
 
@@ -530,19 +538,21 @@ def _waiting_until_served(
                 raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
             is_awake = pool._wait_once(waiter.condition, max(remaining_ms, 0))
             is_over = once or not is_awake
+            if not (is_awake or last_look):
+                raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
 
     return wait_until_served
 
 
 def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {
-        "wait_until_served: 20 of 60 after 300 ms, 20 after 600": _budget,
-        "wait_until_served: the second wakes before the first": _second_wakes_first,
-        "wait_until_served: memory comes with the time-out": _just_in_time,
-        "wait_until_served: the pool is closed": _closed,
-        "wait_until_served: 1000 ms are over": partial(_time_over, 1_000),
-        "wait_until_served: 0 ms": partial(_time_over, 0),
-        "wait_until_served: woken for nothing": _woken_for_nothing,
+        "woken at 300 and 600 ms": _budget,
+        "B wakes up before A": _second_wakes_first,
+        "memory at the last moment": _just_in_time,
+        "the pool is closed": _closed,
+        "1000 ms are over": partial(_time_over, 1_000),
+        "a budget of 0 ms": partial(_time_over, 0),
+        "woken for nothing": _woken_for_nothing,
     }
     runs = {
         call: lambda function, run=run: run("wait_until_served", function)
@@ -552,6 +562,8 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         ("budget-for-each-wait", _waiting_until_served(budget=False)),
         ("everybody-collects", _waiting_until_served(first_only=False)),
         ("clock-before-memory", _waiting_until_served(clock_first=True)),
+        ("clock-before-memory", _waiting_until_served(last_look=False)),
+        ("clock-before-memory", _waiting_until_served(last_look=False, waits_at_zero=True)),
         ("deaf-to-close", _waiting_until_served(hears_close=False)),
         ("ends-without-memory", _waiting_until_served(raises=False)),
         ("waits-without-time", _waiting_until_served(waits_at_zero=True)),
@@ -583,7 +595,7 @@ def _released(function: Any, batch: Batch, pool: BufferPool) -> str:
     try:
         function(batch, pool)
     except ValueError as error:
-        return f"ValueError: {error}"
+        return str(error)
     return ""
 
 

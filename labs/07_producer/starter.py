@@ -33,7 +33,7 @@ def deallocate(self, buffer: bytearray, size_bytes: int | None = None) -> None:
 
 # 7.3  First come, first served
 def wait_in_queue(self, size_bytes: int, max_time_to_block_ms: int) -> bytearray | None:
-    """Wait for memory behind all who wait already, with the lock held.
+    """Wait for memory after all who wait already, with the lock held.
 
     Returns a buffer of the free list, or None if the bytes for a new one are taken. A call that
     fails, for whatever reason, gives back what it had collected. Who leaves wakes the first.
