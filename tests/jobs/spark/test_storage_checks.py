@@ -117,7 +117,14 @@ def test_checks_in_tasks_find_what_those_in_one_process_find(spark, log_dir, dia
     topic = log_dir.topic("orders")
 
     def found(report) -> tuple[object, ...]:
-        return report.partitions, report.tally.to_json(), report.checked, report.unchecked
+        tally = report.tally
+        return (
+            report.partitions,
+            tally.counts(),
+            tally.findings(),
+            report.checked,
+            report.unchecked,
+        )
 
     for expected in (
         set(),
