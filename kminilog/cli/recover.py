@@ -31,7 +31,7 @@ from kminilog.columns.twins import segment_check
 from kminilog.format.names import TopicPartition
 from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import LogDirWriter
-from kminilog.storage.recovery import NOT_DUE, Break, RecoveryPlan
+from kminilog.storage.recovery import NOT_DUE, RecoveryPlan, ValidEnd
 from kminilog.text import BAD, DOUBTFUL, Span, StyledText, count
 from kminilog.verification.findings import Finding, FindingClass, is_in_index, severity
 from kminilog.verification.partition_checks import check_partition
@@ -54,7 +54,7 @@ class ExplainedPlan(NamedTuple):
         """What the log has lost."""
         return [found for found in self.findings if found.kind == FindingClass.LOST_END]
 
-    def of_break(self, found: Break) -> str:
+    def of_end(self, found: ValidEnd) -> str:
         """Return class, place and fault of the place where the valid part of the log ends."""
         finding = self._finding_of(found)
         if finding:
@@ -62,7 +62,7 @@ class ExplainedPlan(NamedTuple):
         where = f"{self.plan.topic_partition}/{found.segment.log_path.name}"
         return f"{where}, offset {self.plan.log_end_offset}, byte {found.position}: {found.reason}"
 
-    def break_json(self, found: Break | None) -> dict[str, Any] | None:
+    def end_json(self, found: ValidEnd | None) -> dict[str, Any] | None:
         """Return such a place as `recover --json` has it."""
         if found is None:
             return None
@@ -77,7 +77,7 @@ class ExplainedPlan(NamedTuple):
             yield StyledText(Span(words_of(finding), BAD))
         for found in (self.plan.cut, self.plan.damage):
             if found:
-                yield StyledText(Span(self.of_break(found), BAD))
+                yield StyledText(Span(self.of_end(found), BAD))
                 yield f"    {would}cut: {loss_of(found)}"
         for segment, _ in self.plan.rebuilt_indexes:
             of_it = [f for f in self.findings if f.segment == segment.name and _is_of_index(f)]
@@ -91,7 +91,7 @@ class ExplainedPlan(NamedTuple):
         yield from (f"    {would}removed: {path}" for path in self.plan.leftovers)
         yield from (f"    left alone: {path}" for path in self.plan.strays)
 
-    def _finding_of(self, found: Break) -> Finding | None:
+    def _finding_of(self, found: ValidEnd) -> Finding | None:
         """The first finding at such a place or after it; None if `verify` has none there."""
         place = (found.segment.base_offset, found.position)
         at_or_after = [
@@ -137,7 +137,7 @@ def command(
         if not dry_run and not is_refused:
             if plan.damage:
                 cut = plan.damage
-                warn(f"--force cuts {explained.of_break(cut)}; {loss_of(cut)}")
+                warn(f"--force cuts {explained.of_end(cut)}; {loss_of(cut)}")
             side_files = writer.recover(plan, force=force)
     if as_json:
         write_document(_to_json(topic_partition, explained, side_files, dry_run=dry_run))
@@ -163,8 +163,8 @@ def _to_json(
         **topic_partition._asdict(),
         "dry_run": dry_run,
         "log_end_offset": plan.log_end_offset,
-        "cut": explained.break_json(plan.cut),
-        "damage": explained.break_json(plan.damage),
+        "cut": explained.end_json(plan.cut),
+        "damage": explained.end_json(plan.damage),
         "side_files": [str(path) for path in side_files],
         "rebuilt_indexes": [str(segment.index.path) for segment, _ in plan.rebuilt_indexes],
         "removed_files": [str(path) for path in plan.leftovers],
@@ -187,7 +187,7 @@ def words_of(finding: Finding) -> str:
     return f"{finding.place}: {finding.kind}: {finding.detail}"
 
 
-def loss_of(found: Break) -> str:
+def loss_of(found: ValidEnd) -> str:
     """Return how much a cut loses."""
     lost_bytes, messages = count(found.lost_bytes, "byte"), found.lost_messages
     return f"{lost_bytes} with {count(messages, 'whole message')} lost"

@@ -32,7 +32,6 @@ def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Segme
     """
     next_offset, valid_bytes, last_indexed = segment.first_offset, 0, 0
     entries: list[IndexEntry] = []
-    segment.index.load()  # as the plain twin does
     hints = index_hints(segment.index.path)
     for start, _, found in checked_windows(segment, hints, window_bytes=window_bytes):
         messages = found.first(count_following(found, next_offset))
@@ -53,7 +52,7 @@ def scan_segment(segment: Segment, *, window_bytes: int = WINDOW_BYTES) -> Segme
     stopped = scan_plainly(segment, here)
     if stopped.valid_bytes != valid_bytes:  # a writer has appended meanwhile
         return scan_plainly(segment)
-    return SegmentScan(next_offset, valid_bytes, entries, stopped.fault)
+    return SegmentScan(next_offset, valid_bytes, entries, stopped.reason)
 
 
 def count_whole_messages(

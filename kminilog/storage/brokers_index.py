@@ -28,11 +28,12 @@ def is_valid_index(segment: Segment, scan: SegmentScan) -> bool:
     index, due = segment.index, scan.entries
     if has_due_entries(segment, scan):
         return True
+    index.load()
     present = index.entries()
     return (
         segment.dialect.is_kafkas
         and present != due[: len(present)]
-        and index.holds_exactly(present)
+        and index.is_intact()
         and all(entry.position < scan.valid_bytes for entry in present)
         and all(_is_right(segment, entry, due) for entry in present)
     )

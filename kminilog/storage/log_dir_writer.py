@@ -200,7 +200,7 @@ class LogDirWriter(LogDir):
             finish_pending(self.path)
             self._marker.unlink(missing_ok=True)
             reader = self.reader(topic_partition)
-            if self._recover(reader, scan_from=None) is not None:
+            if self._recover(reader, is_after_crash=False) is not None:
                 self._open_log(reader)
         if topic_partition in self._damage:
             raise self._damage[topic_partition]
@@ -208,7 +208,7 @@ class LogDirWriter(LogDir):
 
     def recovery_plan(self, topic_partition: TopicPartition) -> RecoveryPlan:
         """Return what a full recovery of one partition would do; changes nothing. O(bytes)."""
-        return self._plan(self.reader(topic_partition), scan_from=0)
+        return self._plan(self.reader(topic_partition))
 
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; return and raise as `carry_out`."""
@@ -274,19 +274,28 @@ class LogDirWriter(LogDir):
         self._warnings.update(dict.fromkeys(map(str, broken)))
         self._was_clean = not broken  # else the next writer recovers the others, once mended
 
-    def _plan(self, reader: PartitionReader, *, scan_from: int | None) -> RecoveryPlan:
+    def _plan(
+        self, reader: PartitionReader, *, is_after_crash: bool = True, scan_from: int = 0
+    ) -> RecoveryPlan:
         topic_partition, directory = reader.topic_partition, reader.directory
         if not directory.is_dir():
             way_out = f"`kminilog topic delete {topic_partition.topic} --yes`"
             reason = f"the directory is gone; put it back, or {way_out}"
             raise CorruptLogError(str(directory), position=0, reason=reason)
         recovery_point = self._ends.recovery_point(topic_partition)
-        return self._plan_recovery(reader, scan_from=scan_from, recovery_point=recovery_point)
+        return self._plan_recovery(
+            reader,
+            is_after_crash=is_after_crash,
+            scan_from=scan_from,
+            recovery_point=recovery_point,
+        )
 
-    def _recover(self, reader: PartitionReader, *, scan_from: int | None) -> int | None:
+    def _recover(
+        self, reader: PartitionReader, *, is_after_crash: bool = True, scan_from: int = 0
+    ) -> int | None:
         """Recover a partition and return its log end offset; None if it is damaged."""
         try:
-            plan = self._plan(reader, scan_from=scan_from)
+            plan = self._plan(reader, is_after_crash=is_after_crash, scan_from=scan_from)
             self._ends.carry_out(plan)
         except (CorruptLogError, NotARegularFileError) as error:
             self._damage[reader.topic_partition] = error

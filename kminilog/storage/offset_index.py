@@ -143,6 +143,10 @@ class OffsetIndex:
         except FileNotFoundError:
             return False
 
+    def is_intact(self) -> bool:
+        """Tell if the file is exactly the entries in memory, without any rest."""
+        return self.holds_exactly(self.entries())
+
     def check(self) -> None:
         """Assert that the file is valid and equals the entries in memory."""
         try:

@@ -57,7 +57,7 @@ from kminilog.storage.segment_scan import (
 NOT_DUE = "its entries are not those of the valid messages"
 
 
-class Break(NamedTuple):
+class ValidEnd(NamedTuple):
     """Where the valid part of a log ends, and what the log would lose by a cut there.
 
     `lost_messages` counts whole messages only. Both counts include later segments.
@@ -127,8 +127,8 @@ def leftovers_and_strays(
 class RecoveryPlan:
     """What recovery would do to one partition; `carry_out` does it.
 
-    At most one of `cut`, a torn tail, and `damage`, which only `force` cuts, is set. A cut removes
-    the `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
+    `cut` is a torn tail; `damage` is cut only with `force`. Never both. A cut removes the
+    `later_segments`, too. `log_end_offset` is where the valid part ends; `whole_end_offset` is
     one past the last whole message after it, 0 if there is none.
     """
 
@@ -136,8 +136,8 @@ class RecoveryPlan:
     directory: Path
     log_end_offset: int = 0
     whole_end_offset: int = 0
-    cut: Break | None = None
-    damage: Break | None = None
+    cut: ValidEnd | None = None
+    damage: ValidEnd | None = None
     later_segments: list[Segment] = field(default_factory=list)
     rebuilt_indexes: list[tuple[Segment, list[IndexEntry]]] = field(default_factory=list)
     leftovers: list[Path] = field(default_factory=list)
@@ -153,43 +153,45 @@ class RecoveryPlan:
 def plan_recovery(
     reader: PartitionReader,
     *,
-    scan_from: int | None = 0,
+    is_after_crash: bool = True,
+    scan_from: int = 0,
     recovery_point: int = 0,
     scanner: SegmentScanner = PLAIN,
     is_valid_index: Callable[[Segment, SegmentScan], bool] = has_due_entries,
 ) -> RecoveryPlan:
     """Return what is wrong with a partition and what to do about it; changes nothing.
 
-    It checks only the ends of segments that end below `scan_from`; of all segments, if it is None.
-    It reads the others whole, by `scanner`: O(bytes). Of these it rebuilds the index unless
-    `is_valid_index`. A log that is valid only below `recovery_point` gets a warning.
+    Segments wholly below `scan_from` were on the disk: only their last index interval is read. The
+    same is true of all segments if the last writer ended in order, not `is_after_crash`. The others
+    are read whole, by `scanner`: O(bytes). Of these it rebuilds the index unless `is_valid_index`.
+    A log that is valid only below `recovery_point` gets a warning.
     """
     plan = RecoveryPlan(reader.topic_partition, reader.directory)
     names = set(os.listdir(plan.directory))
-    leftovers, strays = leftovers_and_strays(names, is_after_crash=scan_from is not None)
+    leftovers, strays = leftovers_and_strays(names, is_after_crash=is_after_crash)
     plan.leftovers = [plan.directory / name for name in leftovers]
     plan.strays = [plan.directory / name for name in strays]
     segments = reader.segments()
-    expected = plan.log_end_offset = reader.log_start_offset
+    plan.log_end_offset = reader.log_start_offset
     first_to_scan = len(segments)
-    if scan_from is not None:
+    if is_after_crash:
         first_to_scan = segment_slot(reader.dialect, [s.base_offset for s in segments], scan_from)
     for slot, segment in enumerate(segments):
-        if segment.first_offset != expected:
-            reason = f"the segment {segment.name} follows, expected offset {expected}"
-            before = segments[slot - 1]
-            _set_break(plan, segments, slot - 1, before.file_bytes, expected, reason, scanner)
+        if segment.first_offset != plan.log_end_offset:
+            reason = f"the segment {segment.name} follows, expected offset {plan.log_end_offset}"
+            before = slot - 1  # never at slot 0: the log starts with its first offset
+            _decide_at(plan, segments, before, segments[before].file_bytes, reason, scanner)
             break
         end = valid_end(segment) if slot < first_to_scan else None
         if end is not None:
-            expected = plan.log_end_offset = end
+            plan.log_end_offset = end
             continue
         scan = scanner.scan_segment(segment)
-        expected = plan.log_end_offset = scan.next_offset
+        plan.log_end_offset = scan.next_offset
         if not is_valid_index(segment, scan):
             plan.rebuilt_indexes.append((segment, scan.entries))
-        if scan.fault:
-            _set_break(plan, segments, slot, scan.valid_bytes, expected, scan.fault, scanner)
+        decision = _decide_at(plan, segments, slot, scan.valid_bytes, scan.reason, scanner)
+        if decision is not Decision.KEEP:
             break
     if plan.log_end_offset < recovery_point:
         plan.warnings.append(
@@ -238,32 +240,39 @@ def carry_out(plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
     return side_files
 
 
-def _set_break(
+def _decide_at(
     plan: RecoveryPlan,
     segments: list[Segment],
     slot: int,
     position: int,
-    next_offset: int,
-    reason: str,
+    reason: str | None,
     scanner: SegmentScanner,
-) -> None:
-    segment, plan.later_segments = segments[slot], segments[slot + 1 :]
+) -> Decision:
+    """Decide if the log ends here, and if so put into the plan what a cut would lose."""
+    segment, later_segments = segments[slot], segments[slot + 1 :]
 
     def is_whole_message_after() -> bool:
         first_at, _ = next(whole_messages(segment.log_path, position), (None, None))
         is_at_once = first_at == position  # with a wrong offset, or of another format
-        later = (any(whole_messages(s.log_path)) for s in plan.later_segments)
-        here = whole_messages(segment.log_path, position, next_offset)
+        later = (any(whole_messages(s.log_path)) for s in later_segments)
+        here = whole_messages(segment.log_path, position, plan.log_end_offset)
         return is_at_once or any(here) or any(later)
 
-    lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in plan.later_segments)
+    decision = decide(reason, is_whole_message_after)
+    if decision is Decision.KEEP or reason is None:
+        return Decision.KEEP
+    plan.later_segments = later_segments
+    lost_bytes = segment.file_bytes - position + sum(s.file_bytes for s in later_segments)
     whole = [scanner.count_whole_messages(segment, position)]
-    whole += [scanner.count_whole_messages(later, 0) for later in plan.later_segments]
+    whole += [scanner.count_whole_messages(later, 0) for later in later_segments]
     plan.whole_end_offset = max(found.next_offset for found in whole)
     lost_messages = sum(found.message_count for found in whole)
-    found = Break(segment, position, reason, lost_bytes, lost_messages)
-    is_damage = decide(reason, is_whole_message_after) is Decision.REFUSE
-    plan.cut, plan.damage = (None, found) if is_damage else (found, None)
+    end = ValidEnd(segment, position, reason, lost_bytes, lost_messages)
+    if decision is Decision.REFUSE:
+        plan.damage = end
+    else:
+        plan.cut = end
+    return decision
 
 
 def _keep_tail(log_path: Path, position: int) -> Path:

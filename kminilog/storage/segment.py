@@ -26,8 +26,9 @@ from kminilog.storage.offset_index import OffsetIndex
 class Segment:
     """One pair of files. Creating the object touches no file.
 
-    `allows_gaps` is for a log that another program wrote: offsets may be missing there. `added` has
-    the encoded messages that `write` has not written yet.
+    `allows_gaps` is for a log that Kafka has compacted: offsets are missing there. `added` has the
+    encoded messages that `write` has not written yet. `size_bytes` is the writer's: the file with
+    the added messages, 0 until `open`. Readers ask for `file_bytes`.
     """
 
     def __init__(
@@ -84,7 +85,8 @@ class Segment:
 
         If gaps are allowed, the offset may be greater than `next_offset`. But the crc does not
         cover it, so it may be damaged. So the message after this one must have a greater offset, or
-        without one the next segment: it begins with `following_offset`.
+        without one the next segment: it begins with `following_offset`. The last message of the
+        last segment cannot be checked so.
         """
         if is_next_message(message, next_offset):
             return True

@@ -1,8 +1,16 @@
 """Find how far a segment is valid: read its messages up to the first fault.
 
 Recovery cuts a log there, a writer continues there, and `check` asserts that there is no fault.
-These functions read one segment, know no other segments, and change nothing.
-Source: Kafka: LogSegment.recover.
+These functions read one segment, know no other segments, and change nothing. Four functions tell
+where a segment ends:
+
+    Segment.end_offset    for a reader: a fault is the end
+    next_offset           for the writer: a fault is an error
+    valid_end             for recovery, quick: None means that the segment must be read whole
+    scan_segment          for recovery, whole
+
+`columns.segment_scan` has faster twins of two functions; recovery gets them as an argument. The
+functions here are called *plain*: they need no numpy. Source: Kafka: LogSegment.recover.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,14 +25,14 @@ from kminilog.storage.segment import Segment, damage_error
 class SegmentScan(NamedTuple):
     """How far a segment is valid: up to byte `valid_bytes`, where `next_offset` is expected.
 
-    `entries` are the due index entries of the valid messages. `fault` says what stands at
+    `entries` are the due index entries of the valid messages. `reason` says what stands at
     `valid_bytes` instead of the next message; None at the end of the file.
     """
 
     next_offset: int
     valid_bytes: int
     entries: list[IndexEntry]
-    fault: str | None
+    reason: str | None
 
 
 def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentScan:
@@ -33,32 +41,26 @@ def scan_segment(segment: Segment, start: IndexEntry | None = None) -> SegmentSc
     The first message must have the offset that the name gives, and each other the next one. With
     `start`, an index entry that the caller has checked, it begins there.
     """
-    segment.index.load()
-    valid = _ValidMessages(segment, start)
-    interval_bytes = segment.index_interval_bytes
-    entries = list(due_entries(valid, segment.base_offset, interval_bytes, valid.valid_bytes))
-    return SegmentScan(valid.next_offset, valid.valid_bytes, entries, valid.fault)
+    next_offset, valid_bytes = segment.first_offset, 0
+    if start:
+        next_offset, valid_bytes = segment.base_offset + start.relative_offset, start.position
+    reason: str | None = None
 
-
-class _ValidMessages:
-    """Yields offset and position of each valid message, and knows how far it has come."""
-
-    def __init__(self, segment: Segment, start: IndexEntry | None) -> None:
-        self._segment = segment
-        self.next_offset, self.valid_bytes = segment.first_offset, 0
-        if start:
-            self.next_offset = segment.base_offset + start.relative_offset
-            self.valid_bytes = start.position
-        self.fault: str | None = None
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        for position, outcome in self._segment.scan(self.valid_bytes):
-            self.fault = fault(outcome, self.next_offset)
-            if self.fault or not isinstance(outcome, Message):
+    def valid_messages() -> Iterator[tuple[int, int]]:
+        nonlocal next_offset, valid_bytes, reason
+        for position, outcome in segment.scan(valid_bytes):
+            reason = fault(outcome, next_offset)
+            if reason or not isinstance(outcome, Message):
                 return
-            self.next_offset = outcome.offset + 1
-            self.valid_bytes = position + outcome.length_bytes
+            next_offset, valid_bytes = outcome.offset + 1, position + outcome.length_bytes
             yield outcome.offset, position
+
+    last_indexed_position = valid_bytes  # of `start`, which is an entry; 0 without
+    interval_bytes = segment.index_interval_bytes
+    # `due_entries` takes the messages one by one, and keeps none: a segment may have millions.
+    due = due_entries(valid_messages(), segment.base_offset, interval_bytes, last_indexed_position)
+    entries = list(due)
+    return SegmentScan(next_offset, valid_bytes, entries, reason)
 
 
 def fault(outcome: Outcome, next_offset: int) -> str | None:
@@ -93,11 +95,10 @@ def valid_end(segment: Segment) -> int | None:
     was on the disk before: O(entries + bytes between two entries).
     """
     entry = segment.last_true_entry()
-    index = segment.index
-    if not index.holds_exactly(index.entries()) or (len(index) and not entry):
+    if not segment.index.is_intact() or (segment.index.last_entry and not entry):
         return None
     scan = scan_segment(segment, entry)
-    return None if scan.fault or scan.entries else scan.next_offset
+    return None if scan.reason or scan.entries else scan.next_offset
 
 
 class WholeMessages(NamedTuple):
@@ -129,13 +130,13 @@ def next_offset(segment: Segment) -> int:
     Reads from the last index entry on. Raises CorruptLogError for a fault there.
     """
     scan = scan_segment(segment, segment.last_true_entry())
-    if scan.fault:
-        raise damage_error(segment, scan.valid_bytes, scan.fault)
+    if scan.reason:
+        raise damage_error(segment, scan.valid_bytes, scan.reason)
     return scan.next_offset
 
 
 class SegmentScanner(NamedTuple):
-    """The two functions that read whole segments: the plain ones, or faster equivalents."""
+    """The two functions that read whole segments: the plain ones, or their faster twins."""
 
     scan_segment: Callable[[Segment], SegmentScan]
     count_whole_messages: Callable[[Segment, int], WholeMessages]
@@ -147,6 +148,6 @@ PLAIN = SegmentScanner(scan_segment, count_whole_messages)
 def check_segment(segment: Segment) -> SegmentScan:
     """Assert a writer's invariants: whole messages in order, exactly the due entries. O(file)."""
     scan = scan_segment(segment)
-    assert scan.fault is None, f"{segment.name} at {scan.valid_bytes}: {scan.fault}"
-    assert segment.index.holds_exactly(scan.entries), f"{segment.name}: index entries"
+    assert scan.reason is None, f"{segment.name} at {scan.valid_bytes}: {scan.reason}"
+    assert has_due_entries(segment, scan), f"{segment.name}: index entries"
     return scan

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from kminilog.errors import CompressedMessageError, CorruptLogError
 from kminilog.format.index_entry import IndexEntry
-from kminilog.format.message import CorruptMessage, Message, NeedMoreBytes, Outcome, decode
+from kminilog.format.message import Message, NeedMoreBytes, Outcome, decode
 from kminilog.storage.files import open_regular
 from kminilog.storage.log_file import message_at, whole_messages
 from kminilog.storage.lookup import UNTRACED, Tracer, walk
 from kminilog.storage.segment import Segment, damage_error
+from kminilog.storage.segment_scan import fault
 
 _LAST_MESSAGE_BYTES = 1 << 13  # after the last entry, read one more message than the interval
 _MAX_WINDOW_BYTES = 1 << 20
@@ -36,8 +37,8 @@ class Located(NamedTuple):
     scanned_bytes: int
 
 
-class _Walk:
-    """A walk through a segment: its position, the next offset, and what it has scanned."""
+class _Cursor:
+    """How far a walk through a segment has come, and the bytes that it has read ahead."""
 
     def __init__(
         self, segment: Segment, descriptor: int, entry: IndexEntry | None, end: int | None
@@ -50,7 +51,7 @@ class _Walk:
             self.next_offset = segment.base_offset + entry.relative_offset
         self.scanned = 0
         self._descriptor = descriptor
-        # The message stands in front of the next entry, if there is one: one read suffices.
+        # One read: up to the next entry, or an interval and usually the message that begins in it.
         wanted_bytes = segment.index_interval_bytes + _LAST_MESSAGE_BYTES
         if end is not None:
             wanted_bytes = end - self.start
@@ -102,7 +103,7 @@ def locate(
     following_offset: int | None = None,
     descriptor: int | None = None,
 ) -> Located | None:
-    """Return the first message of a segment whose offset is not below `offset`, or None.
+    """Return a segment's first message with an offset not below `offset`; None if it has none.
 
     `following_offset` is the first offset of the next segment; None for the last segment, where an
     unfinished message is the end. `descriptor` is an open descriptor of the `.log`; with it, the
@@ -113,33 +114,14 @@ def locate(
     that are no message, and for a message with a wrong offset. If gaps are allowed, see
     `Segment.is_in_order`. Raises FileNotFoundError if the segment was deleted.
     """
-    if descriptor is None:
-        descriptor = open_regular(segment.log_path)
-        try:
-            segment.index.load()
-            return locate(
-                segment, offset, tracer, following_offset=following_offset, descriptor=descriptor
-            )
-        finally:
-            os.close(descriptor)
-    entry, end = segment.index.lookup(offset, tracer)
-    if end is None and segment.index.load():  # the writer has added entries meanwhile
-        entry, end = segment.index.lookup(offset, tracer)
-    walk_state = _Walk(segment, descriptor, entry, end)
-    outcome = walk_state.advance_to(offset, tracer)
-    if walk_state.is_at_a_false_entry(outcome):
-        walk_state = _Walk(segment, descriptor, None, None)
-        outcome = walk_state.advance_to(offset, tracer)
-    while True:
-        message = _expected(walk_state, outcome, following_offset)
-        if message is None:
-            return None
-        walk_state.skip(message)
-        if message.offset >= offset:
-            message_end = walk_state.position
-            read = (walk_state.scanned, message_end - walk_state.start)
-            return Located(message_end - message.length_bytes, message, walk_state.entry, *read)
-        outcome = walk_state.advance_to(offset, tracer)
+    if descriptor is not None:
+        return _locate_in(descriptor, segment, offset, tracer, following_offset)
+    descriptor = open_regular(segment.log_path)
+    try:
+        segment.index.load()
+        return _locate_in(descriptor, segment, offset, tracer, following_offset)
+    finally:
+        os.close(descriptor)
 
 
 def refuse_compressed(segment: Segment, located: Located) -> None:
@@ -152,14 +134,41 @@ def refuse_compressed(segment: Segment, located: Located) -> None:
         )
 
 
-def _expected(walk_state: _Walk, outcome: Outcome, following_offset: int | None) -> Message | None:
-    """Return the message at the walk's position; None at the segment's end; else raise damage."""
-    segment, position = walk_state.segment, walk_state.position
+def _locate_in(
+    descriptor: int,
+    segment: Segment,
+    offset: int,
+    tracer: Tracer,
+    following_offset: int | None,
+) -> Located | None:
+    entry, end = segment.index.lookup(offset, tracer)
+    if end is None and segment.index.load():  # the writer has added entries meanwhile
+        entry, end = segment.index.lookup(offset, tracer)
+    cursor = _Cursor(segment, descriptor, entry, end)
+    outcome = cursor.advance_to(offset, tracer)
+    if cursor.is_at_a_false_entry(outcome):
+        cursor = _Cursor(segment, descriptor, None, None)
+        outcome = cursor.advance_to(offset, tracer)
+    while True:  # repeats only at a gap or a compressed message
+        message = _expected(cursor, outcome, following_offset)
+        if message is None:
+            return None
+        cursor.skip(message)
+        if message.offset >= offset:
+            message_end = cursor.position
+            read = (cursor.scanned, message_end - cursor.start)
+            return Located(message_end - message.length_bytes, message, cursor.entry, *read)
+        outcome = cursor.advance_to(offset, tracer)
+
+
+def _expected(cursor: _Cursor, outcome: Outcome, following_offset: int | None) -> Message | None:
+    """Return the message at the cursor; None at the segment's end; else raise the damage."""
+    segment, position = cursor.segment, cursor.position
     if isinstance(outcome, NeedMoreBytes):
         if position == segment.file_bytes:
             return None
         is_last = following_offset is None
-        after = whole_messages(segment.log_path, position + 1, walk_state.next_offset)
+        after = whole_messages(segment.log_path, position + 1, cursor.next_offset)
         if is_last and not any(after):  # a torn tail, by the rule of recovery
             return None
         # A writer may have finished it meanwhile.
@@ -167,19 +176,12 @@ def _expected(walk_state: _Walk, outcome: Outcome, following_offset: int | None)
         if finished is None:
             raise damage_error(segment, position, "an unfinished message, and others after it")
         outcome = finished
-    if isinstance(outcome, CorruptMessage):
-        raise damage_error(segment, position, f"{outcome.fault}, {outcome.detail}")
-    if not segment.is_in_order(position, outcome, walk_state.next_offset, following_offset):
-        raise misplaced_message(segment, position, outcome.offset, walk_state.next_offset)
-    return outcome
-
-
-def misplaced_message(
-    segment: Segment, position: int, offset: int, expected: int
-) -> CorruptLogError:
-    """Return the error for a whole message whose offset is not the one that belongs there."""
-    reason = f"a whole message with offset {offset}, expected {expected}"
-    return damage_error(segment, position, reason, is_gap=offset > expected)
+    expected, is_gap = cursor.next_offset, False
+    if isinstance(outcome, Message):
+        if segment.is_in_order(position, outcome, expected, following_offset):
+            return outcome
+        is_gap = outcome.offset > expected
+    raise damage_error(segment, position, fault(outcome, expected) or "damage", is_gap=is_gap)
 
 
 def misplaced_segment(segment: Segment, before: Segment) -> CorruptLogError:

@@ -131,7 +131,7 @@ def test_scan_segment_beside_a_writer_that_finishes_a_message_reads_once_more(tm
     segment.log_path.write_bytes(content[:-5])
     found = scan_segment(segment)
     assert found == plain.scan_segment(segment)
-    assert (found.next_offset, found.fault) == (9, None)
+    assert (found.next_offset, found.reason) == (9, None)
 
 
 @both_dialects
@@ -147,7 +147,7 @@ def test_scan_segment_of_offsets_at_both_ends_of_what_fits_sees_disorder(tmp_pat
     segment = segment_of(str(tmp_path), KAFKA, content, 2**63 - 1)
     found = scan_segment(segment)
     assert found == plain.scan_segment(segment)
-    assert "a whole message with offset -9223372036854775808" in found.fault
+    assert "a whole message with offset -9223372036854775808" in found.reason
 
 
 @both_dialects

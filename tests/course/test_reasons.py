@@ -103,8 +103,8 @@ from kminilog.errors import CorruptLogError
 from kminilog.storage.segment_scan import scan_segment
 def next_offset(segment):
     found = scan_segment(segment, segment.last_true_entry())
-    if found.fault:
-        raise CorruptLogError("the log", position=found.valid_bytes, reason=found.fault)
+    if found.reason:
+        raise CorruptLogError("the log", position=found.valid_bytes, reason=found.reason)
     return found.next_offset if segment.file_bytes else segment.base_offset
 """
 ROLL = """\

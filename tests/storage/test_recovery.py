@@ -312,9 +312,9 @@ def test_recover_below_the_recovery_point_by_damage_does_not_say_that_messages_a
     ],
 )
 @pytest.mark.parametrize("slot", [0, 1, -1])
-@pytest.mark.parametrize("scan_from", [0, None], ids=["read whole", "quick look"])
+@pytest.mark.parametrize("is_after_crash", [True, False], ids=["read whole", "quick look"])
 def test_recover_index_that_is_damaged_is_rebuilt_to_the_same_bytes(
-    tmp_path, dialect, damage, slot, scan_from
+    tmp_path, dialect, damage, slot, is_after_crash
 ):
     log = make_log(tmp_path, dialect, count=6 * (256 // 34))
     before = contents(tmp_path)
@@ -325,7 +325,7 @@ def test_recover_index_that_is_damaged_is_rebuilt_to_the_same_bytes(
         index.unlink()
     else:
         index.write_bytes(damaged)
-    found = plan(log, scan_from=scan_from)
+    found = plan(log, is_after_crash=is_after_crash)
     assert [segment.index.path for segment, _ in found.rebuilt_indexes] == [index]
     carry_out(found)
     assert contents(tmp_path) == before

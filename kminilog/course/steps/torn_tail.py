@@ -539,7 +539,7 @@ class _Story:
         """Tell what recovery decides, and what it does."""
         crash, recovered = self.crash, self.crash.recovered
         valid_bytes = recovered.scanned[-1].scan.valid_bytes
-        fault = recovered.scanned[-1].scan.fault
+        fault = recovered.scanned[-1].scan.reason
         values: dict[str, Value] = {
             "fault": fault,
             "valid up to byte": valid_bytes,

@@ -7,5 +7,5 @@ from kminilog.storage.segment_scan import scan_segment
 def next_offset(segment):
     found = scan_segment(segment)
     if found.valid_bytes < segment.file_bytes:
-        raise damage_error(segment, found.valid_bytes, f"fault: {found.fault}")
+        raise damage_error(segment, found.valid_bytes, f"fault: {found.reason}")
     return found.next_offset

@@ -6,7 +6,7 @@ from kminilog.storage.segment_scan import scan_segment
 
 def next_offset(segment):
     scan = scan_segment(segment, segment.last_true_entry())
-    if scan.fault:
+    if scan.reason:
         segment.truncate_to(scan.valid_bytes, len(segment.index))
-        raise damage_error(segment, scan.valid_bytes, scan.fault)
+        raise damage_error(segment, scan.valid_bytes, scan.reason)
     return scan.next_offset

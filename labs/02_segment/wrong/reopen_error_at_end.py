@@ -6,6 +6,6 @@ from kminilog.storage.segment_scan import scan_segment
 
 def next_offset(segment):
     found = scan_segment(segment, segment.last_true_entry())
-    if found.fault:
-        raise damage_error(segment, segment.file_bytes, found.fault)
+    if found.reason:
+        raise damage_error(segment, segment.file_bytes, found.reason)
     return found.next_offset

@@ -7,6 +7,6 @@ from kminilog.storage.segment_scan import scan_segment
 def next_offset(segment):
     entries = segment.index.entries()
     scan = scan_segment(segment, entries[-1] if entries else None)
-    if scan.fault:
-        raise damage_error(segment, scan.valid_bytes, scan.fault)
+    if scan.reason:
+        raise damage_error(segment, scan.valid_bytes, scan.reason)
     return scan.next_offset
