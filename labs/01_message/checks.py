@@ -365,7 +365,7 @@ def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
         what = f"a key length of {key_length}"
         yield Damaged(what, _raw(key_length, b"key" + value), trust)
         yield Damaged(f"{what}, magic 2", _raw(key_length, b"key" + value, magic=2), late)
-    if dialect.has_value_length:
+    if dialect is KAFKA:
         for key_length in (length, length - 3):
             data = _raw(key_length, b"key" + value)
             yield Damaged(f"{length - key_length} bytes for a value length", data, trust)
@@ -380,7 +380,7 @@ def _damaged_messages(dialect: Dialect) -> Iterator[Damaged]:
     for key_length in (2**31 - 1, -2):
         data = _raw(key_length, b"key" + value, crc_flip=1)
         yield Damaged(f"a key length of {key_length}, another crc", data, early)
-    if dialect.has_value_length:
+    if dialect is KAFKA:
         data = _raw(3, b"key" + pack(">i", 6) + b"value", crc_flip=1)
         yield Damaged("a value length of 6, another crc", data, early)
     for flip in (1, 1 << 31):

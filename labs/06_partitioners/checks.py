@@ -704,13 +704,13 @@ def _by_bytes(
     """Return on_appended with one thing done otherwise; `least` and `most` are batch sizes."""
 
     def appended(self: Any, topic: str, partition: int, size_bytes: int, **named: Any) -> None:
-        current = self._current.get(topic)
+        entry = self._current.get(topic)
         by_key = named["has_key"] and not self._ignores_keys and not keyed
-        if current is None or by_key or (current.partition != partition and not everywhere):
+        if entry is None or by_key or (entry.partition != partition and not everywhere):
             return
-        if not (zero or current.partition):
+        if not (zero or entry.partition):
             return
-        counter = self if shared else current
+        counter = self if shared else entry
         counter.produced_bytes = getattr(counter, "produced_bytes", 0) + size_bytes
         limit = (least if named["is_batch_full"] else most) * self._batch_size_bytes
         if counter.produced_bytes >= limit:

@@ -5,6 +5,7 @@ from functools import partial
 import click
 
 from kminilog.cli.course.grading import grade_command, stats_command
+from kminilog.cli.course.term import init_command, release_command
 from kminilog.cli.lab.judging import judged
 from kminilog.cli.shared.interrupts import interruptible
 from kminilog.cli.shared.options import example, json_option
@@ -45,5 +46,5 @@ def check(number: str | None, as_json: bool) -> int:
     return FLAWED if found else 0
 
 
-command.add_command(grade_command)
-command.add_command(stats_command)
+for each in (init_command, release_command, grade_command, stats_command):
+    command.add_command(each)

@@ -1,0 +1,74 @@
+"""`course init` and `release`: files for the lecturer, and files for the students. Source: ours."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from kminilog.cli.lab.options import language_option
+from kminilog.cli.shared.options import example
+from kminilog.cli.shared.output import write_line, write_lines
+from kminilog.cli.shared.output_files import OutputDirectory, write_output
+from kminilog.course.catalogue import Catalogue
+from kminilog.course.material import Lab, all_labs, lab_of
+from kminilog.course.release import release
+from kminilog.course.term import term
+from kminilog.text import count, printable
+
+_MOST_WEEKS = 52
+
+
+@click.command("init", epilog=example("kminilog course init term"))
+@click.argument("directory", type=OutputDirectory())
+@click.option(
+    "--weeks",
+    type=click.IntRange(1, _MOST_WEEKS),
+    default=14,
+    show_default=True,
+    help="Weeks of the term.",
+)
+@language_option
+def init_command(directory: Path, weeks: int, catalogue: Catalogue) -> None:
+    """Write a term plan, a roster and exam questions into DIRECTORY, for you to edit."""
+    files = term(weeks, catalogue)
+    for path in files:
+        if (directory / path).exists():
+            reason = "is there already, and stays as it is; name another directory"
+            raise click.UsageError(f"{directory / path} {reason}")
+    _write(directory, files)
+    write_lines(sorted(str(directory / path) for path in files))
+
+
+@click.command("release", epilog=example("kminilog course release for-students --labs 1,2"))
+@click.argument("out", type=OutputDirectory())
+@click.option("--labs", "numbers", help="Labs to give out, like 1,2.  [default: all]")
+@language_option
+def release_command(out: Path, numbers: str | None, catalogue: Catalogue) -> None:
+    """Write what students get of the labs into the directory OUT.
+
+    It has no solutions, no wrong and no other right answers. But whoever has installed kminilog can
+    read the source of the library, which has them.
+    """
+    labs = all_labs() if numbers is None else tuple(_lab(each) for each in numbers.split(","))
+    files = release(labs, catalogue.language)
+    if out.exists():
+        for path in sorted(out.rglob("*")):
+            name = path.relative_to(out).as_posix()
+            if not path.is_dir() and name not in files:
+                reason = "is no file of this release; name an empty directory"
+                raise click.UsageError(f"{out}/{printable(name)} {reason}")
+    _write(out, files)
+    titles = [f"  {lab.number}  {catalogue.title(lab)}" for lab in dict.fromkeys(labs)]
+    write_line(f"{out}: {count(len(files), 'file')}, no answers in them:")
+    write_lines(titles)
+    write_line("An installed kminilog shows its source, answers included, to whoever looks.")
+
+
+def _lab(text: str) -> Lab:
+    return lab_of(text.strip())
+
+
+def _write(directory: Path, files: Mapping[str, bytes]) -> None:
+    for path, data in files.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        write_output(directory / path, data)
