@@ -1,7 +1,8 @@
 """Files and folders that the pages and the source text name are there.
 
-A name is looked for in the project, in `kminilog/`, in `docs/`, beside the file that names it, and
-one folder up. A name without a folder may be that of any module: "see offset_index.py".
+A name is looked for in the project, in `kminilog/`, `docs/` and `labs/term/en/`, beside the file
+that names it, and one folder up. A name without a folder may be that of any module: "see
+offset_index.py".
 """
 
 import re
@@ -19,8 +20,10 @@ PACKAGES = "|".join(
 NAMED = re.compile(
     rf"(?<![\w/.<>*-])((?:{TOP}|{PACKAGES})(?:/[\w.*-]+)+/?|[\w-]+(?:/[\w-]+)*\.(?:py|md))(?![\w/])"
 )
-# Examples of files that a reader writes, what `make docs` makes, and a file of PySpark.
+# Examples of files that a reader writes, what commands and `make docs` make, and a file of PySpark.
 OF_OTHERS = {
+    "plan.md",
+    "OUT/README.md",
     "favourite.py",
     "my_partitioner.py",
     "vip.py",
@@ -28,6 +31,7 @@ OF_OTHERS = {
     "docs/_build/html",
     "pyspark/daemon.py",
 }
+EXAMPLE = "labs/11_entry/"  # a lab that docs/lecturers.md makes
 READ = sorted(
     [
         *(PROJECT / "kminilog").rglob("*.py"),
@@ -44,11 +48,14 @@ MODULES = {
 def missing_files(text: str, beside: Path) -> list[str]:
     """Return the names in `text` that look like a file of the project and are not one."""
     names = {name.rstrip(".") for name in NAMED.findall(text)} - OF_OTHERS
-    homes = [PROJECT, PROJECT / "kminilog", PROJECT / "docs", beside, beside.parent]
+    folders = [PROJECT / name for name in ("kminilog", "docs", "labs/term/en")]
+    homes = [PROJECT, *folders, beside, beside.parent]
     return sorted(
         name
         for name in names
-        if name not in MODULES and not any(any(home.glob(name)) for home in homes)
+        if name not in MODULES
+        and EXAMPLE not in name
+        and not any(any(home.glob(name)) for home in homes)
     )
 
 

@@ -243,8 +243,8 @@ def _keeps(is_kept: Callable[[int, int], bool]) -> Callable[..., None]:
     """Return deallocate with another rule which buffers are kept: allocated size, length now."""
 
     def deallocate(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
-        size_bytes = len(buffer) if size_bytes is None else size_bytes
-        pool._give_back(size_bytes, buffer if is_kept(size_bytes, len(buffer)) else None)
+        allocated = size_bytes if size_bytes is not None else len(buffer)
+        pool._give_back(allocated, buffer if is_kept(allocated, len(buffer)) else None)
 
     return deallocate
 
@@ -530,12 +530,10 @@ def _waiting_until_served(
             is_over = is_over or (remaining_ms <= 0 and not waits_at_zero)
             if (pool._waiters[0] is waiter or not first_only) and not (is_over and clock_first):
                 pool._collect(waiter)
-            if waiter.is_served:
+            if waiter.is_served or (is_over and not raises):
                 return
             if is_over:
-                if not raises:
-                    return
-                raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+                raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
             is_awake = pool._wait_once(waiter.condition, max(remaining_ms, 0))
             is_over = once or not is_awake
             if not (is_awake or last_look):
