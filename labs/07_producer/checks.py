@@ -537,7 +537,7 @@ def _waiting_until_served(
             is_awake = pool._wait_once(waiter.condition, max(remaining_ms, 0))
             is_over = once or not is_awake
             if not (is_awake or last_look):
-                raise BufferExhaustedError(blocked_ms=max_time_to_block_ms)
+                raise BufferExhaustedError(blocked_ms=int(max_time_to_block_ms))
 
     return wait_until_served
 
