@@ -100,7 +100,10 @@ class Message(NamedTuple):
 
 
 class NeedMoreBytes(NamedTuple):
-    """The bytes end inside a message; decoding needs `needed_bytes` from its start."""
+    """The bytes end inside a message; decoding goes on with `needed_bytes` from its start.
+
+    These are the first 12, which hold the size, or the whole message.
+    """
 
     needed_bytes: int
 
@@ -244,7 +247,7 @@ def _framed(
     """Return the bytes that the size field says, if it is possible and all are there."""
     available_bytes = len(data) - position
     if available_bytes < SIZE_END:
-        return NeedMoreBytes(KEY_START)
+        return NeedMoreBytes(SIZE_END)
     offset, size = _OFFSET_AND_SIZE.unpack_from(data, position)
     length_bytes = SIZE_END + size
     if size < smallest_size:

@@ -51,13 +51,10 @@ def _scan(
         window, window_start = b"", position
         while position < end:
             outcome = decode(window, position - window_start)
-            while isinstance(outcome, NeedMoreBytes) and (
-                outcome.needed_bytes <= end - position
-                or window_start + len(window) < min(position + KEY_START, end)  # a cut header
-            ):
+            while isinstance(outcome, NeedMoreBytes) and outcome.needed_bytes <= end - position:
                 wanted_bytes = min(max(outcome.needed_bytes, window_bytes), end - position)
                 window, window_start = os.pread(descriptor, wanted_bytes, position), position
-                if len(window) < min(outcome.needed_bytes, end - position):
+                if len(window) < outcome.needed_bytes:
                     break  # a recovery has truncated the file meanwhile
                 outcome = decode(window, 0)
             yield position, outcome

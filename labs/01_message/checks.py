@@ -467,7 +467,7 @@ def _compare_scan(
         right,
         {
             "end-unsaid": whole,
-            "end-is-no-outcome": [*whole, (len(data), NeedMoreBytes(22))],
+            "end-is-no-outcome": [*whole, (len(data), NeedMoreBytes(12))],
             "position-behind": [
                 (at + getattr(found, "length_bytes", 0), found) for at, found in right
             ],

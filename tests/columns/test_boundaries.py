@@ -66,7 +66,7 @@ def test_beginnings_end_at_a_wrong_size(dialect, size, data):
 @pytest.mark.parametrize("size", [0, 1, 11])
 def test_beginnings_of_too_few_bytes_are_none(dialect, size):
     assert find_beginnings(dialect, bytes(size)).tolist() == [0]
-    assert decode(dialect, bytes(size)).needed_bytes == 22
+    assert decode(dialect, bytes(size)).needed_bytes == 12
 
 
 def test_beginnings_end_at_a_size_below_the_smallest_even_if_a_hint_goes_on_behind_it(dialect):

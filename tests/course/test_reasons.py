@@ -29,7 +29,7 @@ from struct import unpack_from
 from zlib import crc32
 def decode(dialect, data, position=0):
     if len(data) - position < 12:
-        return NeedMoreBytes(22)
+        return NeedMoreBytes(12)
     offset, size = unpack_from("{header}", data, position)
     end = position + 12 + size
     if size < dialect.overhead_bytes:
@@ -65,7 +65,7 @@ from kminilog.format.message import *
 from struct import unpack_from
 def decode(dialect, data, position=0):
     if len(data) - position < 12:
-        return NeedMoreBytes(22)
+        return NeedMoreBytes(12)
     offset, size = unpack_from(">qi", data, position)
     end = position + 12 + size
     if size < dialect.overhead_bytes:

@@ -12,7 +12,7 @@ def expect(is_true, *outcome):
 
 
 def fields(dialect, data):
-    expect(len(data) >= 12, NeedMoreBytes(22))
+    expect(len(data) >= 12, NeedMoreBytes(12))
     offset, size = struct.unpack(">qi", data[:12])
     expect(size >= dialect.overhead_bytes, Fault.BAD_LENGTH, size, offset, size + 12)
     expect(len(data) >= size + 12, NeedMoreBytes(size + 12))

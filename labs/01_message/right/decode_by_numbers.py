@@ -10,7 +10,7 @@ def decode(dialect, data, position=0):
         return int.from_bytes(data[at : at + length], "big", signed=signed)
 
     if position + 12 > len(data):
-        return NeedMoreBytes(22)
+        return NeedMoreBytes(12)
     offset, size = number(position, 8), number(position + 8, 4)
     end = position + 12 + size
     fault, key_length, value_length = None, number(position + 18, 4), None

@@ -14,7 +14,7 @@ def read(form, stream):
 def decode(dialect, data, position=0):
     stream = io.BytesIO(data[position : position + 12])
     if len(stream.getvalue()) < 12:
-        return NeedMoreBytes(needed_bytes=22)
+        return NeedMoreBytes(needed_bytes=12)
     offset, size = read(">qi", stream)
     fault = Fault.BAD_LENGTH
     if size >= dialect.overhead_bytes:

@@ -8,7 +8,7 @@ from kminilog.format.message import CorruptMessage, Fault, Message, NeedMoreByte
 
 def decode(dialect, data, position=0):
     if len(data) - position < 12:
-        return NeedMoreBytes(22)
+        return NeedMoreBytes(12)
     offset, size = struct.unpack_from(">qi", data, position)
     if 0 <= size < dialect.overhead_bytes:
         return CorruptMessage(Fault.BAD_LENGTH, "size", offset, 12 + size)
