@@ -24,9 +24,10 @@ _NO_CLASSES: Mapping[str, str] = MappingProxyType({})
 class Setting(NamedTuple):
     """One row of a table; bounds are for whole numbers, `choices` for texts (empty: any text).
 
-    `older_name` is the name in older releases of Kafka; it is accepted everywhere. `kafka_classes`
-    maps names of Kafka's classes to the values that stand for them here. `reader` is the one
-    partitioner of the suite that reads the setting; empty: the setting is not for a partitioner.
+    The last three fields are for producers and consumers; no topic setting has them. `older_name`
+    is the name in older releases of Kafka; it is accepted everywhere. `kafka_classes` maps names of
+    Kafka's classes to the values that stand for them here. `reader` is the one partitioner that
+    reads the setting; empty: the setting is not for a partitioner.
     """
 
     name: str

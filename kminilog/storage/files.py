@@ -14,12 +14,13 @@ A write gives one of three guarantees, the cheapest first:
     file fsynced         they survive a power failure
     directory fsynced    the names in it survive one, too
 
+The log of a partition needs neither `check_real_directory` nor `replace_file`: topics, jobs and
+checkpoints do.
 Source: ours.
 """
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -146,12 +147,6 @@ def sync(path: Path) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def copy_file(source: Path, directory: Path) -> None:
-    """Copy a file with its times into a directory: no fsync. OSError, which names a file."""
-    with naming(directory / source.name):
-        shutil.copy2(source, directory)
 
 
 def replace_file(

@@ -11,7 +11,7 @@ Invariants
         time, except where no other segment can follow it (`Dialect.can_follow`)
 
 The writer must hold the lock of the log dir. This module knows neither lock nor clock: the caller
-passes the time, and a function that counts removed files (changes.py).
+passes the time.
 Source: S1 5.1 and 5.2; Kafka: Log.append, Log.maybeRoll, Log.roll. Differs: Kafka rolls and indexes
 once per appended set (docs/differences.md).
 """
@@ -61,10 +61,6 @@ def must_roll(
     )
 
 
-def no_reader_to_tell() -> None:
-    """Do nothing: no reader keeps files of this log open."""
-
-
 class _Mark(NamedTuple):
     """The state before an append, which a failed append restores."""
 
@@ -78,7 +74,11 @@ class _Mark(NamedTuple):
 
 
 class PartitionLog:
-    """The log of one partition, open for writing; `reader` reads it. One object, one thread."""
+    """The log of one partition, open for writing; `reader` reads it. One object, one thread.
+
+    Log and reader have `Segment` objects of their own. Those of the log may hold messages that are
+    not written yet; those of the reader know only the files.
+    """
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class PartitionLog:
         self.recovery_point = 0
         self.is_broken = False  # a write failed and could not be undone: recovery finds the end
         self._files_gone = files_gone
-        self.record_start = record_start
+        self.record_start = record_start  # retention calls it
         self._segments: SortedDict[int, Segment] = SortedDict()  # by base offset
         self._next_offset = 0
         self._unflushed_messages = 0
         self._last_flush_ms: int | None = None
         self._first_append_ms: int | None = None
         self._has_new_names = False
-        self._refusal = "it is not open"
+        self._closed_because = "it is not open"  # empty while the log is open
 
     @classmethod
     def open(
@@ -113,7 +113,7 @@ class PartitionLog:
         *,
         base_offset: int = 0,
         recovery_point: int = 0,
-        files_gone: Callable[[], None] = no_reader_to_tell,
+        files_gone: Callable[[], None] = lambda: None,
         record_start: Callable[[int], object] = lambda offset: None,
     ) -> Self:
         """Return the log in a directory, after recovery has made the directory valid.
@@ -136,7 +136,7 @@ class PartitionLog:
         # No file records the first append. The last one, which was not earlier, stands in for it.
         log._first_append_ms = log._active.last_append_ms
         log.recovery_point = recovery_point
-        log._refusal = ""
+        log._closed_because = ""
         return log
 
     # ---- the log as its writer knows it
@@ -188,6 +188,8 @@ class PartitionLog:
                 self._next_offset += 1
                 self._unflushed_messages += 1
             active.write()
+            if self._last_flush_ms is None:
+                self._last_flush_ms = now_ms
             if self._flush_is_due(now_ms):
                 self.flush(now_ms=now_ms)
         return range(mark.next_offset, self._next_offset)
@@ -212,7 +214,7 @@ class PartitionLog:
         Raises LogClosedError if the log is broken, and OSError: a power failure may then lose what
         no earlier flush has covered. O(segments since the last flush)."""
         if self.is_broken:
-            raise LogClosedError(str(self.directory), reason=self._refusal)
+            raise LogClosedError(str(self.directory), reason=self._closed_because)
         first = segment_slot(self.dialect, self._segments.keys(), self.recovery_point)
         for segment in self._segments.values()[first:]:
             segment.flush()
@@ -240,12 +242,12 @@ class PartitionLog:
 
     def check_is_open(self) -> None:
         """Raise LogClosedError if the log is closed or broken."""
-        if self._refusal:
-            raise LogClosedError(str(self.directory), reason=self._refusal)
+        if self._closed_because:
+            raise LogClosedError(str(self.directory), reason=self._closed_because)
 
     def close(self) -> None:
         """Refuse to write from now on, without a flush; reading still works. Idempotent."""
-        self._refusal = self._refusal or "it is closed"
+        self._closed_because = self._closed_because or "it is closed"
 
     def check(self) -> None:
         """Assert P1, P2, that only the last is empty, and the due index entries; O(log)."""
@@ -290,11 +292,10 @@ class PartitionLog:
         return segment
 
     def _flush_is_due(self, now_ms: int) -> bool:
-        if self._last_flush_ms is None:
-            self._last_flush_ms = now_ms
+        last_flush_ms = now_ms if self._last_flush_ms is None else self._last_flush_ms
         return (
             self._unflushed_messages >= self.settings.flush_messages
-            or now_ms - self._last_flush_ms > self.settings.flush_ms
+            or now_ms - last_flush_ms > self.settings.flush_ms
         )
 
     def _mark(self) -> _Mark:
@@ -337,7 +338,7 @@ class PartitionLog:
             if added:
                 sync(self.directory)
         except OSError as second:
-            self._refusal = (
+            self._closed_because = (
                 f"an earlier write failed ({reason}) and undoing it did too ({second.strerror})"
             )
             self.is_broken = True

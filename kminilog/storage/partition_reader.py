@@ -6,8 +6,11 @@ last segment is the end of the log. Segments come and go, and a reader does not 
 each search. It lists them after a search that has not found the message, and then searches again
 if they have changed.
 
-`PartitionFiles` says which files a reader may see. `PlainFiles` shows a directory as it is.
-publish/visibility.py leaves out what a job has not committed yet.
+`PartitionFiles` says which files a reader may see. `PlainFiles` shows a directory as it is. Another
+implementation serves jobs. A *job* is a bulk load whose files appear in a partition all at once.
+While it is published, a reader may need the kept copy of a segment, in another directory. So a
+listing gives each segment a directory, and `has_changed` and `retry_if_changed` ask for jobs. Where
+there are none, `PlainFiles` is all there is: read on with it.
 
 kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
 a log of another program pass `on_gap`: a read then skips gaps, and calls it with each one.
@@ -105,7 +108,7 @@ class Found(NamedTuple):
 Searched = Found | CorruptLogError | FileNotFoundError | None
 
 
-def _is_it(found: Searched, offset: int) -> TypeGuard[Found]:
+def _has_offset(found: Searched, offset: int) -> TypeGuard[Found]:
     return isinstance(found, Found) and found.located.message.offset == offset
 
 
@@ -183,7 +186,7 @@ class PartitionReader:
             except FileNotFoundError:
                 self._list_segments()
                 continue
-            if not self._list_segments():
+            if not self._list_segments():  # else a roll has come between
                 return end
 
     def find(self, offset: int, tracer: Tracer = UNTRACED) -> Found:
@@ -238,14 +241,15 @@ class PartitionReader:
         """Return the first message not below `offset`; None at the log end, or below the log start.
 
         It searches; unless that finds the very message, it lists the segments, and searches again
-        if they have changed. Raises CompressedMessageError for a compressed message.
+        if they have changed. The first search of a reader knows no segments, so it finds nothing,
+        and that causes the first listing. Raises CompressedMessageError for a compressed message.
         """
         if offset < 0:
             raise ValueError(f"an offset is never negative: {offset}")
         found = self._search(offset, tracer)
-        while not self._is_final(found, offset):
+        while self._is_outdated(found, offset):
             found = self._search(offset, tracer)
-        if not _is_it(found, offset) and offset < self.log_start_offset:
+        if not _has_offset(found, offset) and offset < self.log_start_offset:
             return None
         if isinstance(found, Exception):
             raise found
@@ -254,14 +258,17 @@ class PartitionReader:
         return found
 
     def _search(self, offset: int, tracer: Tracer) -> Searched:
-        """Search the listed segments once; return an error if an old list may be its cause."""
+        """Search the listed segments once.
+
+        It returns an error and does not raise it, because an outdated list may be its cause.
+        """
         tracer.begin()
         segments = self._segments
         if not segments:
             return None
         first_slot = segment_slot(self.dialect, segments.keys(), offset, tracer)
         try:
-            for slot in range(first_slot, len(segments)):
+            for slot in range(first_slot, len(segments)):  # goes on only where gaps are allowed
                 segment = segments.peekitem(slot)[1]
                 following = segments.peekitem(slot + 1)[1] if slot + 1 < len(segments) else None
                 located = locate(
@@ -279,16 +286,17 @@ class PartitionReader:
             return error
         return None
 
-    def _is_final(self, found: Searched, offset: int) -> bool:
-        """Tell if another search would find the same; list the segments if that is not clear."""
-        if _is_it(found, offset) and not self._is_in_doubt(found.segment):
-            return True
-        has_changed = self._files.has_changed()
-        return not (self._list_segments() or has_changed or isinstance(found, FileNotFoundError))
+    def _is_outdated(self, found: Searched, offset: int) -> bool:
+        """Tell if another search may find something else; list the segments if that is not clear.
 
-    def _is_in_doubt(self, segment: Segment) -> bool:
-        """Tell if a job may have changed the segment: it is the last, and a job came or went."""
-        return segment is self._segments.peekitem()[1] and self._files.has_changed()
+        A message with this offset stays, unless a job has changed its segment: the last one.
+        """
+        if _has_offset(found, offset):
+            is_last = found.segment is self._segments.peekitem()[1]
+            if not is_last or not self._files.has_changed():
+                return False
+        has_changed = self._files.has_changed()
+        return self._list_segments() or has_changed or isinstance(found, FileNotFoundError)
 
     def _list_segments(self) -> bool:
         """List the directory; tell if the segments have changed since the last listing."""
@@ -345,16 +353,16 @@ def _in_turn(
     """
     window_bytes = min(max(max_bytes, located.message.length_bytes), _MAX_WINDOW_BYTES)
     position, next_offset = located.position, located.message.offset
-    following: Segment | None = segment
-    while following:
+    current: Segment | None = segment
+    while current:
         try:
-            for _, outcome in following.scan(position, window_bytes):
+            for _, outcome in current.scan(position, window_bytes):
                 if not isinstance(outcome, Message) or outcome.offset != next_offset:
                     return
                 yield outcome
                 next_offset = outcome.offset + 1
         except FileNotFoundError:
             return
-        following, position = segment_after(following), 0
-        if following and following.first_offset != next_offset:
+        current, position = segment_after(current), 0
+        if current and current.first_offset != next_offset:
             return

@@ -19,7 +19,7 @@ its bytes in a side file, `<segment>.log.<position>.cut`.
     [m0 m1 ~~~~~]    [m4 m5 m6]                [m7]              damage: m4 is whole
 
 Recovery rebuilds an index that does not have exactly the due entries (`index_entry.is_due`), unless
-the caller knows another rule by which it is valid (brokers_index.py).
+the caller has another rule by which it is valid: a Kafka broker may have written it.
 Source: ours; Kafka 0.8.2: Log.loadSegments, LogSegment.recover. Differs: Kafka cuts at the first
 invalid message, whatever follows it (docs/differences.md).
 """

@@ -22,7 +22,7 @@ from pathlib import Path
 from kminilog.errors import LogDirError, PublicationError, in_words
 from kminilog.format.names import INDEX_SUFFIX, LOG_SUFFIX, TopicPartition, segment_name
 from kminilog.storage.changes import begin_counting, count_change
-from kminilog.storage.files import check_real_directory, copy_file, replace_file, sync
+from kminilog.storage.files import check_real_directory, naming, replace_file, sync
 from kminilog.storage.partition_log import PartitionLog
 from kminilog.storage.publish.manifests import (
     Manifest,
@@ -64,7 +64,7 @@ def open_staged_log(
     base_offset = dialect.base_offset_for(first_offset)
     if dialect.first_offset(base_offset) != first_offset:
         for suffix in (INDEX_SUFFIX, LOG_SUFFIX):
-            copy_file(target / (segment_name(base_offset) + suffix), directory)
+            _copy(target / (segment_name(base_offset) + suffix), directory)
     return PartitionLog.open(
         directory, topic_partition, dialect, topic.settings, base_offset=base_offset
     )
@@ -157,10 +157,16 @@ def _keep_replaced(log_dir: Path, manifest: Manifest, staged: StagedPartition) -
     for path in (staging_path(log_dir, manifest.job_id) / staged.directory).iterdir():
         replaced = log_dir / str(topic_partition) / path.name
         if replaced.exists():
-            copy_file(replaced, kept)
+            _copy(replaced, kept)
             sync(kept / path.name)
     sync(kept)
     return kept
+
+
+def _copy(source: Path, directory: Path) -> None:
+    """Copy a file with its times into a directory: no fsync. OSError, which names a file."""
+    with naming(directory / source.name):
+        shutil.copy2(source, directory)
 
 
 def _finish(log_dir: Path, manifest: Manifest) -> None:
