@@ -37,7 +37,7 @@ from kminilog.producer.metrics import Metrics
 from kminilog.producer.record import ProducerRecord
 from kminilog.producer_settings import PRODUCER_SETTINGS
 from kminilog.storage.topics import Topic
-from kminilog.text import table
+from kminilog.text import count, table
 
 Run = Callable[[Any], Any]
 """What becomes of a case with a function: the student's, the library's, or a mistaken one."""
@@ -705,7 +705,7 @@ def _sent_through(links: Sequence[str], told: bool, function: Any) -> str:
     except KeyboardInterrupt:
         return "Ctrl-C"
     if told:
-        return f"{len(notes)} told"
+        return count(len(notes), "note")
     return answer.value if isinstance(answer, ProducerRecord) else f"no record: {answer!r}"
 
 
@@ -739,7 +739,7 @@ def _chaining(
             else:
                 if isinstance(found, ProducerRecord) or odd == "taken":
                     answer = found
-                elif tells:
+                elif tells and odd != "untold":
                     self._note(interceptor, "on_send", "no record")
         return answer
 
@@ -762,10 +762,10 @@ def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
         f"on_send through {', '.join(links) or 'nobody'}": partial(_sent_through, links, False)
         for links in chains
     }
-    cases["on_send through raise, A, None: _note"] = partial(
+    cases["on_send through raise, A, None, notes"] = partial(
         _sent_through, ("raise", "A", "None"), True
     )
-    cases["on_send through A, B: _note"] = partial(_sent_through, ("A", "B"), True)
+    cases["on_send through A, B, notes"] = partial(_sent_through, ("A", "B"), True)
     readings = (
         ("exception-stops-chain", _chaining(catches=())),
         ("exception-stops-chain", _chaining(catches=(), odd="passed over")),
@@ -777,6 +777,7 @@ def exercise_6(compare: Comparer, on_send: Callable[..., Any]) -> None:
         ("each-gets-original", _chaining(original=True)),
         ("takes-any-answer", _chaining(odd="taken")),
         ("thrower-untold", _chaining(tells=False)),
+        ("thrower-untold", _chaining(odd="untold")),
         ("swallows-interrupt", _chaining(catches=BaseException)),
     )
     _compare_runs(compare, cases, on_send, ProducerInterceptors.on_send, readings)
@@ -824,12 +825,10 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
 # ---- 7.8 who may lead
 
 
-def _settled(
-    before: tuple[Any, ...], running: Collection[int], function: Any
-) -> tuple[Any, Any, Any]:
+def _settled(before: tuple[Any, ...], running: Collection[int], function: Any) -> str:
     """Return leader, epoch, and in-sync replicas."""
     after = function(Leadership(*before), running)
-    return after.leader, after.leader_epoch, tuple(after.in_sync)
+    return f"{after.leader}, epoch {after.leader_epoch}, {tuple(after.in_sync)}"
 
 
 def _settling(
@@ -883,8 +882,8 @@ def exercise_8(compare: Comparer, settle_: Callable[..., Any]) -> None:
         (((0, 1), 0, 4, (0, 1)), (0, 1)),
     ):
         replicas, leader, _, in_sync = before
-        up = ", ".join(map(str, running)) or "none"
-        call = f"settle(replicas {replicas}, leader {leader}, in sync {in_sync}; {up} run)"
+        all_of_them, good, up = (",".join(map(str, n)) for n in (replicas, in_sync, running))
+        call = f"settle({leader} of {all_of_them}; in sync {good}; up {up or None})"
         cases[call] = partial(_settled, before, running)
     readings = (
         ("unclean-leader", _settling(unclean=True)),
