@@ -623,6 +623,7 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
         "4 of 100 bytes, retention 200": Limits(young, equal, -1, 200),
         "300, 100, 50, 10 bytes, retention 100": Limits(young, (300, 100, 50, 10), -1, 100),
         "4 of 100 bytes, retention 0": Limits(young, equal, -1, 0),
+        "ages 50, 40, 30, 20 s, retention 0": Limits(old, equal, 0, -1),
         "no limit": Limits(old, equal, -1, -1),
         "1 too old, 2 too many": Limits((50_000, 3, 2, 1), equal, 25_000, 200),
         "3 too old, 1 too many": Limits(old, equal, 25_000, 300),

@@ -128,10 +128,12 @@ def write_files(folder: Path, name: str, seed: int) -> None:
 # ---- 7.1 the ledger
 
 
-def _after_taking(available_bytes: int, free_count: int, size_bytes: int, take: Any) -> Any:
-    pool = _pool(200, 16)
+def _after_taking(
+    available_bytes: int, free_count: int, each_bytes: int, size_bytes: int, take: Any
+) -> str:
+    pool = _pool(200, each_bytes)
     pool._available_bytes = available_bytes
-    buffers = [bytearray(16) for _ in range(free_count)]
+    buffers = [bytearray(each_bytes) for _ in range(free_count)]
     pool._free = OrderedDict((id(buffer), buffer) for buffer in buffers)
     take(pool, size_bytes)
     return f"{pool.available_bytes} available, {pool.pooled_bytes} free"
@@ -193,20 +195,21 @@ def _counts_none(pool: Any, size_bytes: int) -> None:
 
 def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {
-        f"take_bytes({size}): {available} available, {count} free of 16": partial(
-            _after_taking, available, count, size
+        f"take_bytes({size}): {available} available, {number} free of {each}": partial(
+            _after_taking, available, number, each, size
         )
-        for available, count, size in (
-            (40, 0, 10),
-            (0, 3, 16),
-            (0, 3, 17),
-            (10, 3, 42),
-            (10, 3, 58),
-            (10, 3, 10),
-            (30, 2, 5),
-            (30, 2, 31),
-            (0, 2, 0),
-            (64, 0, 64),
+        for available, number, each, size in (
+            (40, 0, 16, 10),
+            (0, 3, 16, 16),
+            (0, 3, 16, 17),
+            (10, 3, 16, 42),
+            (10, 3, 16, 58),
+            (10, 3, 16, 10),
+            (30, 2, 16, 5),
+            (30, 2, 16, 31),
+            (0, 2, 16, 0),
+            (64, 0, 16, 64),
+            (5, 4, 7, 20),
         )
     }
     readings = (
@@ -226,9 +229,9 @@ def exercise_1(compare: Comparer, take_bytes: Callable[..., Any]) -> None:
 # ---- 7.2 one poolable size
 
 
-def _after_return(allocated: int, length: int, told: int | None, give: Any) -> str:
+def _after_return(allocated: int, length: int, told: int | None, poolable: int, give: Any) -> str:
     """Return where the memory is, and how large the next buffer of the poolable size is."""
-    pool = _pool(64, 16)
+    pool = _pool(64, poolable)
     buffer = pool.allocate(allocated, 0)
     buffer[:] = bytes(length)
     try:
@@ -236,15 +239,17 @@ def _after_return(allocated: int, length: int, told: int | None, give: Any) -> s
     except ValueError as error:
         return str(error)
     available, free = pool.available_bytes, pool.pooled_bytes
-    return f"{available} + {free} free, next {len(pool.allocate(16, 0))}"
+    return f"{available} + {free} free, next {len(pool.allocate(poolable, 0))}"
 
 
-def _keeps(is_kept: Callable[[int, int], bool]) -> Callable[..., None]:
-    """Return deallocate with another rule which buffers are kept: allocated size, length now."""
+def _keeps(is_kept: Callable[[int, int, int], bool]) -> Callable[..., None]:
+    """Return deallocate with another rule which buffers are kept: by allocated size, length
+    now, and poolable size."""
 
     def deallocate(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> None:
         allocated = size_bytes if size_bytes is not None else len(buffer)
-        pool._give_back(allocated, buffer if is_kept(allocated, len(buffer)) else None)
+        is_reused = is_kept(allocated, len(buffer), pool.poolable_size_bytes)
+        pool._give_back(allocated, buffer if is_reused else None)
 
     return deallocate
 
@@ -259,24 +264,26 @@ def _or_length(pool: Any, buffer: bytearray, size_bytes: int | None = None) -> N
 
 def exercise_2(compare: Comparer, deallocate: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {}
-    for allocated, length, told in (
-        (16, 16, None),
-        (16, 16, 16),
-        (10, 10, None),
-        (64, 64, 64),
-        (16, 40, 16),
-        (10, 16, 10),
-        (40, 16, 40),
-        (0, 16, 0),
+    for allocated, length, told, poolable in (
+        (16, 16, None, 16),
+        (16, 16, 16, 16),
+        (10, 10, None, 16),
+        (64, 64, 64, 16),
+        (16, 40, 16, 16),
+        (10, 16, 10, 16),
+        (40, 16, 40, 16),
+        (0, 16, 0, 16),
+        (20, 20, 20, 20),
+        (16, 16, 16, 20),
     ):
         said = "" if told is None else f", {told}"
-        call = f"deallocate(buffer of {allocated}, now {length}{said})"
-        cases[call] = partial(_after_return, allocated, length, told)
+        call = f"deallocate(buffer of {allocated}, now {length}{said}), poolable {poolable}"
+        cases[call] = partial(_after_return, allocated, length, told, poolable)
     readings = (
-        ("pools-any-size", _keeps(lambda size, length: True)),
-        ("pools-grown", _keeps(lambda size, length: size == 16)),
-        ("pools-by-length", _keeps(lambda size, length: length == 16)),
-        ("never-pools", _keeps(lambda size, length: False)),
+        ("pools-any-size", _keeps(lambda size, length, poolable: True)),
+        ("pools-grown", _keeps(lambda size, length, poolable: size == poolable)),
+        ("pools-by-length", _keeps(lambda size, length, poolable: length == poolable)),
+        ("never-pools", _keeps(lambda size, length, poolable: False)),
         ("counts-length-now", _by_length),
         ("zero-is-falsy", _or_length),
     )
@@ -375,6 +382,15 @@ def _next_after_time_out(method: str, function: Any) -> str:
     return queue.end(queue.states())
 
 
+def _first_after_time_out_of_second(method: str, function: Any) -> str:
+    queue = _Queue(60, method, function)
+    held = [queue.stepped.take(30), queue.stepped.take(30)]
+    queue.ask(40)
+    queue.passes(queue.ask(20, 500), 500)
+    queue.give_back(*held)
+    return queue.end(queue.states())
+
+
 def _next_after_success(method: str, function: Any) -> str:
     queue = _Queue(60, method, function)
     held = queue.stepped.take(60)
@@ -433,6 +449,7 @@ def exercise_3(compare: Comparer, wait_in_queue: Callable[..., Any]) -> None:
         "Ctrl-C with 4 of 20": _after_interrupt,
         "after a time-out": _waiting_after_time_out,
         "A has 30 of 60 and fails": _next_after_time_out,
+        "B fails, then 60 return": _first_after_time_out_of_second,
         "20, 20 wait, 60 return": _next_after_success,
         "a buffer of 16 returns": _gets_free_buffer,
     }
@@ -482,10 +499,12 @@ def _just_in_time(method: str, function: Any) -> str:
     return queue.end(queue.states())
 
 
-def _closed(method: str, function: Any) -> str:
+def _closed(is_memory_back: bool, method: str, function: Any) -> str:
     queue = _Queue(60, method, function)
-    queue.stepped.take(60)
+    held = queue.stepped.take(60)
     caller = queue.ask(20)
+    if is_memory_back:
+        queue.pool.deallocate(held)
     queue.pool.close()
     queue.stepped.wake()
     return queue.end(queue.states(), type(caller.error).__name__)
@@ -497,7 +516,8 @@ def _time_over(wait_ms: int, method: str, function: Any) -> str:
     caller = queue.ask(20, wait_ms)
     waits = len(caller.condition.timeouts_seconds)
     queue.passes(caller, wait_ms)
-    return queue.end(queue.states(), f"{waits} waits")
+    told = getattr(caller.error, "blocked_ms", "no")
+    return queue.end(queue.states(), count(waits, "wait"), f"{told} ms")
 
 
 def _woken_for_nothing(method: str, function: Any) -> str:
@@ -547,7 +567,8 @@ def exercise_4(compare: Comparer, wait_until_served: Callable[..., Any]) -> None
         "woken at 300 and 600 ms": _budget,
         "B wakes up before A": _second_wakes_first,
         "memory at the last moment": _just_in_time,
-        "the pool is closed": _closed,
+        "the pool is closed": partial(_closed, False),
+        "60 return to a closed pool": partial(_closed, True),
         "1000 ms are over": partial(_time_over, 1_000),
         "a budget of 0 ms": partial(_time_over, 0),
         "woken for nothing": _woken_for_nothing,
@@ -605,8 +626,8 @@ def _read_late(function: Any) -> str:
     return complaint or _first_value(batch.buffer)
 
 
-def _memory_back(function: Any) -> str:
-    _, pool, batch = _batch(is_in_flight=False)
+def _memory_back(is_in_flight: bool, function: Any) -> str:
+    _, pool, batch = _batch(is_in_flight=is_in_flight)
     complaint = _released(function, batch, pool)
     return complaint or f"{pool.available_bytes} + {pool.pooled_bytes} free"
 
@@ -636,7 +657,8 @@ def _releasing(
 def exercise_5(compare: Comparer, release_: Callable[..., Any]) -> None:
     cases: dict[str, Run] = {
         "release(alice, in flight), then bob; the leader reads": _read_late,
-        "release(a batch that waits)": _memory_back,
+        "release(a batch that waits)": partial(_memory_back, False),
+        "release(a batch in flight)": partial(_memory_back, True),
         "release(a batch that waits), then": partial(_is_done, False),
         "release(a batch in flight), then": partial(_is_done, True),
     }
@@ -828,6 +850,8 @@ def exercise_7(compare: Comparer, may_retry_: Callable[..., Any]) -> None:
 def _settled(before: tuple[Any, ...], running: Collection[int], function: Any) -> str:
     """Return leader, epoch, and in-sync replicas."""
     after = function(Leadership(*before), running)
+    if after.replicas != before[0]:
+        return f"replicas {after.replicas}"
     return f"{after.leader}, epoch {after.leader_epoch}, {tuple(after.in_sync)}"
 
 

@@ -272,6 +272,94 @@ NEXT_RIGHT = {"first": "pass", "left_out": "cached", "also": "cached"}
 NEXT_RIGHT |= {"answer": "self._cached[topic]"}
 RUNS_OF_NONE = "def runs(partitions, members):\n    return [None] * members\n"
 NUMBERS = GIVE.replace("partitions_of(topic, size)", "list(range(size))")
+IN_QUEUE = """\
+from kminilog.producer.buffer_pool import Waiter
+def wait_in_queue(self, size_bytes, max_time_to_block_ms):
+    waiter = Waiter(self._new_condition(self._lock), size_bytes)
+    self._waiters.append(waiter)
+    try:
+        self.wait_until_served(waiter, {time})
+    except BaseException:
+        self._available_bytes += waiter.{back}
+        {then}
+    finally:
+        self._waiters.{leave}
+        self._wake_first()
+    return waiter.buffer
+"""
+IN_QUEUE_RIGHT = {
+    "time": "max_time_to_block_ms",
+    "back": "collected_bytes",
+    "then": "raise",
+    "leave": "remove(waiter)",
+}
+UNTIL = """\
+from kminilog.errors import BufferExhaustedError
+def wait_until_served(self, waiter, max_time_to_block_ms):
+    end = self._clock.now_ms() + max_time_to_block_ms
+    while True:
+        if self._waiters[0] is waiter:
+            self._collect(waiter)
+        if waiter.is_served:
+            return
+        if self._clock.now_ms() >= end:
+            raise BufferExhaustedError(blocked_ms={blocked})
+        self._refuse_if_closed()
+        self._wait_once(waiter.condition, (end - self._clock.now_ms()) // {unit})
+"""
+SIXTEEN = """\
+def take_bytes(self, size_bytes):
+    while self._available_bytes < size_bytes:
+        self._free.popitem()
+        self._available_bytes += 16
+    self._available_bytes -= size_bytes
+"""
+COPIES = """\
+def release(batch, pool):
+    batch.is_done = True
+    pool.deallocate(bytearray(len(batch.buffer)))
+"""
+LEADS = """\
+from kminilog.cluster.leadership import Leadership
+def settle(leadership, running):
+    alive = tuple(node for node in leadership.in_sync if node in running)
+    if not alive:
+        return leadership._replace(leader=None)
+    if leadership.leader in alive:
+        return leadership._replace(in_sync=alive)
+    return Leadership({replicas}, alive[{first}], leadership.leader_epoch + 1, alive)
+"""
+OF_LAB_7 = {
+    "16 in place of the poolable size": ("7.1", SIXTEEN, None),
+    "out of the queue: whoever is first": (
+        "7.3",
+        IN_QUEUE.format(**IN_QUEUE_RIGHT | {"leave": "popleft()"}),
+        None,
+    ),
+    "back: what was needed": (
+        "7.3",
+        IN_QUEUE.format(**IN_QUEUE_RIGHT | {"back": "needed_bytes"}),
+        None,
+    ),
+    "no time to wait": ("7.3", IN_QUEUE.format(**IN_QUEUE_RIGHT | {"time": "0"}), None),
+    "a failure that nobody hears of": (
+        "7.3",
+        IN_QUEUE.format(**IN_QUEUE_RIGHT | {"then": "pass"}),
+        None,
+    ),
+    "closed, but memory first": (
+        "7.4",
+        UNTIL.format(blocked="max_time_to_block_ms", unit=1),
+        None,
+    ),
+    "seconds": ("7.4", UNTIL.format(blocked="max_time_to_block_ms", unit=1000), None),
+    "blocked for no time": ("7.4", UNTIL.format(blocked="0", unit=1), None),
+    "a new buffer in place of the one in flight": ("7.5", COPIES, None),
+    "replicas are those that run": ("7.8", LEADS.format(replicas="alive", first=0), None),
+    "the last one leads": ("7.8", LEADS.format(replicas="leadership.replicas", first=-1), None),
+}
+
+
 SAMPLES = {
     "asks the key": ("6.3", PARTITION.format(first=NULL.format(what="key", then=""), n="n"), None),
     "number for null": (
@@ -334,7 +422,9 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize(("id", "answer", "code"), SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize(
+    ("id", "answer", "code"), (SAMPLES | OF_LAB_7).values(), ids=SAMPLES | OF_LAB_7
+)
 def test_wrong_answer_of_a_later_lab_fails_with_what_is_true_of_it(tmp_path, id, answer, code):
     folder = start_lab(tmp_path, number=int(id[0]))
     assert told(folder, id, answer)[:2] == (FAIL, code)
