@@ -210,9 +210,9 @@ def completed(
 
 
 def _listed(names: set[str]) -> str:
-    first = ", ".join(sorted(names)[:_NAMED_NEIGHBOURS])
+    first = "; ".join(sorted(names)[:_NAMED_NEIGHBOURS])
     more = len(names) - _NAMED_NEIGHBOURS
-    return f"{first} and {more} more" if more > 0 else first
+    return f"{first}; and {more} more" if more > 0 else first
 
 
 # ---- in that process

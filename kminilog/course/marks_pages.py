@@ -44,13 +44,13 @@ def gradescope_results(marks: Sequence[Mark], catalogue: Catalogue) -> dict[str,
 
 
 def student_page(student: str, marks: Sequence[Mark], catalogue: Catalogue) -> str:
-    """Return the page of one student."""
+    """Return the page of one student; no other student is named on it."""
     labs = [
         (number, catalogue.title(lab_of(number)), list(rows))
         for number, rows in groupby(marks, key=lambda mark: mark.lab)
     ]
     titles = {mark.id: catalogue.texts(exercise_of(mark.id)).title for mark in marks}
-    facts = [("points", f"{_points(marks)} of {_most_points(marks)}"), *_flags(marks)]
+    facts = [("points", f"{_points(marks)} of {_most_points(marks)}"), *_own_flags(marks)]
     return render(
         "marks_of_student.html", student=student, labs=labs, titles=titles, facts=facts, said=_said
     )
@@ -92,7 +92,11 @@ def _said(mark: Mark) -> str:
 
 def _flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
     """Return what a lecturer should look at: late work, changed files, a neighbour's seed."""
+    same = {(f"same seed, lab {m.lab}", m.same_seed_as) for m in marks if m.same_seed_as}
+    return [*_own_flags(marks), *sorted(same)]
+
+
+def _own_flags(marks: Sequence[Mark]) -> list[tuple[str, str]]:
     found = {("late", "yes") for mark in marks if mark.late == YES}
     found |= {(f"tampered, lab {m.lab}", m.tampered) for m in marks if m.tampered}
-    found |= {(f"same seed, lab {m.lab}", m.same_seed_as) for m in marks if m.same_seed_as}
     return sorted(found)

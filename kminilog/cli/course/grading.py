@@ -11,7 +11,7 @@ import click
 
 from kminilog.cli.lab.options import language_option
 from kminilog.cli.shared.interrupts import interruptible_wait
-from kminilog.cli.shared.named_files import InputFile
+from kminilog.cli.shared.named_files import DirectoryName, InputFile
 from kminilog.cli.shared.options import example, json_option
 from kminilog.cli.shared.output import (
     complain,
@@ -44,7 +44,7 @@ _SECONDS_BETWEEN_FILES = 2.0
 
 
 @click.command("grade", epilog=example("kminilog course grade submissions --csv marks.csv"))
-@click.argument("submissions", type=click.Path(path_type=Path))
+@click.argument("submissions", type=DirectoryName())
 @click.option(
     "--csv",
     "csv_file",
@@ -140,13 +140,14 @@ def _announce(
     students: Mapping[str, str], handed_in: Sequence[HandedIn], waiting: Sequence[HandedIn]
 ) -> None:
     """Say how much there is to do, and how long it may take."""
-    same = len(handed_in) - len(waiting)
-    limits = limits_of(waiting)
-    complain(
-        f"{count(len(students), 'student')}, {count(len(waiting), 'folder')} to grade"
-        + (f", {same} graded already" if same else "")
-        + f": usually {_duration(limits.usual_seconds)}, at most {_duration(limits.most_seconds)}"
-    )
+    said = f"{count(len(students), 'student')}, {count(len(waiting), 'folder')} to grade"
+    if same := len(handed_in) - len(waiting):
+        said += f", {same} graded already"
+    if waiting:
+        limits = limits_of(waiting)
+        usual, most = _duration(limits.usual_seconds), _duration(limits.most_seconds)
+        said += f": usually {usual} if nothing else runs, at most {most}"
+    complain(said)
 
 
 def _duration(seconds: float) -> str:
