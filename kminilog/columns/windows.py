@@ -108,7 +108,7 @@ def whole_windows(segment: Segment) -> Iterator[tuple[int, memoryview, Positions
 def index_hints(index_path: Path) -> Positions:
     """Return the positions in the entries that `OffsetIndex.load` accepts; they may be wrong.
 
-    These are the entries before the first one that does not ascend. Without a file there are none.
+    These are the entries before the first that breaks an invariant. Without a file there are none.
     """
     try:
         data = read_regular(index_path)

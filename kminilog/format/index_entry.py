@@ -10,8 +10,8 @@
 
 Invariants
     I1  the length is a multiple of ENTRY_SIZE_BYTES
-    I2  relative_offset strictly ascends
-    I3  position strictly ascends
+    I2  relative_offset is 0 or more, and strictly ascends
+    I3  position is above 0 (the first message never gets an entry), and strictly ascends
 
 The index is sparse: few messages have an entry, and the rule `is_due` says which. This module opens
 no file; storage/offset_index.py does. Source: S1 5.2; Kafka: OffsetIndex, LogSegment.
@@ -64,6 +64,15 @@ def encode_entry(entry: IndexEntry) -> bytes:
     return _ENTRY.pack(*entry)
 
 
+def decode_entry(data: bytes, position: int = 0) -> IndexEntry:
+    """Return the entry in the 8 bytes from `position` on; checks neither I2 nor I3. O(1).
+
+    >>> decode_entry(bytes.fromhex("00000003 000001f1"))
+    IndexEntry(relative_offset=3, position=497)
+    """
+    return IndexEntry(*_ENTRY.unpack_from(data, position))
+
+
 def decode_entries(data: bytes) -> list[IndexEntry]:
     """Return all entries of a whole index file; an empty file has none. O(entries).
 
@@ -80,7 +89,7 @@ def decode_entries(data: bytes) -> list[IndexEntry]:
     if torn_bytes:
         raise CorruptBytesError("torn index entry", position=len(data) - torn_bytes)
     entries = [IndexEntry(*fields) for fields in _ENTRY.iter_unpack(data)]
-    for slot, (lower, upper) in enumerate(pairwise(entries), start=1):
+    for slot, (lower, upper) in enumerate(pairwise([IndexEntry(-1, 0), *entries])):
         if not (lower.relative_offset < upper.relative_offset and lower.position < upper.position):
             raise CorruptBytesError("index does not ascend", position=slot * ENTRY_SIZE_BYTES)
     return entries

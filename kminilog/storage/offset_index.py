@@ -63,7 +63,7 @@ class OffsetIndex:
     def load(self) -> bool:
         """Read the file again if its size has changed; tell if it has. O(entries) then, else O(1).
 
-        A missing file has no entries. At the first entry that does not ascend it stops.
+        A missing file has no entries. It stops at the first entry that `decode_entries` refuses.
         """
         try:
             file_bytes = regular_status(self.path).st_size

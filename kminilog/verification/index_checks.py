@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entries, is_due
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, decode_entry, is_due
 from kminilog.format.names import MAX_OFFSET
 from kminilog.verification.findings import FindingClass
 
@@ -64,10 +64,8 @@ class IndexCheck:
         self._base_offset = base_offset
         self._interval_bytes = interval_bytes
         self._torn_bytes = len(data) % ENTRY_SIZE_BYTES
-        # One slot at a time: a single entry is always well-formed.
         starts = range(0, len(data) - self._torn_bytes, ENTRY_SIZE_BYTES)
-        slots = (decode_entries(data[start : start + ENTRY_SIZE_BYTES])[0] for start in starts)
-        fields = array("i", chain.from_iterable(slots))
+        fields = array("i", chain.from_iterable(decode_entry(data, start) for start in starts))
         self._relative_offsets, self._positions = fields[0::2], fields[1::2]
         self._verdicts = bytearray(len(self._positions))  # of each slot; at first none is true
         self._last_indexed = 0

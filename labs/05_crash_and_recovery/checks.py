@@ -315,18 +315,17 @@ DESCENDING_AND_TORN = "3 entries that descend and 7 bytes"
 
 def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
     for entries in (
+        [(3, 100)],
         [(3, 497)],
         [],
         [(1, 62), (3, 497), (6, 1407)],
         [(0, 1), (2**31 - 1, 2**31 - 1)],
-        [(-1, 5)],
     ):
         right = [IndexEntry(*entry) for entry in entries]
         data = b"".join(pack(">ii", *entry) for entry in entries)
         little = [_swapped(entry) for entry in right]
         call = f"decode_entries({len(data)} bytes, {len(entries)} entries)"
-        unsigned = list(iter_unpack(">II", data))
-        mistakes = {"little-endian": little, "accepts-unsigned": unsigned}
+        mistakes = {"little-endian": little}
         try:
             got = decode_entries(data)
         except CorruptBytesError:
@@ -345,13 +344,17 @@ def exercise_4(compare: Comparer, decode_entries: Callable[..., Any]) -> None:
         wrong = {"truncate-to-zero": [], "cuts-index": entries[:slot]}
         wrong |= {blind: entries} if blind else {}
         _compare_refusal(compare, decode_entries, what, (entries, 0), 8 * slot, wrong)
+    for first in FIRST:
+        wrong = {"first-entry-unchecked": [first]}
+        _compare_refusal(compare, decode_entries, f"only {first}", ([first], 0), 0, wrong)
 
 
+FIRST = ((-1, 5), (3, 0), (3, -7), (0, 0))  # entries that no index begins with
 TORN = (  # what is wrong, the whole entries, and how many bytes follow them
     ("9 bytes", [(0, 62)], 1),
     ("3 bytes", [], 3),
     ("2 entries and 7 bytes", [(1, 62), (3, 497)], 7),
-    ("300 entries and 4 bytes", [(n, 40 * n) for n in range(300)], 4),
+    ("300 entries and 4 bytes", [(n, 40 * n) for n in range(1, 301)], 4),
     (DESCENDING_AND_TORN, [(3, 497), (1, 62), (4, 900)], 7),
 )
 OUT_OF_ORDER = (  # what is wrong, the entries, and the slot of the first that does not ascend
@@ -405,6 +408,9 @@ def _compare_refusal(
     entries, torn_bytes = content
     data = _packed(entries) + bytes(torn_bytes)
     call = f"decode_entries({what})"
+    unsigned = list(iter_unpack(">II", _packed(entries)))
+    if unsigned != entries:
+        mistakes = {**mistakes, "accepts-unsigned": unsigned}
     compare.refuses(call, lambda: _pairs(decode_entries(data)), CorruptBytesError, mistakes)
     try:
         decode_entries(data)

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 import shutil
+import struct
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -418,13 +419,14 @@ def test_dump_invalid_index_shows_the_valid_entries_and_why_it_stops(orders, tai
     assert "DAMAGED" in orders("dump", path).out
 
 
-def test_dump_index_that_begins_with_a_negative_position_reads_no_message(orders):
+@pytest.mark.parametrize("first", [(3, -256), (3, 0), (-1, 64)])
+def test_dump_index_that_begins_with_an_invalid_entry_reads_no_message(orders, first):
     path = orders.log_dir / "orders-0" / "00000000000000000005.index"
-    path.write_bytes(bytes.fromhex("00000003ffffff00 0000000500000080"))
+    path.write_bytes(struct.pack(">iiii", *first, 5, 128))
     for place in ([], ["--at", 3]):
         run = orders("dump", path, *place)
         assert (run.code, run.err) == (1, "")
-        assert run.out.startswith("DAMAGED, index-order: entry 0, (3, -256), does not ascend; ")
+        assert run.out.startswith(f"DAMAGED, index-order: entry 0, {first}, does not ascend; ")
     assert orders.ok("dump", path, "--format", "kafka").out == f"Dumping {path}\n"
     assert_one_line(orders("dump", path, "--offset", 8), 1, "no entry for offset 8 or below")
 

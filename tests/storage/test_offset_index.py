@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kminilog.columns.windows import index_hints
 from kminilog.course.steps.recorded_search import Trace
-from kminilog.format.index_entry import IndexEntry, encode_entry
+from kminilog.errors import CorruptBytesError
+from kminilog.format.index_entry import (
+    ENTRY_SIZE_BYTES,
+    IndexEntry,
+    decode_entries,
+    encode_entry,
+)
 from kminilog.storage.offset_index import OffsetIndex
 
 ascending = st.lists(st.integers(0, 1000), unique=True, max_size=30).map(sorted)
@@ -71,6 +78,24 @@ def test_load_of_an_unsound_file_takes_the_sound_entries_in_front(index, tail):
     assert not loaded.is_intact()
     with pytest.raises(AssertionError):
         loaded.check()
+
+
+@given(st.lists(st.tuples(st.integers(-2, 3), st.integers(-2, 3)), max_size=4))
+def test_load_takes_the_entries_in_front_of_the_first_that_decode_entries_refuses(
+    tmp_path_factory, pairs
+):
+    index = OffsetIndex(tmp_path_factory.mktemp("index"), 0)
+    entries = [IndexEntry(*pair) for pair in pairs]
+    index.path.write_bytes(b"".join(map(encode_entry, entries)))
+    index.load()
+    assert index.entries() == entries[: len(index)]
+    if len(index) < len(entries):
+        with pytest.raises(CorruptBytesError) as caught:
+            decode_entries(index.path.read_bytes())
+        assert caught.value.position == len(index) * ENTRY_SIZE_BYTES
+    else:
+        assert decode_entries(index.path.read_bytes()) == entries
+    assert index_hints(index.path).tolist() == [entry.position for entry in index.entries()]
 
 
 def test_load_of_a_missing_file_has_no_entries(index):

@@ -18,7 +18,7 @@ from kminilog.cli.dump.unpacking import Unpacking
 from kminilog.cli.shared.message_fields import damage_json, message_json
 from kminilog.errors import CorruptBytesError
 from kminilog.format.dialect import Dialect
-from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries
+from kminilog.format.index_entry import ENTRY_SIZE_BYTES, IndexEntry, decode_entries, decode_entry
 from kminilog.format.message import (
     CRC_END,
     KEY_START,
@@ -165,8 +165,6 @@ def read_index(path: Path) -> Iterator[dict[str, Any]]:
         previous = max(start - ENTRY_SIZE_BYTES, 0)
         try:
             entry = decode_entries(data[previous : start + ENTRY_SIZE_BYTES])[-1]
-            if entry.position < 0:  # only the first entry: the others do not ascend then
-                raise CorruptBytesError("position below 0", position=start)
         except CorruptBytesError:
             why = _index_fault(start, data[start : start + ENTRY_SIZE_BYTES])
             yield _index_damage(start, why, len(data) - start)
@@ -215,8 +213,7 @@ def _index_fault(start: int, data: bytes) -> str:
     """Return why there is no valid entry, as `verify` says it."""
     if len(data) < ENTRY_SIZE_BYTES:
         return f"the index ends with {len(data)} bytes that are no entry"
-    (entry,) = decode_entries(data)
-    return f"entry {start // ENTRY_SIZE_BYTES}, {tuple(entry)}, does not ascend"
+    return f"entry {start // ENTRY_SIZE_BYTES}, {tuple(decode_entry(data))}, does not ascend"
 
 
 def message_beside(path: Path, dialect: Dialect, position: int) -> dict[str, int | None]:

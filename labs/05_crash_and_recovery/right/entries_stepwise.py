@@ -12,6 +12,8 @@ def decode_entries(data):
     for start in range(0, len(data), 8):
         relative_offset = int.from_bytes(data[start : start + 4], "big", signed=True)
         position = int.from_bytes(data[start + 4 : start + 8], "big", signed=True)
+        if relative_offset < 0 or position < 1:
+            raise CorruptBytesError("a number that no entry has", position=start)
         if found and relative_offset <= found[-1].relative_offset:
             raise CorruptBytesError("an offset that does not ascend", position=start)
         if found and position <= found[-1].position:
