@@ -17,8 +17,7 @@ once per appended set (docs/differences.md).
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -176,7 +175,8 @@ class PartitionLog:
         """
         self.check_is_open()
         encoded = self._encode(messages)
-        with self._all_or_nothing() as mark:
+        mark = self._mark()
+        try:
             active = self._active
             for data in encoded:
                 if self._must_roll(active, len(data), now_ms):
@@ -192,6 +192,9 @@ class PartitionLog:
                 self._last_flush_ms = now_ms
             if self._flush_is_due(now_ms):
                 self.flush(now_ms=now_ms)
+        except BaseException as error:  # Ctrl-C too
+            self._undo(mark, error)
+            raise
         return range(mark.next_offset, self._next_offset)
 
     def roll(self) -> bool:
@@ -203,8 +206,12 @@ class PartitionLog:
         self.check_is_open()
         if not self._active.size_bytes or not self._can_roll():
             return False
-        with self._all_or_nothing():
+        mark = self._mark()
+        try:
             self._roll()
+        except BaseException as error:
+            self._undo(mark, error)
+            raise
         return True
 
     def flush(self, *, now_ms: int | None = None) -> None:
@@ -310,17 +317,11 @@ class PartitionLog:
             self._first_append_ms,
         )
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[_Mark]:
-        """Undo what the block has written if an error or Ctrl-C ends it; give the state before."""
-        mark = self._mark()
-        try:
-            yield mark
-        except BaseException as error:
-            failure = self._put_back(mark, error)
-            if isinstance(error, OSError):
-                raise failure from error
-            raise
+    def _undo(self, mark: _Mark, error: BaseException) -> None:
+        """Restore the state before an append; raise WriteFailedError if the error is an OSError."""
+        failure = self._put_back(mark, error)
+        if isinstance(error, OSError):
+            raise failure from error
 
     def _put_back(self, mark: _Mark, error: BaseException) -> WriteFailedError:
         path = str(getattr(error, "filename", None) or self._active.log_path)

@@ -13,7 +13,7 @@ listing gives each segment a directory, and `has_changed` and `retry_if_changed`
 there are none, `PlainFiles` is all there is: read on with it.
 
 kminilog writes no gaps, so a message or segment that does not follow the one before is damage. For
-a log of another program pass `on_gap`: a read then skips gaps, and calls it with each one.
+a log that Kafka has compacted pass `on_gap`: a read then skips gaps, and calls it with each one.
 
     find: names  --bisect-->  segment  --bisect-->  index entry  --walk-->  message   (lookup.py)
 

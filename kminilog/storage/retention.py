@@ -6,9 +6,10 @@ rest still has retention.bytes. So at least that many bytes stay. If the rules d
 the log first begins an empty one at its end, so that offsets continue. An empty last segment is
 never deleted.
 
-Deletion has three steps. The first puts the new start of the log on record: what is missing below
-it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as Kafka does;
-this also leaves time to undo a wrong setting. The third unlinks these *marked* files
+A segment is *expired* if one of the rules deletes it, and *deletable* if the log can also do
+without it. Deletion has three steps. The first puts the new start of the log on record: what is
+missing below it is no loss. The second renames the files to `.log.deleted` and `.index.deleted`, as
+Kafka does; this also leaves time to undo a wrong setting. The third unlinks these *marked* files
 file.delete.delay.ms later, by another run or by recovery. The caller passes the time.
 Source: S1 5.1; Kafka: LogManager, Log.deleteOldSegments.
 """

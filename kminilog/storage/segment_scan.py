@@ -9,8 +9,9 @@ where a segment ends:
     valid_end             for recovery, quick: None means that the segment must be read whole
     scan_segment          for recovery, whole
 
-`columns.segment_scan` has faster twins of two functions; recovery gets them as an argument. The
-functions here are called *plain*: they need no numpy. Source: Kafka: LogSegment.recover.
+Recovery gets the two functions that read whole segments as an argument, so that faster twins can
+take their place. Those of this module are called *plain*: they need no numpy.
+Source: Kafka: LogSegment.recover.
 """
 
 from collections.abc import Callable, Iterator
