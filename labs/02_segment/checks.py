@@ -576,6 +576,7 @@ def _numbers_expired(case: Limits, expired_segments: Callable[..., Any]) -> list
 def _expired(
     *,
     holes: str = "",
+    counts: bool = False,
     at_age: bool = False,
     below: bool = False,
     minus_one: bool = False,
@@ -592,7 +593,7 @@ def _expired(
             age_ms = now_ms - segment.log_path.stat().st_mtime_ns // 1_000_000
             if age_ms > limit_ms - at_age and (limit_ms >= 0 or minus_one):
                 by_age.append(segment)
-            elif holes != "age":
+            elif "age" not in holes:
                 break
         rest = sum(segment.file_bytes for segment in segments)
         for segment in segments:
@@ -601,8 +602,10 @@ def _expired(
             if is_over and (limit_bytes >= 0 or minus_one):
                 by_size.append(segment)
                 rest = after
-            elif holes != "size":
+            elif "size" not in holes:
                 break
+        if counts:
+            by_age, by_size = segments[: len(by_age)], segments[: len(by_size)]
         found = {"age": by_age, "size": by_size}
         expired = (min if both else max)((found[rule] for rule in rules), key=len)
         return expired[: len(segments) - 1] if spares_last else expired
@@ -631,6 +634,10 @@ def exercise_10(compare: Comparer, expired_segments: Callable[..., Any]) -> None
     readings = (
         ("retain-leaves-holes", _expired(holes="age")),
         ("retain-leaves-holes", _expired(holes="size")),
+        ("retain-leaves-holes", _expired(holes="age size")),
+        ("retain-counts", _expired(holes="age", counts=True)),
+        ("retain-counts", _expired(holes="size", counts=True)),
+        ("retain-counts", _expired(holes="age size", counts=True)),
         ("retain-below-bytes", _expired(below=True)),
         ("retain-minus-one", _expired(minus_one=True)),
         ("retain-at-age", _expired(at_age=True)),
