@@ -195,6 +195,20 @@ def test_bad_files_of_a_student_are_rows_that_say_so(tmp_path):
     assert rows["brackets", "1.1"]["reason"]
 
 
+def test_code_that_writes_beside_itself_changes_no_submission(tmp_path):
+    code = (
+        "from pathlib import Path\n"
+        "for path in Path(__file__).parent.glob('*.json'):\n"
+        "    path.unlink()\n"
+        "Path(__file__).with_name('new').write_text('x')\n"
+    )
+    handed_in(tmp_path, "ada", code + HEADER)
+    before = tree_of(tmp_path / "submissions")
+    run = course("grade", tmp_path / "submissions", "--csv", tmp_path / "marks.csv")
+    assert run.code == 0
+    assert tree_of(tmp_path / "submissions") == before
+
+
 def test_folder_that_cannot_be_read_is_a_row_that_says_so(tmp_path):
     with directory_for_all() as directory:
         (directory / "submissions").mkdir(mode=0o755)
