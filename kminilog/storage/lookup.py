@@ -7,8 +7,8 @@
 Every search for an offset uses these functions: `find`, `read`, `consume` and all others. They open
 no files: the caller passes names, entries and bytes.
 
-A *tracer* may watch a search, as `find --explain` does. A search is `bisect` on a plain sequence; a
-walk reads headers with a plain function. A tracer may wrap either, and the same code runs on the
+A *tracer* may watch a search, as `find --explain` does. A search is `bisect` on a sequence; a walk
+reads offset, size and crc with a function. A tracer may wrap either, and the same code runs on the
 wrapper. The default, `UNTRACED`, wraps nothing, so an unwatched search costs nothing extra.
 Source: S1 5.3; Kafka: Log.read, OffsetIndex.lookup, FileMessageSet.searchFor. Differs: Kafka's walk
 checks no checksum.
@@ -28,7 +28,7 @@ NAMES, ENTRIES = "names", "entries"  # what a tracer calls the first two searche
 _OFFSET_SIZE_CRC = struct.Struct(">qiI")
 
 Reads = Callable[[bytes, int], tuple[int, ...]]
-"""Reads the fields of a header that begins at a position of some bytes."""
+"""Reads offset, size and crc of a message that begins at a position of some bytes."""
 
 
 class Tracer(Protocol):
