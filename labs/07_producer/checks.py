@@ -299,7 +299,7 @@ class _Queue:
     """A pool on which one method is the student's, and callers that move when they are told to."""
 
     def __init__(self, memory_bytes: int, method: str, function: Any) -> None:
-        threading.stack_size(1 << 18)
+        threading.stack_size(1 << 18)  # the limit on memory counts the stacks of all threads
         self.stepped = SteppedPool(memory_bytes, 16)
         own = {method: function, "check": lambda self: None}
         self.pool: Any = self.stepped.pool
