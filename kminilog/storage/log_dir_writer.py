@@ -14,6 +14,7 @@ from typing import Self
 from kminilog.errors import (
     CorruptLogError,
     KMiniLogError,
+    LogClosedError,
     NotARegularFileError,
     TopicExistsError,
     in_words,
@@ -56,6 +57,7 @@ class LogDirWriter(LogDir):
         self._ends = LogEnds(self.path)
         self._warnings = dict.fromkeys(self._ends.warnings)
         self._was_clean = self._marker.exists()
+        self._is_closed = False
 
     @classmethod
     def open(
@@ -125,6 +127,7 @@ class LogDirWriter(LogDir):
         it again. Once it returns, the topic survives a power failure. O(partitions). Raises
         TopicExistsError, and what `make_directories` raises.
         """
+        self._check_is_open()
         if (self.path / (topic.name + TOPIC_SUFFIX)).exists():
             self.topic(topic.name)  # if it is being deleted, the error says so
             raise TopicExistsError(topic.name)
@@ -150,6 +153,7 @@ class LogDirWriter(LogDir):
         New settings apply to later writes. Writes the settings last and atomically, so a crash
         leaves the old topic or the new one. Raises ValueError for fewer partitions.
         """
+        self._check_is_open()
         topic = self.topic(name)
         if partitions is not None and partitions < topic.partitions:
             raise ValueError(f"{name} has {topic.partitions} partitions; none can be taken away")
@@ -175,6 +179,7 @@ class LogDirWriter(LogDir):
         `warnings` names manifests that it could not read and therefore keeps. Raises
         UnknownTopicOrPartitionError, and OSError for a file that cannot be deleted.
         """
+        self._check_is_open()
         write_topic(self.path, replace(read_topic(self.path, name), is_marked_for_deletion=True))
         count_change(self.path)
         for topic_partition in [known for known in self._logs if known.topic == name]:
@@ -196,6 +201,7 @@ class LogDirWriter(LogDir):
         Raises UnknownTopicOrPartitionError, and CorruptLogError or NotARegularFileError
         if the partition is damaged.
         """
+        self._check_is_open()
         if topic_partition not in self._logs and topic_partition not in self._damage:
             finish_pending(self.path)
             self._marker.unlink(missing_ok=True)
@@ -212,6 +218,7 @@ class LogDirWriter(LogDir):
 
     def recover(self, plan: RecoveryPlan, *, force: bool = False) -> list[Path]:
         """Carry out a plan for a partition that is not open; return and raise as `carry_out`."""
+        self._check_is_open()
         self._marker.unlink(missing_ok=True)
         return self._ends.carry_out(plan, force=force)
 
@@ -241,8 +248,12 @@ class LogDirWriter(LogDir):
 
         Writes the clean-shutdown marker, unless a partition is damaged or not recovered, or a
         failed write has broken it. With `cleanly=False` it acts as if the process had died: it
-        writes and flushes nothing, and the next writer recovers.
+        writes and flushes nothing, and the next writer recovers. From then on the methods that
+        write raise LogClosedError. Idempotent.
         """
+        if self._is_closed:
+            return
+        self._is_closed = True
         if not cleanly:
             for log in self._logs.values():
                 log.close()
@@ -256,6 +267,10 @@ class LogDirWriter(LogDir):
                 replace_file(self._marker, b"")
         finally:
             self._lock.release()
+
+    def _check_is_open(self) -> None:
+        if self._is_closed:
+            raise LogClosedError(str(self.path), reason="it is closed")
 
     def _recover_all(self) -> None:
         if self._was_clean:

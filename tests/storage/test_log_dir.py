@@ -34,6 +34,7 @@ from kminilog.storage.log_dir import LogDir
 from kminilog.storage.log_dir_writer import CLEAN_SHUTDOWN_FILE, LogDirWriter
 from kminilog.storage.partition_directories import MAX_AT_ONCE, delete_directories
 from kminilog.storage.topics import Topic, new_topic_id, read_topic
+from tests.damage import files_of
 
 ORDERS_0 = TopicPartition("orders", 0)
 
@@ -729,3 +730,20 @@ def test_lock_that_cannot_be_written_is_named_and_not_held(tmp_path, monkeypatch
         with pytest.raises(OSError, match=r"'.*/\.lock'"):
             LogDirWriter.open(tmp_path)
     LogDirWriter.open(tmp_path).close()
+
+
+def test_writer_that_is_closed_opens_no_log_and_changes_no_topic(tmp_path):
+    writer = LogDirWriter.open(tmp_path)
+    writer.create_topic(Topic("orders", 1, KAFKA, TopicSettings()))
+    writer.close()
+    before = files_of(tmp_path)
+    for change in (
+        lambda: writer.log(TopicPartition("orders", 0)),
+        lambda: writer.create_topic(Topic("views", 1, KAFKA, TopicSettings())),
+        lambda: writer.alter_topic("orders", partitions=2),
+        lambda: writer.delete_topic("orders"),
+    ):
+        with pytest.raises(LogClosedError, match="it is closed"):
+            change()
+    assert files_of(tmp_path) == before
+    writer.close()  # a second time
