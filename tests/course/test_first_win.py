@@ -1,9 +1,12 @@
 """Each lab begins with something of its own subject that is made of the student's name."""
 
+import shutil
+
 import pytest
 from click.testing import CliRunner
 
 from kminilog.cli.main import main
+from kminilog.course import material
 from kminilog.course.catalogue import languages
 from kminilog.course.material import all_labs, checks_of
 
@@ -31,3 +34,18 @@ def test_start_shows_the_first_win_of_its_own_lab_in_both_languages(tmp_path):
             assert f"  {checks_of(lab)['first_win']('Ada')[0]}\n" in done.output
             seen.add(done.output.splitlines()[2])
     assert len(seen) == 2 * len(all_labs())
+
+
+def test_lab_without_a_first_win_starts_all_the_same(tmp_path, monkeypatch):
+    for name in ("01_message", "messages"):
+        shutil.copytree(material.labs_folder() / name, tmp_path / "labs" / name)
+    checks = tmp_path / "labs" / "01_message" / "checks.py"
+    checks.write_text(checks.read_text() + "\n\ndel first_win\n")
+    monkeypatch.setattr(material, "_PACKAGE", tmp_path / "kminilog")
+    material.all_labs.cache_clear()
+    try:
+        done = CliRunner().invoke(main, ["lab", "start", "1", "--dir", str(tmp_path / "here")])
+    finally:
+        material.all_labs.cache_clear()
+    assert done.exit_code == 0, done.output
+    assert done.output.splitlines()[2].startswith("Now go there: ")

@@ -98,10 +98,11 @@ def start(lab: str, directory: Path | None, name: str | None, catalogue: Catalog
     write_line(catalogue.say("started", lab=number, title=catalogue.title(folder.lab), folder=path))
     write_line()
     who = str(folder.progress["name"])
-    write_line(catalogue.first_win(folder.lab, who))
-    write_line()
-    write_lines(f"  {line}" for line in checks_of(folder.lab)["first_win"](who))
-    write_line()
+    if first_win := checks_of(folder.lab).get("first_win"):
+        write_line(catalogue.first_win(folder.lab, who))
+        write_line()
+        write_lines(f"  {line}" for line in first_win(who))
+        write_line()
     first = folder.lab.graded[0]
     write_line(catalogue.say("go-there", folder=shlex.quote(path)))
     write_line(catalogue.say("start-readme"))
