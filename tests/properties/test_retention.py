@@ -158,7 +158,7 @@ def test_expired_segments_is_the_longer_prefix_of_those_too_old_and_those_too_mu
 # ---- how
 
 
-def test_delete_expired_renames_and_remove_deleted_removes_after_the_delay(tmp_path, dialect):
+def test_delete_expired_renames_and_unlink_marked_unlinks_after_the_delay(tmp_path, dialect):
     log = log_of_three(tmp_path, dialect, retention_bytes=400, file_delete_delay_ms=500)
     before = files_of(tmp_path)
     (segment,) = delete_expired(log, NOW_MS)
