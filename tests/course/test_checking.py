@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kminilog.course.comparing import SENTENCE_CHARACTERS, as_text
-from kminilog.course.judging.checking import check
+from kminilog.course.judging.checking import check, run_judge_of_all
 from kminilog.course.judging.diagnosis import diagnosis_of
 from kminilog.course.judging.outcome import ERROR, FAIL, PASS, TIMEOUT, TODO
 from kminilog.course.judging.sandbox import ProcessResult, run_module
@@ -508,3 +508,11 @@ def test_files_that_verify_cannot_read_fail_with_what_is_wrong(tmp_path):
     status, code, sentence = told(start_lab(tmp_path), "1.1", answers)
     assert (status, code) == ("fail", None)
     assert sentence.startswith("verify could not read the files that it wrote: ")
+
+
+def test_files_of_which_one_ends_the_common_process_are_judged_one_by_one(tmp_path):
+    sources = [tmp_path / "right.py", tmp_path / "ends.py"]
+    sources[0].write_text(HEADER)
+    sources[1].write_text("import os\n\ndef header(offset, content):\n    os._exit(0)\n")
+    judged = run_judge_of_all(exercise_of("1.1"), tmp_path, [str(each) for each in sources])
+    assert [each.status for each in judged] == [PASS, ERROR]
