@@ -3,6 +3,7 @@
 Source: ours.
 """
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +40,8 @@ from kminilog.course.submissions import HandedIn, Submissions, submissions_in
 from kminilog.storage.files import read_regular
 from kminilog.text import count, table
 
-_MINUTE = 60
+_MINUTE = 60  # seconds
+_HOUR = 60  # minutes
 _SECONDS_BETWEEN_FILES = 2.0
 
 
@@ -151,8 +153,10 @@ def _announce(
 
 
 def _duration(seconds: float) -> str:
-    minutes = -(-seconds // _MINUTE)
-    return "a minute" if minutes <= 1 else f"{minutes:.0f} minutes"
+    minutes = math.ceil(seconds / _MINUTE)
+    if minutes <= 1:
+        return "a minute"
+    return f"{minutes} minutes" if minutes <= _HOUR else f"{math.ceil(minutes / _HOUR)} hours"
 
 
 def _as_they_come(
