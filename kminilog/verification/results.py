@@ -10,7 +10,7 @@ of the storage and a comparison with a source have the same kind of results. Onl
 `conservation`, the equation that accounts for every record. Source: ours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,7 +21,24 @@ from kminilog.verification.findings import Finding, FindingClass, Tally, severit
 
 _SEVERITIES = ("error", "warning")
 _TOTALS = (("segment_count", "segment"), ("message_count", "message"), ("size_bytes", "byte"))
-_EXIT_CODES = {"ok": 0, "findings": 1, "partial": 2}
+
+
+def concluded(
+    found: Iterable[FindingClass],
+    allowed: Iterable[FindingClass],
+    unchecked: Iterable[Unchecked],
+) -> tuple[str, int]:
+    """Return the verdict and the exit code, as the module says them.
+
+    `found` are the classes of all findings, `allowed` those that the user allows, `unchecked` what
+    was not checked; what the user asked for is `asked`.
+
+    >>> concluded([FindingClass.EXTRA], [], []), concluded([FindingClass.EXTRA], FindingClass, [])
+    (('findings', 1), ('ok', 0))
+    """
+    if {*found} - {*allowed}:
+        return "findings", 1
+    return ("partial", 2) if any(one.asked for one in unchecked) else ("ok", 0)
 
 
 class ClassFindings(NamedTuple):
@@ -62,14 +79,12 @@ class Results:
     @property
     def verdict(self) -> str:
         """One of "ok", "findings" and "partial"; the module says which when."""
-        if self.tally.counts().keys() - self.allowed:
-            return "findings"
-        return "partial" if any(one.asked for one in self.unchecked) else "ok"
+        return concluded(self.tally.counts(), self.allowed, self.unchecked)[0]
 
     @property
     def exit_code(self) -> int:
         """The exit code for the verdict: 0, 1 or 2."""
-        return _EXIT_CODES[self.verdict]
+        return concluded(self.tally.counts(), self.allowed, self.unchecked)[1]
 
     def found(self) -> list[ClassFindings]:
         """Return the findings class by class: errors, warnings, then allowed ones."""

@@ -97,6 +97,28 @@ def _sorted(batches: Sequence[pa.RecordBatch], by: Sequence[str]) -> Columns | N
     }
 
 
+def partners(groups: Sequence[int], is_record: Sequence[bool]) -> Sequence[int]:
+    """Return for each row the place of the message that belongs to it; -1 for a row without one.
+
+    The n-th record of a group belongs to its n-th message. Rows of a group stand together, its
+    records in front of its messages. Messages have -1. O(rows).
+
+    >>> groups, is_record = [5, 5, 5, 5, 5, 8, 9, 9], [1, 1, 0, 0, 0, 1, 1, 0]
+    >>> np.asarray(partners(groups, is_record)).tolist()
+    [2, 3, -1, -1, -1, -1, 7, -1]
+    """
+    group, of_record = np.asarray(groups, np.int64), np.asarray(is_record, np.bool_)
+    is_first = np.diff(group, prepend=NOTHING) != 0
+    starts = np.flatnonzero(is_first)
+    slot = np.cumsum(is_first) - 1
+    records = np.bincount(slot[of_record], minlength=len(starts))
+    messages = np.bincount(slot[~of_record], minlength=len(starts))
+    at = np.arange(len(group)) - starts[slot]  # number of each row in its group
+    has_partner = of_record & (at < messages[slot])
+    found: Any = np.where(has_partner, np.arange(len(group)) + records[slot], NOTHING)
+    return found  # type: ignore[no-any-return]
+
+
 class _Pairs:
     """Which record belongs to which message."""
 
@@ -150,19 +172,14 @@ class _Pairs:
         scattered = group[1:][(np.diff(group) == 0) & (np.diff(where) != 0)]
         self.tells_order[rows[left[found]]] = ~np.isin(groups[left[found]], scattered)
 
-    def _match(self, rows: Integers, groups: Integers) -> Integers:
+    def _match(self, rows: Integers, groups: Any) -> Integers:
         """Pair the n-th record of each group with its n-th message; return which rows were records
         that found one. Rows of a group stand together, records in front."""
         count = len(self.message_of)
-        is_first = np.diff(groups, prepend=NOTHING) != 0
-        starts = np.flatnonzero(is_first)
-        slot = np.cumsum(is_first) - 1
-        is_record = rows < count
-        records = np.bincount(slot[is_record], minlength=len(starts))
-        messages = np.bincount(slot[~is_record], minlength=len(starts))
-        at = np.arange(len(rows)) - starts[slot]  # number of each row in its group
-        found: Integers = np.flatnonzero(is_record & (at < messages[slot]))
-        self.message_of[rows[found]] = rows[found + records[slot[found]]] - count
+        is_record: Any = rows < count
+        partner = np.asarray(partners(groups, is_record), np.int64)
+        found: Integers = np.flatnonzero(partner != NOTHING)
+        self.message_of[rows[found]] = rows[partner[found]] - count
         return found
 
     def kinds(self, shown: Collection[tuple[int, int]]) -> list[tuple[str, Integers, Integers]]:
